@@ -1,0 +1,1 @@
+//! Scenario to model to run to records: the only crate with policy.

@@ -1,0 +1,50 @@
+//! What stands at the end of the network in a live run: a device that carries IP packets, and meters beside it.
+
+use wasp_units::Instant;
+
+/// A device at the edge of the emulated network.
+///
+/// Frames are one virtio network header (`virtio_net_hdr`, 10 bytes, Linux `include/uapi/linux/virtio_net.h`) followed by one IP packet, which may be a TSO
+/// super-segment of up to 64 KiB.
+pub trait PacketPort {
+    /// Reads one waiting frame into `frame` and returns its length; `None` when nothing is waiting.
+    ///
+    /// # Errors
+    /// The device failed or disappeared.
+    fn receive(&mut self, frame: &mut [u8]) -> Result<Option<usize>, PortError>;
+
+    /// Writes one frame.
+    ///
+    /// # Errors
+    /// The device failed or disappeared. A frame that the device refused because it is full is not an error.
+    fn transmit(&mut self, frame: &[u8]) -> Result<Transmitted, PortError>;
+}
+
+/// What became of a written frame.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Transmitted {
+    /// The device took it.
+    Sent,
+    /// The device had no room: the packet's fate is `device full`.
+    Full,
+}
+
+/// A device that can no longer be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the packet device failed: {0}")]
+pub struct PortError(pub String);
+
+/// A boundary of the run at which meters are read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Mark {
+    /// The measured interval begins (the warm-up ends).
+    MeasureStart,
+    /// The measured interval ends.
+    MeasureEnd,
+}
+
+/// Meters of the machine (CPU time, device and protocol counters) that are read at the boundaries of the measured interval.
+pub trait Meters {
+    /// Reads every meter. `at` is the boundary's own time; the reading happens now.
+    fn mark(&mut self, mark: Mark, at: Instant);
+}

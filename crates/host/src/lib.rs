@@ -1,0 +1,1 @@
+//! Emulated machines: addresses, demultiplexing, clients and modelled servers.

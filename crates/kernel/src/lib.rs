@@ -1,0 +1,1 @@
+//! Discrete-event kernel: event order, timers, logical processes, clocks.

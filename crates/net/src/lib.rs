@@ -1,0 +1,1 @@
+//! The internetwork: links, queues, loss, topologies.

@@ -1,0 +1,1 @@
+//! Keyed random streams and the distributions drawn from them.

@@ -1,0 +1,1 @@
+//! One TCP endpoint, sans-IO: handshake to close, loss recovery, congestion control.

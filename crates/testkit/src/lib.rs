@@ -1,0 +1,1 @@
+//! Pair driver, packet scripts and topology builders for tests.

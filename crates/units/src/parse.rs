@@ -1,0 +1,99 @@
+//! The one parser of "decimal number, then unit", exact in integers.
+
+/// Why a text is not a quantity.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum UnitError {
+    /// There is no number at the start.
+    #[error("{text:?}: expected {expected}")]
+    NotANumber {
+        /// What was given.
+        text: String,
+        /// What would be valid.
+        expected: &'static str,
+    },
+    /// The number has no unit, or one that is unknown.
+    #[error("{text:?}: unknown or missing unit; expected {expected}")]
+    UnknownUnit {
+        /// What was given.
+        text: String,
+        /// What would be valid.
+        expected: &'static str,
+    },
+    /// The number is finer than the unit can hold, or too large, or negative.
+    #[error("{text:?}: out of range; expected {expected}")]
+    OutOfRange {
+        /// What was given.
+        text: String,
+        /// What would be valid.
+        expected: &'static str,
+    },
+}
+
+/// Parses `text` as a non-negative decimal number and one of `units` (suffix, factor), and returns number × factor.
+///
+/// The product must be an integer: half a nanosecond is an error, not a rounding.
+pub(crate) fn quantity(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u64, UnitError> {
+    let owned = || text.to_owned();
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    if number.is_empty() || number.starts_with('.') || number.ends_with('.') {
+        return Err(UnitError::NotANumber { text: owned(), expected });
+    }
+    let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
+    let factor = factor.ok_or_else(|| UnitError::UnknownUnit { text: owned(), expected })?;
+    scaled(number, factor).ok_or_else(|| UnitError::OutOfRange { text: owned(), expected })
+}
+
+/// `number` × `factor`, when that is an integer below 2^64.
+fn scaled(number: &str, factor: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > 18 {
+        return None;
+    }
+    let denominator = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
+    let whole: u128 = whole.parse().ok()?;
+    let part: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    let numerator = whole.checked_mul(denominator)?.checked_add(part)?.checked_mul(u128::from(factor))?;
+    if numerator % denominator != 0 {
+        return None;
+    }
+    u64::try_from(numerator / denominator).ok()
+}
+
+/// Prints `value` in the largest of `units` (given largest first) that leaves at most three decimals.
+pub(crate) fn print(value: u64, units: &[(&str, u64)], f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    for (index, (name, factor)) in units.iter().enumerate() {
+        let last = index + 1 == units.len();
+        let step = (*factor / 1000).max(1);
+        let exact = value % step == 0 && (*factor % 1000 == 0 || value % *factor == 0);
+        if last || (value >= *factor && exact) {
+            let (whole, rest) = (value / factor, value % factor);
+            if rest == 0 {
+                return write!(f, "{whole}{name}");
+            }
+            let decimals = format!("{:03}", u128::from(rest) * 1000 / u128::from(*factor));
+            return write!(f, "{whole}.{}{name}", decimals.trim_end_matches('0'));
+        }
+    }
+    Ok(())
+}
+
+/// Serialisation as text, for a type that has `Display` and `FromStr`.
+macro_rules! serde_as_text {
+    ($type:ty) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+pub(crate) use serde_as_text;

@@ -1,0 +1,1 @@
+//! IPv4, TCP, UDP and ICMP headers: checked views and emitters, checksums, segmentation.

@@ -1,0 +1,1 @@
+//! What is asked for: file sets and request streams.
