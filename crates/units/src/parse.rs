@@ -55,7 +55,7 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
     let whole: u128 = whole.parse().ok()?;
     let part: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
     let numerator = whole.checked_mul(denominator)?.checked_add(part)?.checked_mul(u128::from(factor))?;
-    if numerator % denominator != 0 {
+    if !numerator.is_multiple_of(denominator) {
         return None;
     }
     u64::try_from(numerator / denominator).ok()
@@ -66,7 +66,8 @@ pub(crate) fn print(value: u64, units: &[(&str, u64)], f: &mut std::fmt::Formatt
     for (index, (name, factor)) in units.iter().enumerate() {
         let last = index + 1 == units.len();
         let step = (*factor / 1000).max(1);
-        let exact = value % step == 0 && (*factor % 1000 == 0 || value % *factor == 0);
+        let exact =
+            value.is_multiple_of(step) && (factor.is_multiple_of(1000) || value.is_multiple_of(*factor));
         if last || (value >= *factor && exact) {
             let (whole, rest) = (value / factor, value % factor);
             if rest == 0 {

@@ -8,7 +8,8 @@ use std::str::FromStr;
 
 const UNITS: [(&str, u64); 4] =
     [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000), ("bit/s", 1)];
-const EXPECTED: &str = "a rate above zero such as 10Mbit/s or 56kbit/s (units: bit/s, kbit/s, Mbit/s, Gbit/s)";
+const EXPECTED: &str =
+    "a rate above zero such as 10Mbit/s or 56kbit/s (units: bit/s, kbit/s, Mbit/s, Gbit/s)";
 
 /// A rate in bits a second, above zero.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -6,8 +6,14 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 use std::str::FromStr;
 
-const UNITS: [(&str, u64); 6] =
-    [("h", 3_600_000_000_000), ("min", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+const UNITS: [(&str, u64); 6] = [
+    ("h", 3_600_000_000_000),
+    ("min", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
 const EXPECTED: &str = "a duration such as 100ms, 1.5s or 2min (units: ns, us, ms, s, min, h)";
 
 /// A point in time: nanoseconds since the start of the run (0 to 584 years).
