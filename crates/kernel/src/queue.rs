@@ -1,0 +1,101 @@
+//! Pending events: a four-ary heap on the total order.
+//!
+//! Four children a parent halve the depth of a binary heap, and the children of a parent lie side by side in memory. Channels
+//! and lazy timers keep the heap short (one entry a link and one a timer), which matters more than its arity.
+
+use crate::EventKey;
+use wasp_units::Instant;
+
+const ARITY: usize = 4;
+
+/// A priority queue of events, smallest key first.
+#[derive(Debug)]
+pub struct EventQueue<E> {
+    heap: Vec<(EventKey, E)>,
+}
+
+impl<E> Default for EventQueue<E> {
+    fn default() -> Self {
+        Self { heap: Vec::new() }
+    }
+}
+
+impl<E: Copy> EventQueue<E> {
+    /// Adds an event.
+    pub fn push(&mut self, key: EventKey, event: E) {
+        self.heap.push((key, event));
+        self.sift_up(self.heap.len() - 1);
+    }
+
+    /// The time of the first event.
+    #[must_use]
+    pub fn next_time(&self) -> Option<Instant> {
+        self.heap.first().map(|(key, _)| key.time())
+    }
+
+    /// Takes the first event if it is due at `limit` or before.
+    pub fn pop_until(&mut self, limit: Instant) -> Option<(EventKey, E)> {
+        let first = *self.heap.first()?;
+        if first.0.time() > limit {
+            return None;
+        }
+        let last = self.heap.pop()?;
+        if !self.heap.is_empty() {
+            self.sift_down(last);
+        }
+        Some(first)
+    }
+
+    /// Number of pending events.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether nothing is pending.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    fn sift_up(&mut self, mut place: usize) {
+        let entry = self.heap[place];
+        while place > 0 {
+            let parent = (place - 1) / ARITY;
+            if self.heap[parent].0.packed() < entry.0.packed() {
+                break;
+            }
+            debug_assert_ne!(self.heap[parent].0, entry.0, "two events have the same key");
+            self.heap[place] = self.heap[parent];
+            place = parent;
+        }
+        self.heap[place] = entry;
+    }
+
+    /// Puts `entry` in the place that the first event left.
+    fn sift_down(&mut self, entry: (EventKey, E)) {
+        let mut place = 0;
+        let key = entry.0.packed();
+        loop {
+            let first = place * ARITY + 1;
+            if first >= self.heap.len() {
+                break;
+            }
+            let end = (first + ARITY).min(self.heap.len());
+            let mut least = first;
+            let mut least_key = self.heap[first].0.packed();
+            for child in first + 1..end {
+                let child_key = self.heap[child].0.packed();
+                if child_key < least_key {
+                    (least, least_key) = (child, child_key);
+                }
+            }
+            if key < least_key {
+                break;
+            }
+            self.heap[place] = self.heap[least];
+            place = least;
+        }
+        self.heap[place] = entry;
+    }
+}
