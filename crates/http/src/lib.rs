@@ -1,0 +1,69 @@
+//! HTTP/1.x as a client needs it, sans-IO: requests are encoded to bytes once, responses are framed from an in-order
+//! byte stream that arrives in pieces. Nothing here knows a connection, a clock or a file.
+//!
+//! A transaction, as its caller drives it:
+//!
+//! ```text
+//! Request::encode ──> bytes, sent by the caller, shared by every transaction that repeats the request
+//! ResponseReader::begin(method)
+//!        │  handle(piece) … None          more of the stream is needed
+//!        ├─ handle(piece) … Head          status, framing and reuse are known
+//!        │  handle(piece) … None
+//!        ├─ handle(piece) … Complete      the rest of the piece belongs to the next response
+//!        └─ handle_eof()                  how the stream's end leaves the response
+//! ```
+//!
+//! Sources: RFC 9110 (semantics), RFC 9112 (message syntax and framing).
+
+mod block;
+mod chunked;
+mod head;
+mod malformed;
+mod request;
+mod response;
+
+pub use head::{Framing, Head};
+pub use malformed::Malformed;
+pub use request::{InvalidRequest, Request};
+pub use response::{Eof, Event, Piece, ResponseReader};
+
+/// The longest head, trailer section or chunk-size line that is read, in bytes.
+pub const LINE_LIMIT: usize = 64 * 1024;
+
+/// Request methods whose requests carry no content (RFC 9110, section 9.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Asks for a representation.
+    Get,
+    /// As `Get`, but the response ends with its head.
+    Head,
+}
+
+impl Method {
+    /// The method's token on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+        }
+    }
+}
+
+/// HTTP versions with the message syntax of RFC 9112.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Version {
+    /// HTTP/1.0: a connection closes after each response unless both sides say `keep-alive`.
+    Http10,
+    /// HTTP/1.1: a connection persists unless either side says `close`.
+    Http11,
+}
+
+impl Version {
+    /// The version's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http10 => "HTTP/1.0",
+            Self::Http11 => "HTTP/1.1",
+        }
+    }
+}
