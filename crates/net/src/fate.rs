@@ -1,0 +1,100 @@
+//! What became of a packet.
+
+use std::fmt;
+
+/// The end of a packet: delivered, or the reason of its drop.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Fate {
+    /// Handed to the host or the device it was addressed to.
+    Delivered,
+    /// Lost by a link's loss model.
+    RandomLoss,
+    /// A link's queue had no room.
+    QueueFull,
+    /// Longer than a link's MTU.
+    TooBig,
+    /// Its time to live ran out.
+    Ttl,
+    /// No router or host has its destination.
+    NoRoute,
+    /// A checksum did not match.
+    BadChecksum,
+    /// Not a valid packet.
+    Malformed,
+    /// A valid packet of a kind that the network does not carry.
+    Unsupported,
+    /// The device had no room for it.
+    DeviceFull,
+    /// The payload pool was at its bound.
+    PoolExhausted,
+}
+
+impl Fate {
+    /// Every fate.
+    pub const ALL: [Self; 11] = [
+        Self::Delivered,
+        Self::RandomLoss,
+        Self::QueueFull,
+        Self::TooBig,
+        Self::Ttl,
+        Self::NoRoute,
+        Self::BadChecksum,
+        Self::Malformed,
+        Self::Unsupported,
+        Self::DeviceFull,
+        Self::PoolExhausted,
+    ];
+
+    /// The name in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::RandomLoss => "random loss",
+            Self::QueueFull => "queue full",
+            Self::TooBig => "too big",
+            Self::Ttl => "ttl",
+            Self::NoRoute => "no route",
+            Self::BadChecksum => "bad checksum",
+            Self::Malformed => "malformed",
+            Self::Unsupported => "unsupported",
+            Self::DeviceFull => "device full",
+            Self::PoolExhausted => "pool exhausted",
+        }
+    }
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How many packets met each fate.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Fates([u64; Fate::ALL.len()]);
+
+impl Fates {
+    /// Counts `packets` more with this fate.
+    pub fn add(&mut self, fate: Fate, packets: u64) {
+        self.0[fate as usize] += packets;
+    }
+
+    /// One packet thought to have met `from` met `to`.
+    pub(crate) fn reclassify(&mut self, from: Fate, to: Fate) {
+        self.0[from as usize] -= 1;
+        self.0[to as usize] += 1;
+    }
+
+    /// How many packets met this fate.
+    #[must_use]
+    pub const fn get(&self, fate: Fate) -> u64 {
+        self.0[fate as usize]
+    }
+
+    /// Packets whose fate is known.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}

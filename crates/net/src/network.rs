@@ -1,0 +1,292 @@
+//! Nodes joined by links: how a packet moves, and where it ends.
+
+use crate::store::{PacketId, PacketStore};
+use crate::{Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, Scope, Sighting};
+use wasp_kernel::{NodeId, Scheduler};
+use wasp_random::Key;
+use wasp_wire::{Address, Packet, PayloadPool};
+
+/// One direction of a link.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct LinkId(pub u32);
+
+/// The two directions of an access link, as its client sees them.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Direction {
+    /// From the client.
+    Up,
+    /// To the client.
+    Down,
+}
+
+/// A packet that reached its host.
+#[derive(Debug)]
+pub struct Delivery {
+    /// The host.
+    pub node: NodeId,
+    /// The packet, out of the network.
+    pub packet: Packet,
+}
+
+/// The event of a packet's arrival at the far end of a link; the model wraps it in its own event type.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Arrival(pub LinkId);
+
+/// What makes a link a client's access link: whose flows it keeps account of.
+#[derive(Clone, Copy, Debug)]
+struct Meter {
+    client: u32,
+    direction: Direction,
+    scope: Scope,
+    /// The client's key for loss.
+    key: Key,
+}
+
+/// A router with one link to the server's side and a block of addresses on the clients' side.
+#[derive(Clone, Debug)]
+struct Router {
+    node: NodeId,
+    first_client: Address,
+    down: Vec<LinkId>,
+    server: Address,
+    up: LinkId,
+}
+
+/// Links, the router between them, and the packets in flight.
+#[derive(Debug)]
+pub struct Network<O = ()> {
+    /// Where payload waits; the hosts use the same pool.
+    pub pool: PayloadPool,
+    /// The account of each connection.
+    pub flows: Flows,
+    /// Sees every packet at both ends of every link.
+    pub observer: O,
+    links: Vec<Link>,
+    meters: Vec<Option<Meter>>,
+    router: Option<Router>,
+    packets: PacketStore,
+    made: u64,
+    fates: Fates,
+}
+
+impl<O: Observer> Network<O> {
+    /// A network without links.
+    #[must_use]
+    pub fn new(pool: PayloadPool, observer: O) -> Self {
+        Self {
+            pool,
+            flows: Flows::default(),
+            observer,
+            links: Vec::new(),
+            meters: Vec::new(),
+            router: None,
+            packets: PacketStore::default(),
+            made: 0,
+            fates: Fates::default(),
+        }
+    }
+
+    /// Adds one direction of a link; `key` is for the loss chain of all that crosses it.
+    pub fn add_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig, key: Key) -> LinkId {
+        self.links.push(Link::new(from, to, config, key));
+        self.meters.push(None);
+        LinkId(self.links.len() as u32 - 1)
+    }
+
+    /// Makes `link` one direction of the access link of `client`; `key` is the client's key for loss.
+    pub(crate) fn meter(&mut self, link: LinkId, client: u32, direction: Direction, scope: Scope, key: Key) {
+        self.meters[link.0 as usize] = Some(Meter { client, direction, scope, key });
+    }
+
+    /// Makes `node` the router that knows the `down` links to consecutive addresses and the `up` link to the server.
+    pub(crate) fn route(
+        &mut self,
+        node: NodeId,
+        first_client: Address,
+        down: Vec<LinkId>,
+        server: Address,
+        up: LinkId,
+    ) {
+        self.router = Some(Router { node, first_client, down, server, up });
+    }
+
+    /// The link with this identifier.
+    #[must_use]
+    pub fn link(&self, id: LinkId) -> &Link {
+        &self.links[id.0 as usize]
+    }
+
+    /// Packets made by hosts so far: always the sum of [`Self::fates`] and [`Self::in_flight`].
+    #[must_use]
+    pub const fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// How many packets met each fate.
+    #[must_use]
+    pub const fn fates(&self) -> &Fates {
+        &self.fates
+    }
+
+    /// Packets on a link or in a queue.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.packets.len() as u64
+    }
+
+    /// Sends a packet that a host made onto its link.
+    pub fn send<E: Copy + From<Arrival>>(
+        &mut self,
+        link: LinkId,
+        packet: Packet,
+        scheduler: &mut Scheduler<E>,
+    ) {
+        self.made += 1;
+        let id = self.packets.insert(packet);
+        self.enter(link, id, scheduler);
+    }
+
+    /// Counts a packet that met its fate before it entered any link, or after it left the last one (`delivered` packets whose device refused
+    /// them: see [`Self::refuse`]).
+    pub fn stillborn(&mut self, fate: Fate, packets: u64) {
+        self.made += packets;
+        self.fates.add(fate, packets);
+    }
+
+    /// The device did not take a delivered packet: its fate was another.
+    pub fn refuse(&mut self, fate: Fate) {
+        self.fates.reclassify(Fate::Delivered, fate);
+    }
+
+    /// Handles the arrival at the far end of a link: the packet is forwarded, or returned if this is its host.
+    pub fn arrive<E: Copy + From<Arrival>>(
+        &mut self,
+        arrival: Arrival,
+        scheduler: &mut Scheduler<E>,
+    ) -> Option<Delivery> {
+        let link = &mut self.links[arrival.0.0 as usize];
+        let id = link.arrive(E::from(arrival), scheduler)?;
+        let mut node = link.to;
+        self.sight(arrival.0, id, Sighting::Left, scheduler);
+        while let Some(next) = self.next_hop(node, id)? {
+            if !self.admit(next, id, scheduler) {
+                return None;
+            }
+            let link = &mut self.links[next.0 as usize];
+            if !link.is_transparent() {
+                link.transmit(id, self.packets.get(id).wire_len(), E::from(Arrival(next)), scheduler);
+                return None;
+            }
+            node = link.to;
+            self.sight(next, id, Sighting::Left, scheduler);
+        }
+        self.fates.add(Fate::Delivered, 1);
+        Some(Delivery { node, packet: self.packets.remove(id) })
+    }
+
+    /// Puts a packet onto a link. Transparent links into a router are crossed at once; the last link into a host always ends in an event, so that
+    /// hosts never call each other.
+    fn enter<E: Copy + From<Arrival>>(&mut self, link: LinkId, id: PacketId, scheduler: &mut Scheduler<E>) {
+        let mut link = link;
+        while self.admit(link, id, scheduler) {
+            let far = self.links[link.0 as usize].to;
+            let at_router = self.router.as_ref().is_some_and(|router| router.node == far);
+            if !(at_router && self.links[link.0 as usize].is_transparent()) {
+                let bytes = self.packets.get(id).wire_len();
+                return self.links[link.0 as usize].transmit(id, bytes, E::from(Arrival(link)), scheduler);
+            }
+            self.sight(link, id, Sighting::Left, scheduler);
+            match self.next_hop(far, id) {
+                Some(Some(next)) => link = next,
+                _ => return,
+            }
+        }
+    }
+
+    /// Whether the link takes the packet; if not, the packet has met its fate.
+    fn admit<E: Copy>(&mut self, id: LinkId, packet: PacketId, scheduler: &Scheduler<E>) -> bool {
+        let bytes = self.packets.get(packet).wire_len();
+        let lost = self.impair(id, packet);
+        let link = &mut self.links[id.0 as usize];
+        link.counters.packets += 1;
+        link.counters.bytes += u64::from(bytes);
+        let fate = if link.config().mtu.is_some_and(|mtu| bytes > u32::from(mtu)) {
+            Some(Fate::TooBig)
+        } else if lost {
+            Some(Fate::RandomLoss)
+        } else if !link.has_room(bytes, scheduler.now()) {
+            Some(Fate::QueueFull)
+        } else {
+            None
+        };
+        let Some(fate) = fate else {
+            self.sight(id, packet, Sighting::Entered, scheduler);
+            return true;
+        };
+        link.counters.dropped += u64::from(fate != Fate::RandomLoss);
+        self.sight(id, packet, Sighting::Dropped(fate), scheduler);
+        self.drop_packet(packet, fate);
+        false
+    }
+
+    /// Steps the loss process that the packet meets on this link.
+    fn impair(&mut self, id: LinkId, packet: PacketId) -> bool {
+        let link = &mut self.links[id.0 as usize];
+        let Some(meter) = self.meters[id.0 as usize] else { return link.lose() };
+        let flow = self.flows.of_packet(meter.client, meter.direction, meter.key, self.packets.get(packet));
+        let flow = self.flows.get_mut(flow);
+        let lost = lose(link, flow, &meter);
+        let passage = flow.passage_mut(meter.direction);
+        passage.packets += 1;
+        passage.lost += u64::from(lost);
+        lost
+    }
+
+    /// The link towards the packet's destination: `Some(None)` if `node` is a host, `None` if the packet met its fate here.
+    fn next_hop(&mut self, node: NodeId, id: PacketId) -> Option<Option<LinkId>> {
+        let Some(router) = self.router.as_ref().filter(|router| router.node == node) else {
+            return Some(None);
+        };
+        let packet = self.packets.get_mut(id);
+        let next = if packet.destination == router.server {
+            Some(router.up)
+        } else {
+            let place = packet.destination.distance_from(router.first_client);
+            place.and_then(|place| router.down.get(place as usize).copied())
+        };
+        let fate = match next {
+            None => Fate::NoRoute,
+            Some(_) if packet.ttl <= 1 => Fate::Ttl,
+            Some(next) => {
+                packet.ttl -= 1;
+                return Some(Some(next));
+            }
+        };
+        self.drop_packet(id, fate);
+        None
+    }
+
+    fn drop_packet(&mut self, id: PacketId, fate: Fate) {
+        let packet = self.packets.remove(id);
+        self.pool.release(packet.payload);
+        self.fates.add(fate, 1);
+    }
+
+    fn sight<E: Copy>(&mut self, link: LinkId, id: PacketId, sighting: Sighting, scheduler: &Scheduler<E>) {
+        self.observer.observe(scheduler.now(), link, self.packets.get(id), &self.pool, sighting);
+    }
+}
+
+/// Decides the packet by the chain that the scope names.
+fn lose(link: &mut Link, flow: &mut Flow, meter: &Meter) -> bool {
+    let loss = link.config().loss;
+    let tally = &mut link.counters.loss;
+    match meter.scope {
+        Scope::Direction => {
+            let key = flow.key.entity(meter.direction as u64);
+            loss.lose(&mut flow.passage_mut(meter.direction).chain, key, tally)
+        }
+        Scope::Connection => loss.lose(&mut flow.up.chain, flow.key, tally),
+        Scope::Link => link.lose(),
+    }
+}

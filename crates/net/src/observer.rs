@@ -1,0 +1,26 @@
+//! A hook at both ends of every link.
+
+use crate::{Fate, LinkId};
+use wasp_units::Instant;
+use wasp_wire::{Packet, PayloadPool};
+
+/// Something that happened to a packet at a link.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Sighting {
+    /// It entered the link.
+    Entered,
+    /// It left the link at the far end.
+    Left,
+    /// It was dropped at the link's entrance.
+    Dropped(Fate),
+}
+
+/// Sees every packet at both ends of every link. `()` sees nothing and costs nothing.
+pub trait Observer {
+    /// `packet` was seen at `at`, the event's own time.
+    fn observe(&mut self, at: Instant, link: LinkId, packet: &Packet, pool: &PayloadPool, sighting: Sighting);
+}
+
+impl Observer for () {
+    fn observe(&mut self, _: Instant, _: LinkId, _: &Packet, _: &PayloadPool, _: Sighting) {}
+}

@@ -1,0 +1,164 @@
+//! Links: queue, serialisation, propagation, and the conservation of packets.
+
+mod common;
+
+use common::{Event, star};
+use proptest::prelude::*;
+use wasp_kernel::NodeId;
+use wasp_net::{AccessConfig, Fate, LinkConfig, Loss, Scope, Star};
+use wasp_random::Key;
+use wasp_units::{Bytes, Duration, Instant, Rate};
+
+const HEADERS: u32 = 40;
+
+fn access(up: LinkConfig) -> AccessConfig {
+    AccessConfig { up, down: up, scope: Scope::Direction, key: Key::root(1, 0) }
+}
+
+fn rate(bits: u64) -> Option<Rate> {
+    Rate::from_bits_per_second(bits)
+}
+
+/// A queue and a transmitter in the plainest form, with a list of what happens when: the oracle of the fast path.
+fn queue_and_transmitter(
+    sends: &[(u64, u32)],
+    bits: u64,
+    limit: u64,
+    delay: u64,
+) -> (Vec<(u64, u32)>, usize) {
+    let rate = rate(bits).unwrap();
+    let (mut queue, mut arrivals, mut drops) = (std::collections::VecDeque::new(), Vec::new(), 0);
+    let mut transmitting: Option<(u64, u32)> = None;
+    let mut transmit_until = |limit: u64,
+                              queue: &mut std::collections::VecDeque<(u32, u32)>,
+                              transmitting: &mut Option<(u64, u32)>| {
+        while let Some((end, number)) = transmitting.filter(|(end, _)| *end <= limit) {
+            arrivals.push((end + delay, number));
+            *transmitting = queue
+                .pop_front()
+                .map(|(number, bytes)| (end + rate.transmission_time(u64::from(bytes)).as_nanos(), number));
+        }
+    };
+    for (number, (time, bytes)) in sends.iter().enumerate() {
+        transmit_until(*time, &mut queue, &mut transmitting);
+        let waiting: u64 = queue.iter().map(|(_, bytes)| u64::from(*bytes)).sum();
+        if transmitting.is_none() {
+            transmitting = Some((time + rate.transmission_time(u64::from(*bytes)).as_nanos(), number as u32));
+        } else if waiting + u64::from(*bytes) <= limit {
+            queue.push_back((number as u32, *bytes));
+        } else {
+            drops += 1;
+        }
+    }
+    transmit_until(u64::MAX - delay, &mut queue, &mut transmitting);
+    (arrivals, drops)
+}
+
+proptest! {
+    #[test]
+    fn the_fast_path_is_packet_identical_to_a_queue_and_a_transmitter(
+        gaps in prop::collection::vec((0..3_000_000_u64, 0..1460_u32), 1..200),
+        megabits in 1..20_u64, limit in 0..20_000_u64, delay in 0..5_000_000_u64,
+    ) {
+        let mut time = 0;
+        let sends: Vec<_> = gaps.iter().map(|(gap, bytes)| { time += gap; (time, bytes + HEADERS) }).collect();
+        let config = LinkConfig {
+            rate: rate(megabits * 1_000_000), queue: Some(Bytes::new(limit)), delay: Duration::from_nanos(delay), ..LinkConfig::default()
+        };
+        let mut kernel = star(&[access(config)], LinkConfig::default());
+        kernel.inject(Instant::ZERO, |_, scheduler| {
+            for (number, (time, bytes)) in sends.iter().enumerate() {
+                let event = Event::Send { client: 0, up: true, number: number as u32, bytes: bytes - HEADERS };
+                scheduler.schedule(NodeId(2), Instant::from_nanos(*time), event);
+            }
+        });
+        kernel.advance(Instant::MAX).unwrap();
+        let (arrivals, drops) = queue_and_transmitter(&sends, megabits * 1_000_000, limit, delay);
+        let delivered: Vec<_> = kernel.process.delivered.iter().map(|(at, _, number)| (at.as_nanos(), *number)).collect();
+        prop_assert_eq!(delivered, arrivals);
+        let network = &kernel.process.network;
+        prop_assert_eq!(network.fates().get(Fate::QueueFull), drops as u64);
+        prop_assert_eq!(network.made(), network.fates().total());
+    }
+}
+
+#[test]
+fn a_packet_takes_serialisation_and_delay_on_every_link() {
+    let config =
+        LinkConfig { rate: rate(8_000_000), delay: Duration::from_millis(10), ..LinkConfig::default() };
+    let shared =
+        LinkConfig { rate: rate(80_000_000), delay: Duration::from_millis(1), ..LinkConfig::default() };
+    let mut kernel = star(&[access(config)], shared);
+    kernel.inject(Instant::ZERO, |_, scheduler| {
+        scheduler.schedule(
+            NodeId(0),
+            Instant::ZERO,
+            Event::Send { client: 0, up: false, number: 9, bytes: 960 },
+        );
+    });
+    kernel.advance(Instant::MAX).unwrap();
+    let expected = Duration::from_micros(100)
+        + Duration::from_millis(1)
+        + Duration::from_millis(1)
+        + Duration::from_millis(10);
+    assert_eq!(kernel.process.delivered, [(Instant::ZERO + expected, Star::client_node(0), 9)]);
+}
+
+#[test]
+fn every_packet_has_a_fate_or_is_in_flight() {
+    let loss = Loss::Independent { rate: "30%".parse().unwrap() };
+    let config = LinkConfig {
+        rate: rate(500_000),
+        queue: Some(Bytes::new(5_000)),
+        delay: Duration::from_millis(20),
+        mtu: Some(1_000),
+        loss,
+    };
+    let mut kernel = star(&[access(config), access(config)], LinkConfig::default());
+    kernel.inject(Instant::ZERO, |_, scheduler| {
+        for number in 0..4_000_u32 {
+            let event = Event::Send {
+                client: number % 3,
+                up: number % 3 < 2 && number % 2 == 0,
+                number,
+                bytes: number % 1_100,
+            };
+            let event = match event {
+                Event::Send { client: 2, number, bytes, .. } => {
+                    Event::Send { client: 2, up: false, number, bytes }
+                }
+                other => other,
+            };
+            scheduler.schedule(NodeId(2), Instant::from_nanos(u64::from(number) * 1_000_000), event);
+        }
+    });
+    for step in 0..50 {
+        kernel.advance(Instant::from_nanos(step * 100_000_000)).unwrap();
+        let network = &kernel.process.network;
+        assert_eq!(network.made(), network.fates().total() + network.in_flight());
+    }
+    let fates = kernel.process.network.fates();
+    for fate in [Fate::Delivered, Fate::RandomLoss, Fate::QueueFull, Fate::TooBig, Fate::NoRoute] {
+        assert!(fates.get(fate) > 0, "{fate} never happened");
+    }
+}
+
+#[test]
+fn the_queue_integral_is_bytes_times_waiting_time() {
+    let config = LinkConfig { rate: rate(8_000_000), ..LinkConfig::default() };
+    let mut kernel = star(&[access(config)], LinkConfig::default());
+    kernel.inject(Instant::ZERO, |_, scheduler| {
+        for number in 0..3 {
+            scheduler.schedule(
+                NodeId(2),
+                Instant::ZERO,
+                Event::Send { client: 0, up: true, number, bytes: 960 },
+            );
+        }
+    });
+    kernel.advance(Instant::MAX).unwrap();
+    let up = kernel.process.star.access[0].up;
+    let counters = kernel.process.network.link(up).counters();
+    assert_eq!(counters.queue_integral, 1_000 * (1_000_000 + 2_000_000));
+    assert_eq!(counters.queue_max, 2_000);
+}
