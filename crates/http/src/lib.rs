@@ -20,11 +20,13 @@ mod chunked;
 mod head;
 mod malformed;
 mod request;
+mod request_reader;
 mod response;
 
 pub use head::{Framing, Head};
 pub use malformed::Malformed;
 pub use request::{InvalidRequest, Request};
+pub use request_reader::{BadRequest, RequestHead, RequestReader};
 pub use response::{Eof, Event, Piece, ResponseReader};
 
 /// The longest head, trailer section or chunk-size line that is read, in bytes.
