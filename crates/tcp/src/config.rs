@@ -1,0 +1,283 @@
+//! The constants of a TCP stack: presets, and each constant by itself.
+
+use wasp_units::Duration;
+
+/// How lost segments are found and repaired.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecoveryKind {
+    /// Fast retransmit and fast recovery of RFC 5681: the first new acknowledgment ends recovery.
+    Reno,
+    /// RFC 6582: partial acknowledgments keep recovery going, one hole a round trip.
+    NewReno,
+    /// RFC 6675: selective acknowledgments tell the holes and how much is in flight.
+    Sack,
+}
+
+/// How the congestion window grows and shrinks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CongestionKind {
+    /// Slow start and congestion avoidance of RFC 5681.
+    Reno,
+}
+
+/// How the round-trip time is sampled and the retransmission timeout computed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RttEstimator {
+    /// RFC 6298, a sample with each acknowledgment of new data that was sent once, in nanoseconds:
+    /// `RTO = max(SRTT + max(G, 4 RTTVAR), minimum)`.
+    Rfc6298,
+    /// Linux (`tcp_rtt_estimator`): as RFC 6298, but the variance term itself is at least the minimum, so
+    /// `RTO = SRTT + max(minimum, 4 RTTVAR)`, falls at most once a round trip, and ignores a sudden decrease.
+    Linux,
+    /// 4.4BSD (`tcp_xmit_timer`): one segment at a time, counted in ticks of the timer granularity.
+    Bsd,
+}
+
+/// What makes the congestion window grow.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AckCounting {
+    /// Each acknowledgment of new data counts once, however much it covers (RFC 5681 equation 3; BSD): a delayed
+    /// acknowledgment slows growth.
+    Acknowledgments,
+    /// The bytes acknowledged count (RFC 3465), at most this many segments per acknowledgment in slow start. Linux
+    /// sets no limit.
+    Bytes {
+        /// RFC 3465's L in segments.
+        limit: u32,
+    },
+}
+
+/// What happens to the congestion window when sending resumes after an idle time longer than the RTO.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum IdleRestart {
+    /// It stays.
+    Keep,
+    /// It falls to the restart window min(IW, cwnd) (RFC 5681 section 4.1).
+    RestartWindow,
+    /// It is halved for each RTO of idle time, not below the restart window, and ssthresh keeps three quarters of it
+    /// (RFC 2861; Linux).
+    Decay,
+}
+
+/// When a small segment is held back while data is outstanding.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Nagle {
+    /// Never (`TCP_NODELAY`).
+    Off,
+    /// While anything is unacknowledged (RFC 896; BSD).
+    Classic,
+    /// While another small segment is unacknowledged (Minshall's modification; Linux).
+    Minshall,
+}
+
+/// When reading from a filling receive buffer is worth a window update.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WindowUpdate {
+    /// When the window has grown by two segments or half the buffer (BSD `tcp_output`).
+    TwoSegments,
+    /// When the window has at least doubled (Linux `tcp_cleanup_rbuf`).
+    Doubled,
+}
+
+/// Every constant of an endpoint. Many endpoints share one.
+///
+/// Made by [`crate::Options::resolve`], or from a preset by struct update; such a literal must keep what `resolve`
+/// checks (`min_rto <= max_rto`, no zero `mss`, ...).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Config {
+    // Segments and options
+    /// Largest payload we accept in a segment and offer in the MSS option, bytes (RFC 9293 section 3.7.1): the MTU
+    /// less 40.
+    pub mss: u16,
+    /// Payload per segment towards a peer that offers no MSS option, bytes (RFC 9293: 536).
+    pub default_mss: u16,
+    /// Offer window scaling (RFC 7323 section 2).
+    pub window_scaling: bool,
+    /// Offer selective acknowledgments (RFC 2018).
+    pub sack: bool,
+    /// Offer timestamps (RFC 7323 section 3).
+    pub timestamps: bool,
+    /// Time in which the timestamp clock advances by one.
+    pub timestamp_step: Duration,
+
+    // Buffers
+    /// Receive buffer: the largest window, bytes.
+    pub receive_buffer: u32,
+    /// Send buffer: most bytes in flight and queued, bytes.
+    pub send_buffer: u32,
+
+    // Congestion control and loss recovery
+    /// Loss recovery; `Sack` falls back to `NewReno` when the peer offers no selective acknowledgments.
+    pub recovery: RecoveryKind,
+    /// Congestion control.
+    pub congestion: CongestionKind,
+    /// Initial window in segments (RFC 6928: 10).
+    pub initial_window: u32,
+    /// Initial slow-start threshold, bytes (RFC 5681: arbitrarily high).
+    pub initial_ssthresh: u32,
+    /// What makes the window grow.
+    pub ack_counting: AckCounting,
+    /// Grow the window only while it limits what is sent (RFC 7661; Linux `tcp_is_cwnd_limited`).
+    pub congestion_window_validation: bool,
+    /// 4.4BSD's arithmetic: a loss sets ssthresh to half of min(cwnd, send window) in whole segments, also on each
+    /// repeated timeout, instead of half the flight size once (RFC 5681 equation 4).
+    pub bsd_ssthresh: bool,
+    /// 4.4BSD's Reno deflates the window after recovery only if more than three duplicates arrived.
+    pub bsd_duplicate_quirk: bool,
+    /// Duplicate acknowledgments that trigger fast retransmit (RFC 5681: 3).
+    pub duplicate_ack_threshold: u32,
+    /// Send a new segment on each of the first two duplicate acknowledgments (RFC 3042).
+    pub limited_transmit: bool,
+    /// What an idle time does to the window.
+    pub idle_restart: IdleRestart,
+    /// Holding back small segments.
+    pub nagle: Nagle,
+
+    // Retransmission timer
+    /// How the round-trip time is estimated.
+    pub rtt_estimator: RttEstimator,
+    /// RTO before the first sample (RFC 6298: 1 s; RFC 2988: 3 s).
+    pub initial_rto: Duration,
+    /// RTO after a handshake that needed a retransmission and gave no sample (RFC 6298 rule 5.7: 3 s).
+    pub fallback_rto: Duration,
+    /// Least RTO.
+    pub min_rto: Duration,
+    /// Greatest RTO, backed off or not.
+    pub max_rto: Duration,
+    /// Clock granularity G (RFC 6298).
+    pub timer_granularity: Duration,
+    /// Retransmission and persist timers count whole ticks of a free-running clock of that granularity, so that a
+    /// timer of n ticks fires after n-1 to n of them (BSD `tcp_slowtimo`).
+    pub coarse_timers: bool,
+    /// SYN retransmissions at the initial interval before doubling begins (Linux `tcp_syn_linear_timeouts`).
+    pub syn_linear_timeouts: u32,
+    /// SYN retransmissions before giving up (Linux `tcp_syn_retries`).
+    pub syn_retries: u32,
+    /// SYN-ACK retransmissions before giving up (Linux `tcp_synack_retries`).
+    pub syn_ack_retries: u32,
+    /// Retransmissions of one segment, or unanswered window probes, before giving up (Linux `tcp_retries2`).
+    pub retries: u32,
+    /// Least interval between zero-window probes.
+    pub min_persist: Duration,
+    /// Greatest interval between zero-window probes.
+    pub max_persist: Duration,
+
+    // Acknowledgments
+    /// How long an acknowledgment may wait; zero acknowledges every segment.
+    pub delayed_ack: Duration,
+    /// Delayed acknowledgments leave at the next tick of a free-running clock of that period (BSD `tcp_fasttimo`).
+    pub delayed_ack_sweep: bool,
+    /// Data segments acknowledged at once at the start of a connection (Linux quick acknowledgments).
+    pub quickack_segments: u32,
+    /// What makes a window update.
+    pub window_update: WindowUpdate,
+    /// Least time between two acknowledgments that answer unacceptable segments (RFC 5961 section 5; Linux
+    /// `tcp_invalid_ratelimit`).
+    pub challenge_ack_interval: Duration,
+
+    // Closing
+    /// Length of TIME-WAIT (RFC 9293: 2 MSL).
+    pub time_wait: Duration,
+    /// Longest wait in FIN-WAIT-2 without hearing anything (Linux `tcp_fin_timeout`).
+    pub fin_wait_2: Duration,
+}
+
+impl Config {
+    /// Linux as of today, with constant buffers in place of automatic sizing.
+    ///
+    /// The window counts the segments acknowledged, not the acknowledgments, because that is what Linux's `reno` does.
+    #[must_use]
+    pub fn linux() -> Self {
+        Self {
+            mss: 1_460,
+            default_mss: 536,
+            window_scaling: true,
+            sack: true,
+            timestamps: true,
+            timestamp_step: Duration::from_millis(1),
+            // Where automatic sizing ends: half of tcp_rmem's, and all of tcp_wmem's, default maximum.
+            receive_buffer: 3 << 20,
+            send_buffer: 4 << 20,
+            recovery: RecoveryKind::Sack,
+            congestion: CongestionKind::Reno,
+            initial_window: 10,
+            initial_ssthresh: u32::MAX,
+            ack_counting: AckCounting::Bytes { limit: u32::MAX },
+            congestion_window_validation: true,
+            bsd_ssthresh: false,
+            bsd_duplicate_quirk: false,
+            duplicate_ack_threshold: 3,
+            limited_transmit: true,
+            idle_restart: IdleRestart::Decay,
+            nagle: Nagle::Minshall,
+            rtt_estimator: RttEstimator::Linux,
+            initial_rto: Duration::from_secs(1),
+            fallback_rto: Duration::from_secs(3),
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            timer_granularity: Duration::from_millis(1),
+            coarse_timers: false,
+            syn_linear_timeouts: 4,
+            syn_retries: 6,
+            syn_ack_retries: 5,
+            retries: 15,
+            min_persist: Duration::from_millis(200),
+            max_persist: Duration::from_secs(120),
+            delayed_ack: Duration::from_millis(40),
+            delayed_ack_sweep: false,
+            quickack_segments: 16,
+            window_update: WindowUpdate::Doubled,
+            challenge_ack_interval: Duration::from_millis(500),
+            time_wait: Duration::from_secs(60),
+            fin_wait_2: Duration::from_secs(60),
+        }
+    }
+
+    /// A 4.4BSD descendant of 1999 (FreeBSD 3, AIX 4.3) with an initial window of one segment and a first RTO of 3 s.
+    #[must_use]
+    pub fn bsd1999() -> Self {
+        Self {
+            window_scaling: false,
+            sack: false,
+            timestamps: false,
+            timestamp_step: Duration::from_millis(500),
+            receive_buffer: 16 << 10,
+            send_buffer: 16 << 10,
+            recovery: RecoveryKind::Reno,
+            initial_window: 1,
+            ack_counting: AckCounting::Acknowledgments,
+            congestion_window_validation: false,
+            bsd_ssthresh: true,
+            bsd_duplicate_quirk: true,
+            limited_transmit: false,
+            idle_restart: IdleRestart::RestartWindow,
+            nagle: Nagle::Classic,
+            rtt_estimator: RttEstimator::Bsd,
+            initial_rto: Duration::from_secs(3),
+            min_rto: Duration::from_secs(1),
+            max_rto: Duration::from_secs(64),
+            timer_granularity: Duration::from_millis(500),
+            coarse_timers: true,
+            syn_linear_timeouts: 0,
+            syn_retries: 4,
+            syn_ack_retries: 4,
+            retries: 12,
+            min_persist: Duration::from_secs(5),
+            max_persist: Duration::from_secs(60),
+            delayed_ack: Duration::from_millis(200),
+            delayed_ack_sweep: true,
+            quickack_segments: 0,
+            window_update: WindowUpdate::TwoSegments,
+            fin_wait_2: Duration::from_secs(675),
+            ..Self::linux()
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::linux()
+    }
+}

@@ -1,0 +1,236 @@
+//! The options of a scenario file: a preset and what departs from it, checked.
+
+use crate::config::{Config, CongestionKind, IdleRestart, Nagle, RecoveryKind};
+use wasp_units::{Bytes, Duration};
+
+/// A named set of constants.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    /// [`Config::linux`].
+    #[default]
+    Linux,
+    /// [`Config::bsd1999`].
+    Bsd1999,
+}
+
+/// A preset and the constants that override it; an absent field is the preset's.
+#[derive(Clone, Debug, Default, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Where the other constants come from.
+    pub preset: Preset,
+    /// Maximum segment size, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mss: Option<u16>,
+    /// Offer window scaling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
+    /// Offer selective acknowledgments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack: Option<bool>,
+    /// Offer timestamps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
+    /// Receive buffer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<Bytes>,
+    /// Send buffer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_buffer: Option<Bytes>,
+    /// Initial window, segments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<u32>,
+    /// Loss recovery.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryKind>,
+    /// Congestion control.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<CongestionKind>,
+    /// RTO before the first sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_rto: Option<Duration>,
+    /// Least RTO.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_rto: Option<Duration>,
+    /// Greatest RTO.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rto: Option<Duration>,
+    /// Granularity of the retransmission timer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timer_granularity: Option<Duration>,
+    /// SYN retransmissions before doubling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syn_linear_timeouts: Option<u32>,
+    /// SYN retransmissions before giving up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syn_retries: Option<u32>,
+    /// Retransmissions of a segment before giving up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    /// Delay of acknowledgments; `0ms` acknowledges every segment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<Duration>,
+    /// Acknowledge at the ticks of a global timer instead of one timer a connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed_ack_sweep: Option<bool>,
+    /// Segments acknowledged at once at the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quickack_segments: Option<u32>,
+    /// Limited transmit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited_transmit: Option<bool>,
+    /// Shrink the window after an idle time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_start_after_idle: Option<bool>,
+    /// Hold back small segments; off is `TCP_NODELAY`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nagle: Option<bool>,
+    /// Duplicate acknowledgments that trigger fast retransmit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_ack_threshold: Option<u32>,
+    /// Length of TIME-WAIT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_wait: Option<Duration>,
+}
+
+/// Why a set of options is no stack.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{field}: {value}: expected {expected}")]
+pub struct ConfigError {
+    /// The field at fault.
+    pub field: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What would be valid.
+    pub expected: String,
+}
+
+const MIN_MSS: u16 = 64;
+/// The largest IPv4 packet less two headers.
+const MAX_MSS: u16 = 65_495;
+/// The largest window that a scale of 14 expresses (RFC 7323 section 2.3), rounded down.
+const MAX_BUFFER: u64 = 1 << 30;
+const MAX_COUNT: u32 = 255;
+const MAX_INITIAL_WINDOW: u32 = 65_535;
+const LONGEST_RTO: Duration = Duration::from_secs(3_600);
+/// RFC 1122 section 4.2.3.2.
+const MAX_DELAYED_ACK: Duration = Duration::from_millis(500);
+const MAX_GRANULARITY: Duration = Duration::from_secs(1);
+const MAX_TIME_WAIT: Duration = Duration::from_secs(3_600);
+
+impl Options {
+    /// The constants, or the first field that is out of range or contradicts another.
+    ///
+    /// `recovery = "sack"` switches `sack` on; `sack = false` turns the preset's `sack` recovery into `newreno`; both
+    /// together contradict each other.
+    pub fn resolve(&self) -> Result<Config, ConfigError> {
+        let mut config = match self.preset {
+            Preset::Linux => Config::linux(),
+            Preset::Bsd1999 => Config::bsd1999(),
+        };
+        self.segments(&mut config)?;
+        self.variants(&mut config)?;
+        self.retransmission(&mut config)?;
+        self.acknowledgments(&mut config)?;
+        Ok(config)
+    }
+
+    fn segments(&self, config: &mut Config) -> Result<(), ConfigError> {
+        set("mss", &mut config.mss, self.mss, MIN_MSS, MAX_MSS)?;
+        config.window_scaling = self.window_scaling.unwrap_or(config.window_scaling);
+        config.timestamps = self.timestamps.unwrap_or(config.timestamps);
+        set_buffer("receive_buffer", &mut config.receive_buffer, self.receive_buffer)?;
+        set_buffer("send_buffer", &mut config.send_buffer, self.send_buffer)?;
+        set("initial_window", &mut config.initial_window, self.initial_window, 1, MAX_INITIAL_WINDOW)?;
+        set("time_wait", &mut config.time_wait, self.time_wait, Duration::ZERO, MAX_TIME_WAIT)
+    }
+
+    fn variants(&self, config: &mut Config) -> Result<(), ConfigError> {
+        config.congestion = self.congestion.unwrap_or(config.congestion);
+        config.recovery = self.recovery.unwrap_or(config.recovery);
+        config.sack = self.sack.unwrap_or(config.sack || self.recovery == Some(RecoveryKind::Sack));
+        if config.recovery == RecoveryKind::Sack && !config.sack {
+            if self.recovery.is_some() {
+                return Err(error("recovery", "sack", "sack = true beside it, or recovery reno or newreno"));
+            }
+            config.recovery = RecoveryKind::NewReno;
+        }
+        config.limited_transmit = self.limited_transmit.unwrap_or(config.limited_transmit);
+        if self.slow_start_after_idle == Some(false) {
+            config.idle_restart = IdleRestart::Keep;
+        }
+        if self.nagle == Some(false) {
+            config.nagle = Nagle::Off;
+        }
+        let threshold = &mut config.duplicate_ack_threshold;
+        set("duplicate_ack_threshold", threshold, self.duplicate_ack_threshold, 1, MAX_COUNT)
+    }
+
+    fn retransmission(&self, config: &mut Config) -> Result<(), ConfigError> {
+        let tick = Duration::from_nanos(1);
+        set("initial_rto", &mut config.initial_rto, self.initial_rto, tick, LONGEST_RTO)?;
+        set("min_rto", &mut config.min_rto, self.min_rto, tick, LONGEST_RTO)?;
+        set("max_rto", &mut config.max_rto, self.max_rto, tick, LONGEST_RTO)?;
+        set(
+            "timer_granularity",
+            &mut config.timer_granularity,
+            self.timer_granularity,
+            Duration::from_micros(1),
+            MAX_GRANULARITY,
+        )?;
+        if config.min_rto > config.max_rto {
+            let expected = format!("at most max_rto ({})", config.max_rto);
+            return Err(error("min_rto", &config.min_rto.to_string(), &expected));
+        }
+        if config.initial_rto > config.max_rto {
+            let expected = format!("at most max_rto ({})", config.max_rto);
+            return Err(error("initial_rto", &config.initial_rto.to_string(), &expected));
+        }
+        config.max_persist = config.max_persist.min(config.max_rto);
+        config.min_persist = config.min_persist.min(config.max_persist);
+        set("syn_linear_timeouts", &mut config.syn_linear_timeouts, self.syn_linear_timeouts, 0, MAX_COUNT)?;
+        set("syn_retries", &mut config.syn_retries, self.syn_retries, 0, MAX_COUNT)?;
+        set("retries", &mut config.retries, self.retries, 0, MAX_COUNT)
+    }
+
+    fn acknowledgments(&self, config: &mut Config) -> Result<(), ConfigError> {
+        set("delayed_ack", &mut config.delayed_ack, self.delayed_ack, Duration::ZERO, MAX_DELAYED_ACK)?;
+        if self.delayed_ack_sweep == Some(true) && config.delayed_ack.is_zero() {
+            return Err(error("delayed_ack_sweep", "true", "false when delayed_ack is 0ms"));
+        }
+        config.delayed_ack_sweep = self.delayed_ack_sweep.unwrap_or(config.delayed_ack_sweep);
+        set("quickack_segments", &mut config.quickack_segments, self.quickack_segments, 0, 65_535)
+    }
+}
+
+fn error(field: &'static str, value: &str, expected: &str) -> ConfigError {
+    ConfigError { field, value: value.to_owned(), expected: expected.to_owned() }
+}
+
+fn set<T: Copy + PartialOrd + std::fmt::Display>(
+    field: &'static str,
+    slot: &mut T,
+    value: Option<T>,
+    least: T,
+    most: T,
+) -> Result<(), ConfigError> {
+    let Some(value) = value else { return Ok(()) };
+    if value < least || value > most {
+        return Err(error(field, &value.to_string(), &format!("{least} to {most}")));
+    }
+    *slot = value;
+    Ok(())
+}
+
+fn set_buffer(field: &'static str, slot: &mut u32, value: Option<Bytes>) -> Result<(), ConfigError> {
+    let mut wide = u64::from(*slot);
+    match set(field, &mut wide, value.map(Bytes::get), 1, MAX_BUFFER) {
+        Ok(()) => *slot = wide as u32,
+        Err(_) => {
+            let value = value.unwrap_or_default().to_string();
+            return Err(error(field, &value, &format!("1B to {}", Bytes::new(MAX_BUFFER))));
+        }
+    }
+    Ok(())
+}
