@@ -1,0 +1,44 @@
+"""Whether live runs can be made on this machine, found out by trying."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from waspbench.testbed import process
+
+
+@dataclass(frozen=True)
+class Support:
+    """An answer, and in one line why not."""
+
+    ok: bool
+    why: str = ""
+
+
+def live_support(timeout: float = 10.0) -> Support:
+    """Tries what a testbed needs (namespaces, mounts, a TUN device) in a process that ends at once.
+
+    Args:
+        timeout: seconds until the attempt counts as failed.
+    """
+    if not sys.platform.startswith("linux"):
+        return Support(False, f"live runs need Linux, and this is {sys.platform}")
+    try:
+        attempt = subprocess.run(
+            [*process.HOLDER, "--check"],
+            env=process.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Support(False, f"making namespaces and a TUN device took more than {timeout:g} s")
+    except OSError as error:
+        return Support(False, f"no process could be started: {error.strerror}")
+    if attempt.returncode == 0:
+        return Support(True)
+    said = (attempt.stdout + attempt.stderr).strip().splitlines()
+    return Support(False, said[-1] if said else f"the attempt ended with status {attempt.returncode}")

@@ -1,0 +1,104 @@
+"""What the holder process and its parent say to each other: JSON lines over a socket pair, one descriptor beside them.
+
+Parent to holder: first a `Plan`, then requests `{"request": "counters"}` or `{"request": "close"}`. Holder to parent:
+`{"ready": {...}}` with the TUN descriptor, or `{"error": text, "cannot": bool}`; then `{"counters": {...}}` for each
+request, and at any time `{"server_ended": text}`.
+"""
+
+import json
+import select
+import socket
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+PRIVATE = "/dev/shm"
+"""Where the server's namespace has a memory file system of its own. It hides only the shared memory of others."""
+
+DOCUMENT_ROOT = PRIVATE + "/www"
+"""The directory of the files to serve, as the server sees it."""
+
+SERVER_LOG = PRIVATE + "/server.log"
+"""Where the server's standard output and error go, as the server sees it."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that the holder needs to know. Plain values, so that it crosses the socket as JSON."""
+
+    address: str
+    port: int
+    prefix: str
+    device: str
+    mtu: int
+    queue_length: int
+    congestion: str | None
+    sysctl: dict[str, str]
+    server_cpus: list[int]
+    argv: list[str]
+    environment: dict[str, str]
+    private_files: dict[str, str]
+    """Text files to write before the server starts, by path below `PRIVATE`."""
+    files: list[tuple[str, int]]
+    """Files to serve: path ("/1024") and size in bytes."""
+    content: str
+    nofile: int
+    """Descriptors that the server may need."""
+    ready_timeout: float
+    """Seconds until the server must listen."""
+
+
+Message = dict[str, Any]
+
+
+@dataclass
+class Channel:
+    """One end of the socket pair."""
+
+    socket: socket.socket
+    descriptors: list[int] = field(default_factory=list)
+    _buffer: bytearray = field(default_factory=bytearray)
+
+    def send(self, message: Message, descriptors: tuple[int, ...] = ()) -> None:
+        """Sends one message.
+
+        Raises:
+            OSError: the other end is gone.
+        """
+        data = json.dumps(message).encode() + b"\n"
+        sent = socket.send_fds(self.socket, [data], list(descriptors)) if descriptors else 0
+        self.socket.sendall(data[sent:])
+
+    def fill(self) -> bool:
+        """Reads what has arrived (waits when nothing has); False when the other end is gone."""
+        try:
+            data, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 16, 4, socket.MSG_CMSG_CLOEXEC)
+        except ConnectionResetError:
+            return False
+        self.descriptors.extend(descriptors)
+        self._buffer += data
+        return bool(data)
+
+    def take(self) -> Message | None:
+        """The next whole message that was read, if any."""
+        line, newline, rest = self._buffer.partition(b"\n")
+        if not newline:
+            return None
+        self._buffer = rest
+        message: Message = json.loads(line)
+        return message
+
+    def receive(self, deadline: float) -> Message | None:
+        """The next message; None when the other end is gone.
+
+        Raises:
+            TimeoutError: `deadline` (of `time.monotonic()`) passed first.
+        """
+        while (message := self.take()) is None:
+            poll = select.poll()
+            poll.register(self.socket, select.POLLIN)
+            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                raise TimeoutError
+            if not self.fill():
+                return None
+        return message

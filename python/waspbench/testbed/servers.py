@@ -1,0 +1,230 @@
+"""Servers that a testbed starts and stops itself: how each is launched, as plain data.
+
+A managed server is an argument vector, an environment, some generated text files and a description. nginx's
+configuration is generated here; every other kind is a command.
+"""
+
+import grp
+import os
+import pwd
+import re
+import resource
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from waspbench.testbed import linux
+from waspbench.testbed.errors import CannotDoIt
+from waspbench.testbed.protocol import DOCUMENT_ROOT, PRIVATE
+
+SPARE_FILES = 512
+"""Descriptors that a server needs beside one for each connection."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How to start one server in the foreground, listening on the address and port that the testbed was given."""
+
+    name: str
+    argv: tuple[str, ...]
+    version: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    private_files: Mapping[str, str] = field(default_factory=dict)
+    """Generated text files by their path below `PRIVATE`: a memory file system that only the server sees."""
+    connections: int = 1024
+    """Connections that it must be able to keep open at once."""
+
+    @property
+    def nofile(self) -> int:
+        """Descriptors that one process of the server may need."""
+        return self.connections + SPARE_FILES
+
+    def describe(self) -> dict[str, object]:
+        """What belongs beside the results: name, version, command, generated configuration."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "argv": list(self.argv),
+            "environment": dict(self.environment),
+            "files": dict(self.private_files),
+        }
+
+
+def command(
+    argv: Sequence[str],
+    *,
+    name: str = "command",
+    version: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    connections: int = 1024,
+) -> Launch:
+    """A server that a command starts: `argv` must stay in the foreground and listen on the testbed's address and port.
+
+    It finds the files to serve in `DOCUMENT_ROOT`. Its standard output and error go to memory; let it log little.
+
+    Raises:
+        CannotDoIt: there is no such program.
+    """
+    program = _find(argv[0]) if argv else None
+    if program is None:
+        raise CannotDoIt(f"server: there is no program {argv[0] if argv else ''!r} to start")
+    return Launch(name, (program, *argv[1:]), version, dict(environment or {}), connections=connections)
+
+
+def nginx(address: str, port: int, *, connections: int = 1024, access_log: bool = False) -> Launch:
+    """nginx with a configuration made for benchmarking, serving `DOCUMENT_ROOT`.
+
+    One worker, or as many as the limit of descriptors makes necessary for `connections` at once.
+
+    Raises:
+        CannotDoIt: nginx is not installed, or does not say its version.
+    """
+    program = _find("nginx")
+    if program is None:
+        raise CannotDoIt(
+            "server: nginx is not installed: install it (Debian and Ubuntu: `apt-get install nginx-light`) or take "
+            "the built-in server (`--server builtin`)"
+        )
+    build = _build_of(program)
+    workers, per_worker = share_connections(connections, file_limit(connections + SPARE_FILES))
+    configuration = nginx_configuration(
+        address=address,
+        port=port,
+        user=_worker_user(),
+        workers=workers,
+        worker_connections=per_worker,
+        modules=[module for module in _TEMP_PATHS if f"--without-http_{module}_module" not in build.options],
+        access_log=access_log,
+    )
+    argv = [program, "-p", PRIVATE, "-c", f"{PRIVATE}/nginx.conf"]
+    if build.version >= (1, 19, 5):
+        argv += ["-e", "stderr"]  # else it opens the log that it was compiled with, before it reads ours
+    return Launch(
+        "nginx",
+        tuple(argv),
+        ".".join(map(str, build.version)),
+        private_files={"nginx.conf": configuration},
+        connections=connections,
+    )
+
+
+_TEMP_PATHS = {"proxy": "proxy", "fastcgi": "fastcgi", "uwsgi": "uwsgi", "scgi": "scgi"}
+
+
+def nginx_configuration(
+    *,
+    address: str,
+    port: int,
+    user: str,
+    workers: int,
+    worker_connections: int,
+    modules: Sequence[str] = tuple(_TEMP_PATHS),
+    access_log: bool = False,
+) -> str:
+    """The text of nginx's configuration. `modules` are the compiled-in ones whose temporary directories must move."""
+    temporary = "".join(f"    {_TEMP_PATHS[module]}_temp_path {PRIVATE}/temp-{module};\n" for module in modules)
+    host = f"[{address}]" if ":" in address else address
+    log = f"{PRIVATE}/access.log" if access_log else "off"
+    return f"""\
+daemon off;
+user {user};
+worker_processes {workers};
+pid {PRIVATE}/nginx.pid;
+lock_file {PRIVATE}/nginx.lock;
+error_log stderr error;
+events {{
+    worker_connections {worker_connections};
+    multi_accept on;
+}}
+http {{
+    client_body_temp_path {PRIVATE}/temp-body;
+{temporary}    access_log {log};
+    default_type application/octet-stream;
+    sendfile on;
+    tcp_nodelay on;
+    tcp_nopush off;
+    keepalive_timeout 3600s;
+    keepalive_requests 1000000000;
+    open_file_cache max=10000 inactive=3600s;
+    open_file_cache_valid 3600s;
+    server {{
+        listen {host}:{port} backlog=65535;
+        root {DOCUMENT_ROOT};
+    }}
+}}
+"""
+
+
+def share_connections(connections: int, limit: int) -> tuple[int, int]:
+    """How many workers nginx needs, and `worker_connections` of each, when each process may have `limit` descriptors.
+
+    Several workers do not share connections evenly, so each is given twice its share.
+
+    Raises:
+        CannotDoIt: the limit leaves no room for connections.
+    """
+    room = limit - SPARE_FILES // 2
+    if room < 16:
+        raise CannotDoIt(f"server: the limit of {limit} open files (ulimit -n) leaves nginx no connections")
+    if connections + SPARE_FILES // 2 <= room:
+        return 1, connections + SPARE_FILES // 2
+    return -(-2 * connections // room), room
+
+
+def file_limit(wanted: int) -> int:
+    """The descriptors that a server started here will be allowed, when `wanted` are asked for."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY:
+        return wanted
+    if wanted <= hard or not linux.has_capability(linux.CAP_SYS_RESOURCE):
+        return min(wanted, hard)
+    ceiling = int(Path("/proc/sys/fs/nr_open").read_text(encoding="ascii"))
+    # The holder raises its hard limit to exactly what is wanted, or leaves it as it is.
+    return wanted if wanted <= ceiling else hard
+
+
+@dataclass(frozen=True)
+class Build:
+    """What `nginx -V` says of a program."""
+
+    version: tuple[int, ...]
+    options: frozenset[str]
+
+
+def parse_build(text: str) -> Build | None:
+    """Parses the output of `nginx -V` (also that of its descendants that keep the form)."""
+    version = re.search(r"version: \S+/(\d+(?:\.\d+)+)", text)
+    if version is None:
+        return None
+    return Build(tuple(map(int, version[1].split("."))), frozenset(re.findall(r"--[\w-]+", text)))
+
+
+def _build_of(program: str) -> Build:
+    try:
+        output = subprocess.run(
+            [program, "-V"], capture_output=True, text=True, errors="replace", timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CannotDoIt(f"server: {program} does not run: {error}") from None
+    build = parse_build(output.stderr + output.stdout)
+    if build is None:
+        raise CannotDoIt(f"server: {program} -V does not tell its version")
+    return build
+
+
+def _find(program: str) -> str | None:
+    # Debian keeps servers in /usr/sbin, which an ordinary user's PATH leaves out.
+    return shutil.which(program, path=os.environ.get("PATH", os.defpath) + ":/usr/local/sbin:/usr/sbin:/sbin")
+
+
+def _worker_user() -> str:
+    """User and group of nginx's workers: nobody; in a user namespace only root exists."""
+    if os.geteuid() != 0:
+        return "root"
+    try:
+        nobody = pwd.getpwnam("nobody")
+        return f"nobody {grp.getgrgid(nobody.pw_gid).gr_name}"
+    except KeyError:
+        return "root"

@@ -1,0 +1,280 @@
+"""A server under test in a network of its own, whose other side is a TUN device in our hands."""
+
+import contextlib
+import ipaddress
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from waspbench.testbed import files, kernel, machine, process
+from waspbench.testbed.counters import Counters
+from waspbench.testbed.cpus import Placement, place
+from waspbench.testbed.errors import CannotDoIt, TestbedError
+from waspbench.testbed.protocol import Channel, Message, Plan
+from waspbench.testbed.servers import Launch
+
+_ANSWER_TIMEOUT = 10.0
+_CLOSE_TIMEOUT = 3.0
+
+
+@dataclass(frozen=True)
+class TestbedSpec:
+    """What a testbed is made of.
+
+    The server's address must lie in `prefix`; every other address of it belongs to the clients.
+    """
+
+    __test__ = False
+
+    server: Launch
+    address: str = "198.18.0.1"
+    port: int = 80
+    prefix: str = "198.18.0.0/17"
+    clients: int = 1
+    """Connections at once: the device's queue is sized to them."""
+    files: Sequence[tuple[str, int]] = ()
+    """Path ("/1024") and size in bytes of every file to serve."""
+    content: str = "random"
+    placement: Placement = field(default_factory=lambda: place(None, None))
+    congestion: str | None = "cubic"
+    """Congestion control of the server's connections; None leaves the namespace's own."""
+    sysctl: Mapping[str, str | int] = field(default_factory=dict)
+    mtu: int = 1500
+    device: str = "wasp0"
+    ready_timeout: float = 15.0
+    """Seconds until the server must listen."""
+
+    def plan(self) -> Plan:
+        """What the holder is told.
+
+        Raises:
+            TestbedError: names the field that cannot be, its value, and what would be valid.
+        """
+        self._check()
+        return Plan(
+            address=self.address,
+            port=self.port,
+            prefix=self.prefix,
+            device=self.device,
+            mtu=self.mtu,
+            queue_length=queue_length(self.clients),
+            congestion=self.congestion,
+            sysctl=dict(kernel.BENCH_DEFAULTS) | kernel.check(self.sysctl),
+            server_cpus=list(self.placement.server),
+            argv=list(self.server.argv),
+            environment=dict(self.server.environment),
+            private_files=dict(self.server.private_files),
+            files=files.check(self.files),
+            content=self.content,
+            nofile=self.server.nofile,
+            ready_timeout=self.ready_timeout,
+        )
+
+    def _check(self) -> None:
+        try:
+            inside = ipaddress.ip_address(self.address) in ipaddress.ip_network(self.prefix)
+        except ValueError as error:
+            raise TestbedError(f"address, prefix: {error}: '198.18.0.1' in '198.18.0.0/17' would be valid") from None
+        if not inside:
+            raise TestbedError(f"address: {self.address} is not in {self.prefix}: an address of it would be valid")
+        for name, value, low, high in (
+            ("port", self.port, 1, 65535),
+            ("mtu", self.mtu, 68, 65535),
+            ("clients", self.clients, 1, 1 << 24),
+        ):
+            if not low <= value <= high:
+                raise TestbedError(f"{name}: {value} is out of range: {low} to {high} would be valid")
+        if not (0 < len(self.device.encode()) <= 15) or {"/", " ", "%", ":"} & set(self.device):
+            raise TestbedError(
+                f"device: {self.device!r} cannot name a device: 1 to 15 letters and digits would be valid"
+            )
+        if self.content not in files.CONTENTS:
+            files.content(0, self.content)
+
+
+def queue_length(clients: int) -> int:
+    """The device's queue (packets) for so many connections: TUN drops what does not fit, and only a counter tells.
+
+    Frames are super-segments, so a connection has a handful of them outstanding at most; the bound is a million.
+    """
+    return min(max(4096, 32 * clients), 1 << 20)
+
+
+class Testbed:
+    """A running testbed. Use it as a context manager, or call `close`.
+
+    Make it from a thread that lives as long as it does (the main thread): the kernel kills the holder when the thread
+    that started it ends. One thread at a time may call its methods.
+    """
+
+    __test__ = False
+
+    def __init__(self, spec: TestbedSpec) -> None:
+        """Builds the testbed and returns when its server listens.
+
+        Raises:
+            CannotDoIt: this machine cannot do what is asked.
+            TestbedError: something is wrong with what is asked, or failed.
+        """
+        plan = spec.plan()
+        self._spec = spec
+        self._ended: str | None = None
+        self._setup: Message = {}
+        self._device = -1
+        ours, theirs = socket.socketpair()
+        self._channel = Channel(ours)
+        self._output = os.memfd_create("wasp-holder")
+        try:
+            with theirs:
+                self._holder = subprocess.Popen(
+                    [*process.HOLDER, str(theirs.fileno()), str(os.getpid())],
+                    env=process.environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._output,
+                    stderr=self._output,
+                    pass_fds=[theirs.fileno()],
+                    # Ctrl-C at the terminal is the parent's business: it closes the testbed when it is done with it.
+                    start_new_session=True,
+                )
+        except OSError as error:
+            ours.close()
+            os.close(self._output)
+            raise CannotDoIt(f"the testbed's process cannot be started: {error.strerror}") from None
+        try:
+            self._start(plan)
+        except BaseException:
+            self._destroy()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def device_fd(self) -> int:
+        """The TUN device's descriptor. The testbed closes it; whoever outlives that must duplicate it."""
+        return self._device
+
+    def server_pids(self) -> list[int]:
+        """The server's processes, as this process numbers them, the first started first; empty when it has ended."""
+        inside = process.descendants(self._holder.pid, process.parents())
+        return inside[1:]  # the first is the namespace's own process 1
+
+    def server_failure(self) -> str | None:
+        """How the server ended, when it has: the run is worth nothing then."""
+        if self._ended is None:
+            self._listen(time.monotonic())
+        return self._ended
+
+    def counters(self) -> Counters:
+        """Counters inside the namespace now: tables `device`, `Tcp`, `TcpExt`, `Ip`, `softnet` (the whole machine's)...
+
+        Raises:
+            TestbedError: the holder is gone or does not answer.
+        """
+        answer = self._request("counters")
+        return {table: dict(values) for table, values in answer.items()}
+
+    def describe(self) -> dict[str, object]:
+        """What belongs beside the results: server and its configuration, device, settings, CPUs, labels, machine."""
+        labels = [*self._spec.placement.labels, *self._setup["labels"]]
+        return {
+            "server": self._spec.server.describe()
+            | {"address": self._spec.address, "port": self._spec.port, "cpus": list(self._spec.placement.server)},
+            "network": {"prefix": self._spec.prefix, "congestion": self._setup["congestion"]},
+            "device": self._setup["device"],
+            "sysctl": self._setup["sysctl"],
+            "emulator_cpus": list(self._spec.placement.emulator),
+            "user_namespace": os.geteuid() != 0,
+            "labels": labels,
+            "machine": machine.describe(),
+        }
+
+    def close(self) -> None:
+        """Ends the server and takes everything away; does nothing the second time."""
+        if self._device < 0:
+            return
+        try:
+            self._channel.send({"request": "close"})
+            self._listen(time.monotonic() + _CLOSE_TIMEOUT)  # until the holder hangs up
+        except OSError:
+            pass
+        finally:
+            self._destroy()
+
+    def _start(self, plan: Plan) -> None:
+        with contextlib.suppress(OSError):  # it gave up before it read: what it says of that comes next
+            self._channel.send(vars(plan))
+        message = self._next(time.monotonic() + plan.ready_timeout + _ANSWER_TIMEOUT)
+        if message is None:
+            raise TestbedError(self._holder_ending())
+        if "error" in message:
+            raise (CannotDoIt if message["cannot"] else TestbedError)(message["error"])
+        self._setup = message["ready"]
+        self._device = self._channel.descriptors.pop()
+
+    def _request(self, what: str) -> Message:
+        try:
+            self._channel.send({"request": what})
+        except OSError:
+            raise TestbedError(self._holder_ending()) from None
+        deadline = time.monotonic() + _ANSWER_TIMEOUT
+        while (message := self._next(deadline)) is not None:
+            if "server_ended" in message:
+                self._ended = message["server_ended"]
+            elif what in message:
+                return dict(message[what])
+            else:
+                raise TestbedError(f"the testbed's process failed: {message.get('error', message)}")
+        raise TestbedError(self._holder_ending())
+
+    def _next(self, deadline: float) -> Message | None:
+        try:
+            return self._channel.receive(deadline)
+        except TimeoutError:
+            raise TestbedError("the testbed's process does not answer") from None
+
+    def _listen(self, deadline: float) -> None:
+        """Takes in what the holder says unasked, until the deadline or until it is gone."""
+        try:
+            while (message := self._channel.receive(deadline)) is not None:
+                self._ended = message.get("server_ended") or message.get("error") or self._ended
+        except TimeoutError:
+            return
+        self._ended = self._ended or "the testbed's process is gone"
+
+    def _holder_ending(self) -> str:
+        try:
+            status = self._holder.wait(1)
+        except subprocess.TimeoutExpired:
+            return "the testbed's process hung up"
+        said = os.pread(self._output, 1 << 16, 0).decode(errors="replace").strip().splitlines()
+        if status == -signal.SIGKILL and not said:
+            return "the testbed's process was killed (it also is when the thread that made it ends)"
+        return f"the testbed's process ended with status {status}" + (f": {said[-1]}" if said else "")
+
+    def _destroy(self) -> None:
+        """Closes every descriptor and waits until the holder, and with it all that is inside, is gone."""
+        self._channel.socket.close()
+        if self._device >= 0:
+            os.close(self._device)
+            self._device = -1
+        for descriptor in self._channel.descriptors:
+            os.close(descriptor)
+        self._channel.descriptors.clear()
+        try:
+            self._holder.wait(_CLOSE_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._holder.kill()
+            self._holder.wait()
+        os.close(self._output)

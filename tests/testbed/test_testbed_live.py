@@ -1,0 +1,278 @@
+"""Testbeds as they are: namespaces, device, server, and nothing left of them."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from waspbench.testbed import (
+    DOCUMENT_ROOT,
+    CannotDoIt,
+    Launch,
+    Testbed,
+    TestbedError,
+    TestbedSpec,
+    command,
+    files,
+    nginx,
+    place,
+    process,
+)
+
+from .conftest import Peer
+
+pytestmark = pytest.mark.root
+
+WEB = [sys.executable, "-m", "http.server", "--directory", DOCUMENT_ROOT, "80"]
+PYTHON_SERVER = command(WEB, name="http.server")
+needs_nginx = pytest.mark.skipif(
+    shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin") is None, reason="nginx is not installed"
+)
+
+
+def spec(server: Launch = PYTHON_SERVER, **fields: object) -> TestbedSpec:
+    return TestbedSpec(server, files=[("/1024", 1024), ("/deep/er", 200_000)], **fields)  # type: ignore[arg-type]
+
+
+def state() -> dict[str, object]:
+    """Everything that a testbed could leave behind: devices, mounts, processes of ours, names in memory and on disk."""
+    return {
+        "devices": sorted(os.listdir("/sys/class/net")),
+        "mounts": Path("/proc/self/mounts").read_text(),
+        "descendants": process.descendants(os.getpid(), process.parents()),
+        "holders": holders(),
+        "memory": sorted(os.listdir("/dev/shm")),
+        "descriptors": len(os.listdir("/proc/self/fd")),
+        "settings": [
+            Path(path).read_text() for path in ("/proc/sys/net/core/somaxconn", "/proc/sys/net/ipv4/tcp_sack")
+        ],
+    }
+
+
+def holders() -> set[int]:
+    found = set()
+    for pid in process.parents():
+        try:
+            # An entry that waits for the machine's process 1 has no command line.
+            if b"waspbench.testbed.holder" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.add(pid)
+        except OSError:
+            continue
+    return found
+
+
+def lives(pid: int) -> bool:
+    """Whether a process is more than a dead one's entry, which waits for the machine's process 1 to look at it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def eventually(condition: Callable[[], bool], within: float = 1.0) -> bool:
+    deadline = time.monotonic() + within
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+@pytest.fixture
+def unchanged() -> Iterator[dict[str, object]]:
+    """Fails the test that leaves something behind."""
+    before = state()
+    yield before
+    assert eventually(lambda: state() == before), (before, state())
+
+
+@pytest.mark.parametrize("server", [PYTHON_SERVER, pytest.param(None, marks=needs_nginx)])
+def test_the_server_answers_through_the_device(server: Launch | None, unchanged: object) -> None:
+    with Testbed(spec(server or nginx("198.18.0.1", 80))) as bed:
+        peer = Peer(bed.device_fd)
+        assert peer.ping()[:1] == b"\0"  # an echo reply
+        for path, size in (("/1024", 1024), ("/deep/er", 200_000)):
+            head, _, body = peer.fetch(80, path).partition(b"\r\n\r\n")
+            assert b" 200 OK" in head.splitlines()[0]
+            assert body == files.content(size)
+        counted = bed.counters()
+        assert counted["device"]["tx_packets"] > 0
+        assert counted["device"]["tx_dropped"] == 0
+        assert counted["TcpExt"]["ListenDrops"] == 0
+        assert counted["Tcp"]["PassiveOpens"] == 2
+        assert bed.server_failure() is None
+
+
+def test_the_namespace_is_its_own(unchanged: dict[str, object]) -> None:
+    with Testbed(spec()) as bed:
+        assert "wasp0" not in os.listdir("/sys/class/net")
+        (server,) = bed.server_pids()
+        for kind in ("net", "mnt", "pid"):
+            assert os.readlink(f"/proc/{server}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}")
+        devices = Path(f"/proc/{server}/net/dev").read_text().splitlines()[2:]
+        assert {"lo", "wasp0"} <= {line.split(":")[0].strip() for line in devices}
+        assert Path("/proc/self/mounts").read_text() == unchanged["mounts"]
+
+
+@needs_nginx
+def test_nginx_leaves_no_name_on_disk_and_shows_its_configuration(unchanged: object) -> None:
+    watched = [Path(path) for path in ("/var/log/nginx", "/var/lib/nginx", "/run", "/var/lock")]
+    before = {path: sorted(os.listdir(path)) for path in watched if path.exists()}
+    with Testbed(spec(nginx("198.18.0.1", 80, connections=64, access_log=True))) as bed:
+        Peer(bed.device_fd).fetch(80, "/1024")
+        description = bed.describe()
+        assert len(bed.server_pids()) == 2  # master and worker
+        assert {path: sorted(os.listdir(path)) for path in before} == before
+    assert "worker_processes 1;" in str(description["server"])
+    assert {path: sorted(os.listdir(path)) for path in before} == before
+
+
+def test_the_server_and_the_devices_receive_work_are_on_the_servers_cpus(unchanged: object) -> None:
+    placement = place(None, None)
+    with Testbed(spec(placement=placement)) as bed:
+        assert [os.sched_getaffinity(pid) for pid in bed.server_pids()] == [set(placement.server)]
+        device = bed.describe()["device"]
+        assert isinstance(device, dict)
+        assert int(device["rps_cpus"].replace(",", ""), 16) == sum(1 << cpu for cpu in placement.server)
+
+
+def test_settings_and_congestion_control_reach_the_namespace_only(unchanged: object) -> None:
+    with Testbed(spec(sysctl={"net.ipv4.tcp_sack": 0}, congestion="reno", clients=1000)) as bed:
+        (server,) = bed.server_pids()
+        script = "cat /proc/sys/net/ipv4/tcp_sack; ip route; ip link show wasp0"
+        inside = subprocess.run(
+            ["nsenter", f"--net=/proc/{server}/ns/net", "sh", "-c", script], capture_output=True, text=True, check=True
+        ).stdout
+        assert inside.startswith("0\n")
+        assert "198.18.0.0/17 dev wasp0 proto static scope link src 198.18.0.1 congctl reno" in inside
+        assert "qlen 32000" in inside
+        settings = bed.describe()["sysctl"]
+        assert isinstance(settings, dict)
+        assert settings["net.ipv4.tcp_sack"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"congestion": "vegaz"}, "congestion: the kernel refuses 'vegaz'.* would be valid"),
+        ({"sysctl": {"net.ipv4.tcp_mem": "1 2 3"}}, "'net.ipv4.tcp_mem' belongs to the whole machine"),
+        ({"sysctl": {"net.ipv4.tcp_sack": "many"}}, "net.ipv4.tcp_sack: the kernel refuses the value 'many'"),
+        ({"sysctl": {"net.ipv4.tcp_congestion_control": "vegaz"}}, "the kernel knows no 'vegaz'"),
+        ({"server": command(["false"])}, "server: the server ended with status 1 before it listened"),
+        ({"server": command(["sh", "-c", "echo too bad; exit 7"])}, "ended with status 7: too bad before it listened"),
+        ({"server": command(["sleep", "9"]), "ready_timeout": 0.1}, "no listener on 198.18.0.1:80 within 0.1 s"),
+    ],
+)
+def test_what_fails_is_told_in_one_line_and_leaves_nothing(
+    fields: dict[str, object], message: str, unchanged: object
+) -> None:
+    with pytest.raises(TestbedError, match=message) as raised:
+        Testbed(spec(**fields))  # type: ignore[arg-type]
+    assert "\n" not in str(raised.value)
+
+
+def test_a_server_that_cannot_be_started_is_told(unchanged: object) -> None:
+    with pytest.raises(CannotDoIt, match="'/no/such/server' cannot be started: No such file"):
+        Testbed(spec(Launch("ghost", ("/no/such/server",))))
+
+
+def test_the_death_of_the_server_is_told(unchanged: object) -> None:
+    with Testbed(spec()) as bed:
+        assert bed.server_failure() is None
+        os.kill(bed.server_pids()[0], signal.SIGKILL)
+        assert eventually(lambda: bed.server_failure() is not None)
+        assert str(bed.server_failure()).startswith("the server was killed by SIGKILL")
+        assert bed.server_pids() == []
+        assert bed.counters()["device"]  # what it did until then can still be read
+
+
+def test_the_death_of_the_holder_is_told(unchanged: object) -> None:
+    with Testbed(spec()) as bed:
+        (guard,) = [pid for pid, parent in process.parents().items() if parent == os.getpid()]
+        os.kill(guard, signal.SIGKILL)
+        assert eventually(lambda: bed.server_failure() is not None)
+        with pytest.raises(TestbedError, match="the testbed's process was killed"):
+            bed.counters()
+        assert bed.server_failure() == "the testbed's process is gone"
+
+
+def test_orphans_of_the_server_end_with_the_testbed(unchanged: object) -> None:
+    script = f"(setsid sh -c 'trap \"\" TERM HUP INT; sleep 77 & wait' &) ; exec {' '.join(WEB)}"
+    with Testbed(spec(command(["sh", "-c", script]))) as bed:
+        assert eventually(lambda: len(bed.server_pids()) == 3)
+        pids = bed.server_pids()
+    assert not any(map(lives, pids))
+
+
+def test_a_stubborn_server_does_not_delay_the_end(unchanged: object) -> None:
+    script = "trap '' TERM; " + " ".join(WEB) + " & wait; sleep 60"
+    with Testbed(spec(command(["sh", "-c", script]))):
+        began = time.monotonic()
+    assert time.monotonic() - began < 1.5
+
+
+def test_closing_twice_and_two_testbeds_at_once_are_fine(unchanged: object) -> None:
+    with Testbed(spec()) as one, Testbed(spec()) as other:
+        assert Peer(one.device_fd).ping() == Peer(other.device_fd).ping()
+        one.close()
+        one.close()
+        assert Peer(other.device_fd).ping()
+
+
+OWNER = """
+import sys, time
+from waspbench.testbed import Testbed, TestbedSpec, command, DOCUMENT_ROOT
+bed = Testbed(TestbedSpec(command([sys.executable, "-m", "http.server", "--directory", DOCUMENT_ROOT, "80"])))
+print(*bed.server_pids(), flush=True)
+time.sleep(60)
+"""
+
+
+def start_owner() -> tuple[subprocess.Popen[str], list[int]]:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER],
+        env=process.environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert owner.stdout is not None
+    servers = [int(pid) for pid in owner.stdout.readline().split()]
+    return owner, servers + process.descendants(owner.pid, process.parents())
+
+
+def test_a_second_after_sigkill_of_the_owner_nothing_is_left(unchanged: dict[str, object]) -> None:
+    owner, pids = start_owner()
+    with owner:
+        assert len(set(pids)) == 3  # guard, init, server
+        owner.kill()
+        owner.wait()
+        assert eventually(lambda: not any(map(lives, pids)), within=1.0)
+
+
+def test_ctrl_c_reaches_the_owner_and_not_the_holder(unchanged: dict[str, object]) -> None:
+    owner, pids = start_owner()
+    with owner:
+        groups = {os.getpgid(pid) for pid in pids}
+        assert owner.pid not in groups
+        os.killpg(owner.pid, signal.SIGTERM)
+        owner.wait()
+        assert eventually(lambda: not any(map(lives, pids)), within=1.0)
+
+
+def test_a_testbed_made_by_a_thread_that_ended_says_so(unchanged: object) -> None:
+    made: list[Testbed] = []
+    thread = threading.Thread(target=lambda: made.append(Testbed(spec())))
+    thread.start()
+    thread.join()
+    with made[0] as bed:
+        assert eventually(lambda: bed.server_failure() is not None)
+        with pytest.raises(TestbedError, match="when the thread that made it ends"):
+            bed.counters()
