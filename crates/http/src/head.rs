@@ -26,7 +26,7 @@ pub enum Framing {
 /// What a final response's head says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// The status code, from 100 to 999 (interim responses are skipped, so in fact from 200).
+    /// The status code, from 200 to 999 in an event: interim responses are skipped.
     pub status: u16,
     /// The version of the sender.
     pub version: Version,

@@ -66,7 +66,9 @@ impl RequestReader {
 fn parse(bytes: &[u8]) -> Result<Option<(usize, RequestHead)>, BadRequest> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);
-    let httparse::Status::Complete(len) = request.parse(bytes).map_err(BadRequest::Syntax)? else { return Ok(None) };
+    let httparse::Status::Complete(len) = request.parse(bytes).map_err(BadRequest::Syntax)? else {
+        return Ok(None);
+    };
     let method = match request.method.unwrap_or_default() {
         "GET" => Method::Get,
         "HEAD" => Method::Head,
@@ -75,7 +77,9 @@ fn parse(bytes: &[u8]) -> Result<Option<(usize, RequestHead)>, BadRequest> {
     let version = if request.version == Some(0) { Version::Http10 } else { Version::Http11 };
     let connection = |token: &str| {
         let fields = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("connection"));
-        fields.flat_map(|header| header.value.split(|byte| *byte == b',')).any(|value| value.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
+        fields
+            .flat_map(|header| header.value.split(|byte| *byte == b','))
+            .any(|value| value.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
     };
     let keep_alive = match version {
         Version::Http10 => connection("keep-alive"),

@@ -4,7 +4,11 @@ use proptest::prelude::*;
 use wasp_http::{BadRequest, Method, Request, RequestHead, RequestReader, Version};
 
 fn encoded(target: &str, version: Version, keep_alive: bool) -> Vec<u8> {
-    Request::new(Method::Get, target, "a.test").unwrap().with_version(version).with_keep_alive(keep_alive).encode()
+    Request::new(Method::Get, target, "a.test")
+        .unwrap()
+        .with_version(version)
+        .with_keep_alive(keep_alive)
+        .encode()
 }
 
 proptest! {

@@ -1,0 +1,144 @@
+//! What is served: the answer to each request, and bodies cut from one static block.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use hyper::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode, Version};
+
+const BLOCK_SIZE: usize = 64 * 1024;
+
+/// Chunks are small enough that a body of a few tens of KiB has several.
+const CHUNK_SIZE: usize = 4 * 1024;
+
+/// Noise, so that no layer below gains by compressing. Longer bodies repeat it, 64 KiB apart.
+static BLOCK: [u8; BLOCK_SIZE] = noise();
+
+/// xorshift64 (Marsaglia, "Xorshift RNGs", 2003), from an arbitrary state.
+const fn noise() -> [u8; BLOCK_SIZE] {
+    let mut block = [0; BLOCK_SIZE];
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut at = 0;
+    while at < BLOCK_SIZE {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        block[at] = (state >> 32) as u8;
+        at += 1;
+    }
+    block
+}
+
+/// How a body's end is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Framing {
+    Length,
+    Chunked,
+    Close,
+}
+
+/// The answer to a request.
+pub(crate) fn respond<B>(request: &Request<B>) -> Response<Content> {
+    if request.method() != Method::GET && request.method() != Method::HEAD {
+        let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    let Some((framing, size)) = parse(request.uri().path()) else {
+        return empty(StatusCode::NOT_FOUND);
+    };
+    let mut response = Response::new(Content { remaining: size, framing });
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    if framing == Framing::Close {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        *response.version_mut() = Version::HTTP_10;
+    }
+    response
+}
+
+fn empty(status: StatusCode) -> Response<Content> {
+    let mut response = Response::new(Content { remaining: 0, framing: Framing::Length });
+    *response.status_mut() = status;
+    response
+}
+
+fn parse(path: &str) -> Option<(Framing, u64)> {
+    let (framing, size) = match path.strip_prefix('/')?.split_once('/') {
+        None => (Framing::Length, &path[1..]),
+        Some(("chunked", size)) => (Framing::Chunked, size),
+        Some(("close", size)) => (Framing::Close, size),
+        Some(_) => return None,
+    };
+    let plain = size.bytes().all(|byte| byte.is_ascii_digit());
+    Some((framing, size.parse().ok().filter(|_| plain)?))
+}
+
+/// A body of noise. Its slices share the block, nothing is copied.
+#[derive(Debug)]
+pub(crate) struct Content {
+    remaining: u64,
+    framing: Framing,
+}
+
+impl Body for Content {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.remaining == 0 {
+            return Poll::Ready(None);
+        }
+        let most = if self.framing == Framing::Chunked { CHUNK_SIZE } else { BLOCK_SIZE };
+        let taken = usize::try_from(self.remaining).map_or(most, |remaining| remaining.min(most));
+        self.remaining -= taken as u64;
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&BLOCK[..taken])))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        // An empty body must still be framed as its path says.
+        self.remaining == 0 && self.framing == Framing::Length
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.framing {
+            Framing::Length => SizeHint::with_exact(self.remaining),
+            Framing::Chunked | Framing::Close => SizeHint::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_a_framing_and_a_size() {
+        assert_eq!(parse("/0"), Some((Framing::Length, 0)));
+        assert_eq!(parse("/18446744073709551615"), Some((Framing::Length, u64::MAX)));
+        assert_eq!(parse("/chunked/10"), Some((Framing::Chunked, 10)));
+        assert_eq!(parse("/close/10"), Some((Framing::Close, 10)));
+        for path in
+            ["", "*", "/", "/x", "/-1", "/+1", "/1/", "//1", "/18446744073709551616", "/chunked", "/chunked/"]
+        {
+            assert_eq!(parse(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_block_is_noise() {
+        let mut counts = [0u32; 256];
+        for byte in BLOCK {
+            counts[usize::from(byte)] += 1;
+        }
+        let expected = (BLOCK_SIZE / 256) as f64;
+        let chi_square: f64 = counts.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
+        // 255 degrees of freedom: mean 255, standard deviation 22.6.
+        assert!((255.0 - 5.0 * 22.6..255.0 + 5.0 * 22.6).contains(&chi_square), "{chi_square}");
+    }
+}

@@ -1,0 +1,82 @@
+//! The built-in web server under test: one thread, HTTP/1.x over hyper. It shares no code with the client that measures
+//! it, and its content is noise of any size that is asked for:
+//!
+//! | path | answer to GET and HEAD |
+//! | --- | --- |
+//! | `/<n>` | n bytes with `Content-Length` |
+//! | `/chunked/<n>` | n bytes with the chunked transfer coding |
+//! | `/close/<n>` | n bytes in HTTP/1.0, delimited by the connection's end |
+//!
+//! `<n>` is a decimal number below 2^64. Other paths are 404, other methods 405.
+
+mod content;
+mod serve;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use tokio::runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+pub use serve::serve;
+
+/// Where to listen, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// The local address.
+    pub address: IpAddr,
+    /// The port; 0 lets the kernel choose.
+    pub port: u16,
+    /// Connections that may wait to be accepted. The kernel lowers it to `net.core.somaxconn`.
+    pub backlog: u32,
+    /// How long responses in progress may go on after the shutdown.
+    pub grace: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: 8080,
+            backlog: 65_535,
+            grace: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Why the server does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address cannot be listened on: it is taken, not local, or needs privileges.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The kernel gave no event queue, or no signals.
+    #[error("cannot set up the server: {0}")]
+    Setup(#[source] io::Error),
+}
+
+/// Serves on the calling thread until SIGTERM or SIGINT arrives. `on_listening` gets the address once connections are
+/// accepted. From this call on neither signal ends the process by itself, not even after it returns.
+///
+/// # Errors
+/// As [`serve`]; and the runtime could not be made.
+pub fn blocking_serve(config: Config, on_listening: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Setup)?;
+    runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Setup)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Setup)?;
+        let stop = async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        serve(config, on_listening, stop).await
+    })
+}

@@ -1,0 +1,269 @@
+//! The server over loopback, spoken to in plain bytes.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use wasp_server::{Config, ServeError, serve};
+
+/// Far longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Server {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<Result<(), ServeError>>,
+}
+
+impl Server {
+    async fn start() -> Self {
+        let (stop, stopped) = oneshot::channel();
+        let (listening, address) = oneshot::channel();
+        let config = Config { port: 0, grace: Duration::from_millis(200), ..Config::default() };
+        let task = tokio::spawn(serve(config, move |address| listening.send(address).unwrap(), async {
+            drop(stopped.await)
+        }));
+        Self { address: address.await.unwrap(), stop, task }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// Sends, and reads until the server closes.
+    async fn exchange(&self, request: &str) -> (String, Vec<u8>) {
+        let mut stream = self.connect().await;
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut bytes = Vec::new();
+        timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.unwrap().unwrap();
+        split(&bytes)
+    }
+
+    async fn stop(self) {
+        self.stop.send(()).unwrap();
+        timeout(PATIENCE, self.task).await.unwrap().unwrap().unwrap();
+    }
+}
+
+/// Head in lower case, and the rest.
+fn split(bytes: &[u8]) -> (String, Vec<u8>) {
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").expect("a head") + 4;
+    (String::from_utf8(bytes[..end].to_ascii_lowercase()).unwrap(), bytes[end..].to_vec())
+}
+
+fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")
+}
+
+fn last(method: &str, path: &str) -> String {
+    format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+}
+
+async fn read_response(stream: &mut TcpStream, body: usize) -> (String, Vec<u8>) {
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(b"\r\n\r\n") {
+        bytes.push(timeout(PATIENCE, stream.read_u8()).await.unwrap().unwrap());
+    }
+    let mut content = vec![0; body];
+    timeout(PATIENCE, stream.read_exact(&mut content)).await.unwrap().unwrap();
+    (split(&bytes).0, content)
+}
+
+/// The data of a chunked body, and the number of its chunks.
+fn unchunked(mut rest: &[u8]) -> (Vec<u8>, usize) {
+    let mut data = Vec::new();
+    for chunks in 0.. {
+        let end = rest.windows(2).position(|window| window == b"\r\n").unwrap();
+        let size = usize::from_str_radix(std::str::from_utf8(&rest[..end]).unwrap(), 16).unwrap();
+        let chunk = &rest[end + 2..];
+        assert_eq!(&chunk[size..size + 2], b"\r\n");
+        if size == 0 {
+            assert_eq!(chunk.len(), 2, "nothing follows the last chunk");
+            return (data, chunks);
+        }
+        data.extend_from_slice(&chunk[..size]);
+        rest = &chunk[size + 2..];
+    }
+    unreachable!()
+}
+
+#[tokio::test]
+async fn a_number_is_answered_by_that_many_bytes() {
+    let server = Server::start().await;
+    for size in [0, 1, 1024, 65_536, 65_537, 3_000_000] {
+        let (head, body) = server.exchange(&last("GET", &format!("/{size}"))).await;
+        assert!(head.starts_with("http/1.1 200 ok\r\n"), "{head}");
+        assert!(head.contains(&format!("\r\ncontent-length: {size}\r\n")), "{head}");
+        assert_eq!(body.len(), size);
+        assert!(body.iter().zip(body.iter().skip(65_536)).all(|(a, b)| a == b), "blocks repeat");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn chunked_bodies_come_in_several_chunks() {
+    let server = Server::start().await;
+    let (_, plain) = server.exchange(&last("GET", "/4096")).await;
+    for (size, expected) in [(0, 0), (1, 1), (4096, 1), (20_000, 5)] {
+        let (head, body) = server.exchange(&last("GET", &format!("/chunked/{size}"))).await;
+        assert!(
+            head.contains("\r\ntransfer-encoding: chunked\r\n") && !head.contains("content-length"),
+            "{head}"
+        );
+        let (data, chunks) = unchunked(&body);
+        assert_eq!((data.len(), chunks), (size, expected));
+        assert_eq!(data[..size.min(4096)], plain[..size.min(4096)]);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn close_delimited_bodies_end_with_the_connection() {
+    let server = Server::start().await;
+    for size in [0, 1024, 200_000] {
+        let (head, body) = server.exchange(&get(&format!("/close/{size}"))).await;
+        assert!(
+            head.starts_with("http/1.0 200 ok\r\n") && head.contains("\r\nconnection: close\r\n"),
+            "{head}"
+        );
+        assert!(!head.contains("content-length") && !head.contains("transfer-encoding"), "{head}");
+        assert_eq!(body.len(), size);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn http_1_0_closes_unless_asked_to_keep_alive() {
+    let server = Server::start().await;
+    let (_, body) = server.exchange("GET /10 HTTP/1.0\r\n\r\n").await;
+    assert_eq!(body.len(), 10);
+    let (head, body) = server.exchange("GET /chunked/10 HTTP/1.0\r\n\r\n").await;
+    assert!(!head.contains("transfer-encoding"), "{head}");
+    assert_eq!(body.len(), 10);
+    let mut stream = server.connect().await;
+    for _ in 0..2 {
+        stream.write_all(b"GET /10 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").await.unwrap();
+        let (head, _) = read_response(&mut stream, 10).await;
+        assert!(head.contains("\r\nconnection: keep-alive\r\n"), "{head}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn head_is_answered_by_the_head_alone() {
+    let server = Server::start().await;
+    let mut stream = server.connect().await;
+    for _ in 0..2 {
+        stream.write_all(b"HEAD /1024 HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        let (head, _) = read_response(&mut stream, 0).await;
+        assert!(head.contains("\r\ncontent-length: 1024\r\n"), "{head}");
+    }
+    for path in ["/1024", "/chunked/1024", "/close/1024"] {
+        let (head, body) = server.exchange(&last("HEAD", path)).await;
+        assert!(head.contains(" 200 ok\r\n") && body.is_empty(), "{head}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn other_methods_and_paths_are_refused_and_the_connection_is_kept() {
+    let server = Server::start().await;
+    let mut stream = server.connect().await;
+    for (request, status) in [
+        (
+            "POST /10 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc",
+            "405 method not allowed\r\nallow: get, head\r\n",
+        ),
+        ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "404 not found\r\n"),
+        ("GET /../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", "404 not found\r\n"),
+    ] {
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let (head, _) = read_response(&mut stream, 0).await;
+        assert!(head.starts_with(&format!("http/1.1 {status}")), "{head}");
+        assert!(head.contains("\r\ncontent-length: 0\r\n"), "{head}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_carries_many_requests() {
+    let server = Server::start().await;
+    let mut stream = server.connect().await;
+    for size in 0..100 {
+        stream.write_all(get(&format!("/{size}?n={size}")).as_bytes()).await.unwrap();
+        let (head, _) = read_response(&mut stream, size).await;
+        assert!(head.contains(&format!("\r\ncontent-length: {size}\r\n")), "{head}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn pipelined_requests_are_answered_in_order() {
+    let server = Server::start().await;
+    let mut stream = server.connect().await;
+    let sizes = [1000, 0, 70_000, 1, 3, 5000];
+    let requests: String = sizes.iter().map(|size| get(&format!("/{size}"))).collect();
+    stream.write_all(requests.as_bytes()).await.unwrap();
+    for size in sizes {
+        let (head, _) = read_response(&mut stream, size).await;
+        assert!(head.contains(&format!("\r\ncontent-length: {size}\r\n")), "{head}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_half_closed_connection_is_still_answered() {
+    let server = Server::start().await;
+    let mut stream = server.connect().await;
+    stream.write_all(get("/2000000").as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut bytes = Vec::new();
+    timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.unwrap().unwrap();
+    assert_eq!(split(&bytes).1.len(), 2_000_000);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn shutdown_closes_idle_connections_and_lets_a_response_end() {
+    let server = Server::start().await;
+    let mut idle = server.connect().await;
+    idle.write_all(get("/1").as_bytes()).await.unwrap();
+    read_response(&mut idle, 1).await;
+    let mut busy = server.connect().await;
+    busy.write_all(get("/20000000").as_bytes()).await.unwrap();
+    busy.read_u8().await.unwrap();
+    let address = server.address;
+    let reader = tokio::spawn(async move {
+        let mut bytes = Vec::new();
+        busy.read_to_end(&mut bytes).await.map(|_| bytes)
+    });
+    server.stop().await;
+    assert!(reader.await.unwrap().unwrap().len() > 20_000_000, "the response in progress was completed");
+    assert_eq!(timeout(PATIENCE, idle.read(&mut [0])).await.unwrap().unwrap(), 0);
+    assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
+}
+
+#[tokio::test]
+async fn the_grace_period_bounds_the_shutdown() {
+    let server = Server::start().await;
+    let mut stuck = server.connect().await;
+    stuck.write_all(get("/1000000000").as_bytes()).await.unwrap();
+    stuck.read_u8().await.unwrap();
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_taken_port_is_a_clear_error() {
+    let server = Server::start().await;
+    let config = Config { port: server.address.port(), ..Config::default() };
+    let refused = serve(config, |_| panic!("not listening"), async {}).await.unwrap_err().to_string();
+    assert!(
+        refused.starts_with(&format!("cannot listen on {}: Address already in use", server.address)),
+        "{refused}"
+    );
+    server.stop().await;
+}
