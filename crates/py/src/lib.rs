@@ -1,0 +1,26 @@
+//! Python binding: conversion, error mapping, releasing the GIL. No logic lives here.
+//!
+//! The module is private to the Python package (`waspbench._core`); its typed face is `python/waspbench/_core.pyi`.
+
+mod serve;
+mod units;
+
+use pyo3::prelude::*;
+
+/// The version of the engine, which is that of the package.
+#[pyfunction]
+#[pyo3(name = "version")]
+fn py_version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The private core of waspbench.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::py_version;
+    #[pymodule_export]
+    use super::serve::py_serve;
+    #[pymodule_export]
+    use super::units::{py_parse_bytes, py_parse_duration, py_parse_probability, py_parse_rate};
+}

@@ -1,0 +1,29 @@
+//! The built-in server, for a process of its own.
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use std::net::{IpAddr, SocketAddr};
+use wasp_server::{Config, blocking_serve};
+
+/// Serves at `address` and `port` until SIGINT or SIGTERM; `on_listening` gets the URL once connections are accepted.
+#[pyfunction]
+#[pyo3(name = "serve", signature = (address, port, on_listening = None))]
+pub(crate) fn py_serve(
+    py: Python<'_>,
+    address: &str,
+    port: u16,
+    on_listening: Option<Py<PyAny>>,
+) -> PyResult<()> {
+    let parsed = address.parse::<IpAddr>();
+    let address = parsed.map_err(|_| PyValueError::new_err("expected an IP address such as 127.0.0.1"))?;
+    let mut told = Ok(());
+    let config = Config { address, port, ..Config::default() };
+    let served = py.detach(|| blocking_serve(config, |local| told = tell(on_listening, local)));
+    told?;
+    served.map_err(|error| PyOSError::new_err(error.to_string()))
+}
+
+fn tell(on_listening: Option<Py<PyAny>>, local: SocketAddr) -> PyResult<()> {
+    let Some(callback) = on_listening else { return Ok(()) };
+    Python::attach(|py| callback.call1(py, (format!("http://{local}/"),)).map(drop))
+}

@@ -1,0 +1,172 @@
+"""The commands of ``wasp`` and their exit status."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+from typer.exceptions import TyperException
+
+from waspbench import _core
+from waspbench.cli import demo as demonstration
+from waspbench.cli import flags, status
+from waspbench.cli.flags import option
+from waspbench.cli.runner import run_and_print
+from waspbench.errors import CannotRunError, InputError, RunFailedError
+from waspbench.experiment.load import apply, parse, read, value_of
+from waspbench.serve import serve as serve_here
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="How will this web server behave on the real Internet? WASP puts emulated wide-area clients before it.",
+    epilog="Exit status: 0 done and valid, 1 a check failed, 2 bad usage or input, 3 this machine cannot do it, "
+    "4 the run failed, 5 done but invalid, 130 interrupted (what was measured is kept and marked).",
+)
+
+Text = str | None
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="DIR", help="New directory for the results. [default: results/<time>-<name>]"
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+ServerCpus = Annotated[
+    Text, typer.Option("--server-cpus", metavar="LIST", help="CPUs of the server in a live run, such as 0 or 0-1.")
+]
+EmulatorCpus = Annotated[
+    Text, typer.Option("--emulator-cpus", metavar="LIST", help="CPU of the emulator in a live run; one for now.")
+]
+ModeOption = Annotated[Text, option("mode", "live|sim")]
+
+
+@app.command()
+def bench(
+    context: typer.Context,
+    url: Annotated[Text, typer.Argument(metavar="URL", help="A server that runs already; comes later.")] = None,
+    mode: ModeOption = None,
+    server: Annotated[Text, option("server", "NAME")] = None,
+    clients: Annotated[Text, option("clients", "N")] = None,
+    rtt: Annotated[Text, option("rtt", "D")] = None,
+    loss: Annotated[Text, typer.Option(metavar="P", help="Packet loss in each direction. [default: none]")] = None,
+    loss_up: Annotated[Text, typer.Option(metavar="P", help="Packet loss from clients to server.")] = None,
+    loss_down: Annotated[Text, typer.Option(metavar="P", help="Packet loss from server to clients.")] = None,
+    loss_model: Annotated[
+        Text, typer.Option(metavar="two-state|independent", help="Loss model (wasp2001 too). [default: two-state]")
+    ] = None,
+    burst: Annotated[
+        Text, typer.Option(metavar="P", help="Probability that the packet after a lost one is lost. [default: 35%]")
+    ] = None,
+    down: Annotated[Text, option("down", "RATE", "Bandwidth to each client. [default: unlimited]")] = None,
+    up: Annotated[Text, option("up", "RATE", "Bandwidth from each client. [default: unlimited]")] = None,
+    queue: Annotated[Text, option("queue", "SIZE", "Queue of each access link, in bytes. [default: unlimited]")] = None,
+    mss: Annotated[Text, option("mss", "N")] = None,
+    tcp: Annotated[Text, option("tcp", "linux|bsd1999")] = None,
+    congestion: Annotated[Text, option("congestion", "NAME")] = None,
+    file_size: Annotated[Text, option("file_size", "SIZE")] = None,
+    requests_per_connection: Annotated[Text, option("requests_per_connection", "N")] = None,
+    warmup: Annotated[Text, option("warmup", "D")] = None,
+    duration: Annotated[Text, option("duration", "D")] = None,
+    runs: Annotated[Text, option("runs", "N")] = None,
+    seed: Annotated[Text, option("seed", "N")] = None,
+    server_cpus: ServerCpus = None,
+    emulator_cpus: EmulatorCpus = None,
+    timeout: Annotated[Text, option("timeout", "D")] = None,
+    json: Json = False,
+    output: Output = None,
+) -> int:
+    """Measure a server, with flags instead of a file."""
+    described = flags.experiment("bench", context.params)
+    return run_and_print(described, output=output, json=json, server_cpus=server_cpus, emulator_cpus=emulator_cpus)
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The experiment.")],
+    mode: ModeOption = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Set a field, such as clients.rtt=50ms; may be repeated."),
+    ] = None,
+    server_cpus: ServerCpus = None,
+    emulator_cpus: EmulatorCpus = None,
+    json: Json = False,
+    output: Output = None,
+) -> int:
+    """Make the experiment that a file describes."""
+    document = apply(read(file), settings or [])
+    if mode is not None:
+        document["mode"] = value_of(mode)
+    described = parse(document)
+    return run_and_print(described, output=output, json=json, server_cpus=server_cpus, emulator_cpus=emulator_cpus)
+
+
+@app.command()
+def demo() -> int:
+    """Compare the built-in server without loss and with 3 % loss: 256 clients at 100 ms, half a minute."""
+    return demonstration.demo()
+
+
+@app.command()
+def serve(
+    address: Annotated[str, typer.Option(metavar="IP", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0 lets the kernel choose.")] = 8080,
+) -> int:
+    """Run the built-in web server until Ctrl-C: /N is answered with N bytes."""
+    try:
+        serve_here(address, port, lambda url: print(f"serving {url} (/N is answered with N bytes)", file=sys.stderr))
+    except ValueError as error:
+        raise InputError.at("--address", str(error), address) from None
+    except OSError as error:
+        raise CannotRunError(str(error)) from None
+    return status.Status.DONE
+
+
+@app.command()
+def version() -> int:
+    """Print the version."""
+    print(f"wasp {_core.version()}")
+    return status.Status.DONE
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs the command and exits with its status. Every error is one line on standard error."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    sys.exit(invoke(arguments))
+
+
+def invoke(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its status. Without arguments it explains itself."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = app(arguments or ["--help"], prog_name="wasp", standalone_mode=False)
+    except TyperException as error:
+        status.complain([_usage(error)])
+        return status.Status.BAD_INPUT
+    except InputError as error:
+        status.complain(error.problems)
+        return status.Status.BAD_INPUT
+    except CannotRunError as error:
+        status.complain([str(error)])
+        return status.Status.CANNOT
+    except RunFailedError as error:
+        status.complain([str(error)])
+        return status.Status.FAILED
+    return int(code or 0)
+
+
+def _usage(error: TyperException) -> str:
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    return message.rstrip(".").replace("\n", " ") + " (wasp --help lists what is valid)"
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """SIGTERM ends a run as Ctrl-C does."""
+    raise KeyboardInterrupt

@@ -1,0 +1,41 @@
+"""The main job: what 3 % loss on the way does to a server's clients."""
+
+from __future__ import annotations
+
+from waspbench.cli import status, table
+from waspbench.cli.runner import followed
+from waspbench.experiment import Experiment, parse
+from waspbench.live import choose_mode
+from waspbench.results import Result, default_directory
+
+LOSSES = (("no loss", None), ("3 % loss", "3%"))
+
+
+def experiment(loss: str | None) -> Experiment:
+    """256 clients at 100 ms before the built-in server, with so much two-state loss."""
+    clients = {"count": 256, "rtt": "100ms"} | ({"loss": loss} if loss else {})
+    name = f"demo-loss-{loss.rstrip('%')}" if loss else "demo-no-loss"
+    return parse({"name": name, "clients": [clients], "measure": {"warmup": "4s", "duration": "8s", "runs": 1}})
+
+
+def demo() -> int:
+    """Runs both experiments, prints the comparison, and returns the exit status."""
+    mode, why = choose_mode(None, experiment(None))
+    print(f"{mode}: {why}", flush=True)
+    columns: list[tuple[str, Result]] = []
+    for name, loss in LOSSES:
+        asked = experiment(loss)
+        try:
+            columns.append((name, followed(asked, mode, default_directory(asked.name))))
+        except KeyboardInterrupt:
+            status.complain(["interrupted before anything was measured"])
+            return status.Status.INTERRUPTED
+        if columns[-1][1].interrupted:
+            break
+    print("\nWhat loss on the way does: the built-in server, 256 clients at 100 ms, 1 KiB files\n")
+    print(table.compare(columns))
+    for name, result in columns:
+        for reason in result.invalid_reasons:
+            print(f"not valid, {name}: {reason.message} [{reason.code}]")
+        print(f"results, {name}: {result.results}")
+    return status.of(*(result for _, result in columns))

@@ -1,0 +1,136 @@
+"""Flags of ``wasp bench``: each stands for a field of the experiment file, whose documentation is its help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import typer
+from pydantic import BaseModel
+
+from waspbench.errors import InputError, Problem
+from waspbench.experiment import Clients, Experiment, Http, Measure, Server, Tcp, Workload, parse
+from waspbench.experiment.load import set_path, value_of
+
+LOSS_FLAGS = ("loss", "loss_up", "loss_down", "loss_model", "burst")
+
+PATHS: dict[str, tuple[str, ...]] = {
+    "mode": ("mode",),
+    "seed": ("seed",),
+    "server": ("server.kind",),
+    "congestion": ("server.congestion",),
+    "file_size": ("workload.size",),
+    "clients": ("clients.count",),
+    "rtt": ("clients.rtt",),
+    "down": ("clients.bandwidth.down",),
+    "up": ("clients.bandwidth.up",),
+    "queue": ("clients.queue.up", "clients.queue.down"),
+    "mss": ("clients.tcp.mss",),
+    "tcp": ("clients.tcp.preset", "server.tcp.preset"),
+    "requests_per_connection": ("clients.http.requests_per_connection",),
+    "timeout": ("clients.http.timeout",),
+    "warmup": ("measure.warmup",),
+    "duration": ("measure.duration",),
+    "runs": ("measure.runs",),
+}
+"""Each flag, as the name of its parameter, and the fields that it sets."""
+
+_MODELS: dict[str, type[BaseModel]] = {
+    "": Experiment,
+    "server": Server,
+    "workload": Workload,
+    "clients": Clients,
+    "clients.tcp": Tcp,
+    "clients.http": Http,
+    "measure": Measure,
+}
+
+
+def flag(parameter: str) -> str:
+    """The flag of a parameter: ``--file-size`` of ``file_size``."""
+    return "--" + parameter.replace("_", "-")
+
+
+def option(parameter: str, metavar: str, text: str = "") -> Any:
+    """The option of a parameter. Its help is ``text``, or else the documentation of the field that it sets."""
+    return typer.Option(
+        flag(parameter), metavar=metavar, help=text or _documentation(PATHS[parameter][0]), show_default=False
+    )
+
+
+def _documentation(path: str) -> str:
+    table, _, name = path.rpartition(".")
+    field = _MODELS[table].model_fields[name]
+    default = "" if field.default is None else f" [default: {field.default}]"
+    return f"{field.description}{default}"
+
+
+def experiment(name: str, values: Mapping[str, Any]) -> Experiment:
+    """The experiment that the flags describe; ``values`` has a text, or None, for each parameter.
+
+    Raises:
+        InputError: its problems name flags.
+    """
+    check_url(values.get("url"))
+    document: dict[str, Any] = {"name": name, "clients": [{}]}
+    for parameter, paths in PATHS.items():
+        if values.get(parameter) is not None:
+            for path in paths:
+                set_path(document, path, value_of(values[parameter]))
+    loss = _loss({name: values.get(name) for name in LOSS_FLAGS})
+    if loss is not None:
+        set_path(document, "clients.loss", loss)
+    try:
+        return parse(document)
+    except InputError as error:
+        raise InputError(named(error.problems, values)) from None
+
+
+def check_url(url: str | None) -> None:
+    """Says what holds until servers that run already can be measured.
+
+    Raises:
+        InputError: there is a URL.
+    """
+    if url is None:
+        return
+    if url.startswith("https://"):
+        raise InputError.at("URL", "https:// comes in a later version; name a server with --server", url)
+    if re.match(r"http://[^/]", url):
+        raise InputError.at("URL", "a server that runs already comes in a later version; name one with --server", url)
+    raise InputError.at("URL", "not a URL; name a server with --server builtin or --server nginx", url)
+
+
+def _loss(values: Mapping[str, str | None]) -> dict[str, Any] | None:
+    """The loss table, in the shortest form that says what the flags say."""
+    rates = {name: values[name] for name in ("loss", "loss_up", "loss_down")}
+    shape = {
+        field: value_of(text)
+        for field, text in (("model", values["loss_model"]), ("burst", values["burst"]))
+        if text is not None
+    }
+    if all(rate is None for rate in rates.values()):
+        for name in ("loss_model", "burst"):
+            if values[name] is not None:
+                raise InputError.at(flag(name), "has no effect without --loss, --loss-up or --loss-down", values[name])
+        return None
+    if rates["loss_up"] is None and rates["loss_down"] is None:
+        return {**shape, "rate": value_of(str(rates["loss"]))}
+    sides = {way: rates[f"loss_{way}"] or rates["loss"] for way in ("up", "down")}
+    return {way: {**shape, "rate": value_of(rate)} for way, rate in sides.items() if rate is not None}
+
+
+def named(problems: tuple[Problem, ...], values: Mapping[str, Any]) -> list[Problem]:
+    """The problems with flags in place of fields, one for each flag."""
+    flags = {path: flag(parameter) for parameter, paths in PATHS.items() for path in paths}
+    flags |= {"clients.loss.rate": "--loss"}
+    for way in ("up", "down"):
+        flags[f"clients.loss.{way}.rate"] = flag(f"loss_{way}" if values.get(f"loss_{way}") is not None else "loss")
+    for prefix in ("clients.loss", "clients.loss.up", "clients.loss.down"):
+        flags |= {f"{prefix}.burst": "--burst", f"{prefix}.model": "--loss-model"}
+    found: dict[str, Problem] = {}
+    for problem in problems:
+        where = flags.get(problem.where, problem.where)
+        found.setdefault(where, Problem(where, problem.message, problem.value, problem.has_value))
+    return list(found.values())

@@ -1,0 +1,42 @@
+"""Exit status of the command, and how errors become one line on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from enum import IntEnum
+
+from waspbench.errors import Problem
+from waspbench.results import Result
+
+
+class Status(IntEnum):
+    """Exit status."""
+
+    DONE = 0
+    """Done, and valid."""
+    CHECK_FAILED = 1
+    """A check or threshold failed."""
+    BAD_INPUT = 2
+    """The arguments or a file are not valid."""
+    CANNOT = 3
+    """This machine cannot do it."""
+    FAILED = 4
+    """The run failed."""
+    INVALID = 5
+    """Done, but the result must not be trusted."""
+    INTERRUPTED = 130
+    """Ended by Ctrl-C; what was measured until then is kept and marked."""
+
+
+def of(*results: Result) -> Status:
+    """The status that tells of ``results``."""
+    if any(result.interrupted for result in results):
+        return Status.INTERRUPTED
+    return Status.DONE if all(result.valid for result in results) else Status.INVALID
+
+
+def complain(problems: Iterable[Problem | str]) -> None:
+    """Says on standard error what is wrong, a line each."""
+    for problem in problems:
+        print(f"wasp: {problem}", file=sys.stderr)

@@ -1,0 +1,152 @@
+"""Results as plain text that fits 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from waspbench.results import Direction, Result
+
+WIDTH = 80
+_LABEL = 16
+
+
+def report(result: Result) -> str:
+    """The table that ``wasp bench`` prints."""
+    lines = [title(result), "", *_figures(result), "", *_verdict(result)]
+    if result.results:
+        lines.append(_row("results", result.results))
+    return "\n".join(lines) + "\n"
+
+
+def title(result: Result) -> str:
+    """What was measured, in one or two lines."""
+    measure = result.scenario["measure"]
+    server = f"{result.server['kind']} {result.server.get('version') or ''}".strip()
+    if result.mode == "sim":
+        server = "modelled server"
+    runs = f"{len(result.runs)} run{'s' if len(result.runs) != 1 else ''} of {measure['duration']}"
+    groups = "; ".join(_group(group) for group in result.clients)
+    text = f"{result.name}: {server}, {groups}. {result.mode}, {runs} after {measure['warmup']}, seed {result.seed}"
+    return textwrap.fill(text, WIDTH - 1, subsequent_indent="  ")
+
+
+def _group(group: dict[str, object]) -> str:
+    loss = group["loss"]
+    assert isinstance(loss, dict)
+    sides = {way: _loss(loss[way]) for way in ("up", "down") if loss[way]}
+    if not sides:
+        shown = "no loss"
+    elif len(sides) == 2 and sides["up"] == sides["down"]:
+        shown = f"loss {sides['up']}"
+    else:
+        shown = ", ".join(f"loss {way} {side}" for way, side in sides.items())
+    return f"{group['count']} {group['name']} at {group['rtt']}, {shown}"
+
+
+def _loss(loss: dict[str, str]) -> str:
+    return loss["rate"] if loss["model"] == "independent" else f"two-state p={loss['p']} r={loss['r']}"
+
+
+def _figures(result: Result) -> list[str]:
+    time, cpu, emulator = result.response_time_ms, result.server_cpu, result.emulator
+    lines = [
+        _row("throughput", f"{result.throughput.mean:,.1f} /s{_interval(result.throughput.ci90)}"),
+        _row("goodput", f"{result.goodput_bps.mean / 1e6:,.2f} Mbit/s{_interval(result.goodput_bps.ci90, 1e-6, 2)}"),
+        _row("response time", f"mean {_ms(time.mean)}{_interval(time.ci90)}"),
+        _row("", f"p50 {_ms(time.p50)}   p90 {_ms(time.p90)}   p99 {_ms(time.p99)}   max {_ms(time.max)}"),
+        *_wrapped("outcomes", ", ".join(f"{name} {count:,d}" for name, count in result.outcomes.items() if count)),
+        _row(
+            "server CPU",
+            f"{_percent(cpu.busy)} busy" + ("" if cpu.steal is None else f", {_percent(cpu.steal)} stolen"),
+        ),
+    ]
+    if emulator.cpu is not None:
+        lag = emulator.lag_us
+        lateness = f"lag p50 {_us(lag.p50)}, p99 {_us(lag.p99)}, max {_us(lag.max)}"
+        lines.append(_row("emulator", f"{_percent(emulator.cpu)} busy, {lateness}"))
+    lines += [_row("network down", _direction(result.network.down)), _row("network up", _direction(result.network.up))]
+    return lines
+
+
+def _verdict(result: Result) -> list[str]:
+    if result.valid:
+        return [_row("valid", "yes")]
+    lines = [_row("valid", "NO: do not trust these figures")]
+    for reason in result.invalid_reasons:
+        where = "" if reason.run is None else f"run {reason.run + 1}: "
+        lines += _wrapped("", f"- {where}{reason.message} [{reason.code}]")
+    return lines
+
+
+def compare(columns: Sequence[tuple[str, Result]]) -> str:
+    """Results side by side, the last column against the first."""
+    rows: list[tuple[str, list[float | None], int]] = [
+        ("throughput (ok/s)", [result.throughput.mean for _, result in columns], 1),
+        ("goodput (Mbit/s)", [result.goodput_bps.mean / 1e6 for _, result in columns], 2),
+        ("response time mean (ms)", [result.response_time_ms.mean for _, result in columns], 1),
+        ("response time p50 (ms)", [result.response_time_ms.p50 for _, result in columns], 1),
+        ("response time p90 (ms)", [result.response_time_ms.p90 for _, result in columns], 1),
+        ("response time p99 (ms)", [result.response_time_ms.p99 for _, result in columns], 1),
+        ("ok transactions", [float(result.outcomes.get("ok", 0)) for _, result in columns], 0),
+        ("lost packets down (%)", [_scaled(result.network.down.loss_rate) for _, result in columns], 2),
+        ("lost packets up (%)", [_scaled(result.network.up.loss_rate) for _, result in columns], 2),
+        ("server CPU busy (%)", [_scaled(result.server_cpu.busy) for _, result in columns], 1),
+        ("emulator lag p99 (us)", [result.emulator.lag_us.p99 for _, result in columns], 0),
+    ]
+    lines = [f"{'':<26}" + "".join(f"{name:>16}" for name, _ in columns) + f"{'change':>12}"]
+    for label, values, digits in rows:
+        if any(value is not None for value in values):
+            cells = "".join(f"{_number(value, digits):>16}" for value in values)
+            lines.append(f"{label:<26}{cells}{_change(values[0], values[-1]):>12}".rstrip())
+    valid = "".join(f"{'yes' if result.valid else 'NO':>16}" for _, result in columns)
+    lines.append(f"{'valid':<26}{valid}")
+    return "\n".join(lines) + "\n"
+
+
+def _change(first: float | None, last: float | None) -> str:
+    if first is None or last is None or first == 0:
+        return ""
+    ratio = last / first
+    return f"{ratio:.1f} x" if ratio >= 2 else f"{100 * (ratio - 1):+.0f} %"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def _scaled(part: float | None) -> float | None:
+    return None if part is None else 100 * part
+
+
+def _row(label: str, text: str) -> str:
+    return f"{label:<{_LABEL}}{text}".rstrip()
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    lines = textwrap.wrap(text, WIDTH - 1 - _LABEL) or ["none"]
+    return [_row(label if index == 0 else "", line) for index, line in enumerate(lines)]
+
+
+def _interval(interval: tuple[float, float] | None, scale: float = 1.0, digits: int = 1) -> str:
+    if interval is None:
+        return ""
+    low, high = (value * scale for value in interval)
+    return f"   (90 %: {low:,.{digits}f} to {high:,.{digits}f})"
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.1f} ms"
+
+
+def _us(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f} us"
+
+
+def _percent(part: float | None) -> str:
+    return "-" if part is None else f"{100 * part:.1f} %"
+
+
+def _direction(way: Direction) -> str:
+    rate = "" if way.loss_rate is None else f" ({100 * way.loss_rate:.2f} %)"
+    return f"{way.packets:,d} packets, {way.lost:,d} lost{rate}, {way.dropped:,d} dropped"

@@ -1,0 +1,228 @@
+"""The experiment file: its one declaration, from which validation, the JSON Schema and the ``--set`` paths follow.
+
+Every field's documentation says what it is and in which unit; text values carry their unit.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from waspbench.experiment.base import FieldError, Part, one_of
+from waspbench.experiment.loss import Loss, OneLoss, resolve_loss
+from waspbench.experiment.tcp import PositiveCount, Tcp
+from waspbench.experiment.units import Duration, PositiveDuration, PositiveSize, Rate, Size
+
+Mode = Literal["live", "sim"]
+ModeField = Annotated[Mode, BeforeValidator(one_of("live", "sim", later=("shim",)))]
+ServerKind = Annotated[
+    Literal["builtin", "nginx"],
+    BeforeValidator(one_of("builtin", "nginx", later=("apache", "command", "url"))),
+]
+WorkloadKind = Annotated[Literal["single"], BeforeValidator(one_of("single", later=("surge", "prowgen", "replay")))]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+
+
+class ServerModel(Part):
+    """What stands in for the server in simulation: the cost of its work on its CPUs."""
+
+    cores: PositiveCount = 1
+    """CPUs of the modelled server; one for now."""
+    per_connection: Duration = "20us"
+    """CPU time to accept and close a connection."""
+    per_request: Duration = "30us"
+    """CPU time to answer a request, whatever its size."""
+    per_kib: Duration = "1us"
+    """CPU time for each KiB of the body."""
+
+
+class Server(Part):
+    """The server under test."""
+
+    kind: ServerKind = "builtin"
+    """What runs in a live experiment: the built-in server, or Debian's nginx."""
+    congestion: Name = "cubic"
+    """Congestion control of the server's kernel on the way to the clients; live only."""
+    sysctl: dict[str, int | str] = Field(default_factory=dict)
+    """Kernel settings of the server's network namespace, such as "net.ipv4.tcp_sack" = 0; live only."""
+    tcp: Tcp = Tcp()
+    """The server's TCP; simulation only."""
+    model: ServerModel = ServerModel()
+    """The server's cost; simulation only."""
+
+
+class Workload(Part):
+    """What the clients ask for."""
+
+    kind: WorkloadKind = "single"
+    """single: one file, again and again, without think time."""
+    size: PositiveSize = "1KiB"
+    """Size of the file."""
+
+
+def _both_ways(value: Any) -> Any:
+    return {"up": value, "down": value} if isinstance(value, str) else value
+
+
+class Bandwidth(Part):
+    """Rates of an access link in bits of IP packets a second; a direction left out is unlimited."""
+
+    up: Rate | None = None
+    """From the client."""
+    down: Rate | None = None
+    """To the client."""
+
+
+class Queue(Part):
+    """Drop-tail queues before an access link, in bytes; a direction left out is unlimited."""
+
+    up: PositiveSize | None = None
+    """From the client."""
+    down: PositiveSize | None = None
+    """To the client."""
+
+
+class Http(Part):
+    """How clients use HTTP."""
+
+    refused: ClassVar[dict[str, str]] = {
+        "version": "comes in a later version; clients speak HTTP/1.1",
+        "connections": "comes in a later version; a client has one connection at a time",
+        "pipeline": "comes in a later version; a client waits for each response",
+    }
+
+    requests_per_connection: PositiveCount | None = None
+    """Requests before a connection is closed; kept for ever unless set, 1 is a connection for each request."""
+    timeout: PositiveDuration = "60s"
+    """Time after which a client gives a request up."""
+
+
+class Clients(Part):
+    """A group of clients that are alike."""
+
+    name: Name = "clients"
+    """Name of the group in results."""
+    count: Annotated[int, Field(ge=1, le=2**17)] = 256
+    """Number of clients."""
+    rtt: Duration = "100ms"
+    """Round-trip time without queues, split evenly between the directions."""
+    loss: Loss | None = None
+    """Packet loss, on top of what full queues lose."""
+    bandwidth: Annotated[
+        Bandwidth | None, BeforeValidator(_both_ways, json_schema_input_type=Rate | Bandwidth | None)
+    ] = None
+    """Bandwidth of each client's access link; unlimited unless set."""
+    queue: Annotated[Queue | None, BeforeValidator(_both_ways, json_schema_input_type=PositiveSize | Queue | None)] = (
+        None
+    )
+    """Queue of each client's access link; unlimited unless set."""
+    mtu: Annotated[int, Field(ge=68, le=65535)] = 1500
+    """Largest IP packet of the path, in bytes."""
+    http: Http = Http()
+    """HTTP behaviour."""
+    tcp: Tcp = Tcp()
+    """The clients' TCP."""
+
+    def resolve(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        bandwidth, queue = self.bandwidth or Bandwidth(), self.queue or Queue()
+        return {
+            "name": self.name,
+            "count": self.count,
+            "rtt": self.rtt,
+            "loss": resolve_loss(self.loss),
+            "bandwidth": bandwidth.model_dump(),
+            "queue": queue.model_dump(),
+            "mtu": self.mtu,
+            "http": self.http.model_dump(),
+            "tcp": self.tcp.resolve(),
+        }
+
+
+class SharedDirection(Part):
+    """One direction of the link that all clients share."""
+
+    rate: Rate | None = None
+    """Bits of IP packets a second; unlimited unless set."""
+    queue: Size | None = None
+    """Drop-tail queue in bytes; unlimited unless set."""
+    delay: Duration = "0ms"
+    """Propagation delay, on top of the clients' own."""
+    loss: OneLoss | None = None
+    """Packet loss of the link."""
+
+    @model_validator(mode="after")
+    def _one_process(self) -> SharedDirection:
+        if self.loss is not None and "scope" in self.loss.model_fields_set:
+            raise FieldError(
+                "loss.scope", "the shared link has one loss process a direction; leave scope out", self.loss.scope
+            )
+        return self
+
+    def resolve(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        loss = None if self.loss is None else self.loss.resolve()
+        return {"rate": self.rate, "queue": self.queue, "delay": self.delay, "loss": loss}
+
+
+class SharedLink(Part):
+    """The link between all access links and the server."""
+
+    up: SharedDirection = SharedDirection()
+    """Towards the server."""
+    down: SharedDirection = SharedDirection()
+    """Towards the clients."""
+
+
+class Network(Part):
+    """The star: an access link for each client, and one link that all share."""
+
+    shared: SharedLink = SharedLink()
+    """The shared link; unlimited and without delay unless set."""
+
+
+class Measure(Part):
+    """How long and how often to measure."""
+
+    warmup: Duration = "5s"
+    """Time before the measured interval, in which the clients start one after another."""
+    duration: PositiveDuration = "10s"
+    """Length of the measured interval."""
+    runs: Annotated[int, Field(ge=1, le=1000)] = 3
+    """Independent repeats, from which means and intervals follow."""
+
+
+class Experiment(Part):
+    """An experiment: a server, clients at a distance, and what to measure."""
+
+    refused: ClassVar[dict[str, str]] = {
+        "sweep": "comes in a later version; run one point at a time, with --set for what varies"
+    }
+
+    name: Name
+    """Name of the experiment; it names the results directory too."""
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    """Seed from which every random choice follows."""
+    mode: ModeField | None = None
+    """live or sim; live where the machine can do it unless set."""
+    server: Server = Server()
+    """The server under test."""
+    workload: Workload = Workload()
+    """What the clients ask for."""
+    network: Network = Network()
+    """What lies between all clients and the server."""
+    clients: Annotated[list[Clients], Field(min_length=1)]
+    """Groups of clients."""
+    measure: Measure = Measure()
+    """How long and how often to measure."""
+
+    @model_validator(mode="after")
+    def _distinct_names(self) -> Experiment:
+        names = [group.name for group in self.clients]
+        for name in names:
+            if names.count(name) > 1:
+                raise FieldError("clients", "two groups have this name; give each [[clients]] a name of its own", name)
+            if name in Clients.model_fields:
+                raise FieldError("clients", "a group cannot be named like a field of [[clients]]", name)
+        return self

@@ -1,0 +1,138 @@
+"""pydantic's errors in plain words: one line a problem, naming field, value and what would be valid."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from waspbench.errors import Problem
+from waspbench.experiment.base import FieldError
+
+_TYPES = {
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "model_attributes_type": "must be a table",
+    "list_type": "must be a list of tables",
+}
+
+
+def problems_of(error: ValidationError, document: Any, model: type[BaseModel]) -> list[Problem]:
+    """The problems that ``error`` found in ``document``, an input of ``model``; one for each field."""
+    found: dict[str, Problem] = {}
+    for detail in error.errors(include_url=False):
+        problem = _problem(detail, document, model)
+        found.setdefault(problem.where, problem)
+    return list(found.values())
+
+
+def _problem(detail: ErrorDetails, document: Any, model: type[BaseModel]) -> Problem:
+    where, kind, context = field_path(detail["loc"], document), detail["type"], detail.get("ctx", {})
+    value = detail["input"]
+    if kind == "value_error":
+        error = context["error"]
+        if isinstance(error, FieldError):
+            path = f"{where}.{error.field}" if where else error.field
+            return Problem(path, str(error), *_given(error.value))
+        return Problem(where, str(error), value, True)
+    if kind == "missing":
+        return Problem(where, "missing")
+    if kind == "extra_forbidden":
+        return Problem(where, _unknown(detail["loc"], model))
+    if kind == "union_tag_invalid":
+        return Problem(f"{where}.model", "must be one of two-state, independent, wasp2001", value.get("model"), True)
+    if kind == "too_short":
+        return Problem(where, f"must have at least {context['min_length']}", value, True)
+    return Problem(where, _TYPES.get(kind) or _rule(kind, context, detail["msg"]), value, True)
+
+
+def _given(value: tuple[Any, ...]) -> tuple[Any, bool]:
+    return (value[0], True) if value else (None, False)
+
+
+def _rule(kind: str, context: dict[str, Any], message: str) -> str:
+    if kind == "greater_than_equal":
+        return f"must be at least {context['ge']}"
+    if kind == "less_than_equal":
+        return f"must be at most {context['le']}"
+    if kind == "literal_error":
+        return f"must be {context['expected'].replace(chr(39), '')}"
+    if kind == "string_pattern_mismatch":
+        return "must be letters, digits, '.', '_' and '-', and begin with a letter or digit"
+    return message[:1].lower() + message[1:]
+
+
+def _unknown(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
+    """Says what could stand where an unknown field stands."""
+    fields = fields_at(loc[:-1], model)
+    near = difflib.get_close_matches(str(loc[-1]), fields, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"unknown field; {hint}valid here: {', '.join(fields)}"
+
+
+def fields_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
+    """Names of the fields of the table at ``loc``, in their order."""
+    here: set[type[BaseModel]] = {model}
+    for step in loc:
+        if isinstance(step, int):
+            continue
+        if _is_tag(step):
+            tag = step.removeprefix("loss:")
+            here = {part for part in here if _tag_of(part) in (tag, None)}
+            continue
+        here = {
+            part
+            for parent in here
+            if step in parent.model_fields
+            for part in _models_in(parent.model_fields[step].annotation)
+        }
+    return list(
+        dict.fromkeys(name for part in sorted(here, key=lambda part: part.__name__) for name in part.model_fields)
+    )
+
+
+def _is_tag(step: int | str) -> bool:
+    return isinstance(step, str) and step.startswith("loss:")
+
+
+def _tag_of(part: type[BaseModel]) -> str | None:
+    field = part.model_fields.get("model")
+    if field is not None:
+        return str(getattr(field.annotation, "__args__", [""])[0])
+    return "directions" if "up" in part.model_fields and "scope" in part.model_fields else None
+
+
+def _models_in(annotation: Any) -> set[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return {annotation}
+    return {part for argument in getattr(annotation, "__args__", ()) for part in _models_in(argument)}
+
+
+def field_path(loc: tuple[int | str, ...], document: Any) -> str:
+    """A dotted path: groups of clients by name, without the names that pydantic gives to the branches of a union."""
+    steps: list[str] = []
+    for index, step in enumerate(loc):
+        if isinstance(step, int):
+            group = _group_name(document, step) if loc[index - 1] == "clients" else f"[{step + 1}]"
+            if group:
+                steps.append(group)
+        elif not _is_tag(step):
+            steps.append(step)
+    return ".".join(steps).replace(".[", "[")
+
+
+def _group_name(document: Any, index: int) -> str:
+    """The group's name; nothing if it is the only one and has none; else its place, from 1."""
+    groups = document.get("clients", []) if isinstance(document, dict) else []
+    group = groups[index] if isinstance(groups, list) and index < len(groups) else None
+    name = group.get("name") if isinstance(group, dict) else None
+    if isinstance(name, str) and name:
+        return name
+    return "" if isinstance(groups, list) and len(groups) == 1 else f"[{index + 1}]"

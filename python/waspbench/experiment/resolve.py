@@ -1,0 +1,42 @@
+"""From the experiment to what the engine takes for one run: defaults filled in, rates turned into chains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from waspbench import _core
+from waspbench.experiment.model import Experiment, Mode
+
+SERVER_ADDRESS = "198.18.0.1"
+SERVER_PORT = 80
+PREFIX = "198.18.0.0/17"
+"""Addresses of a run, from the range for benchmarks (RFC 2544): the server has the first, the clients follow."""
+
+
+def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, Any]:
+    """The engine's scenario for run number ``run`` (from 0). Parts without effect in ``mode`` are left out."""
+    workload, shared = experiment.workload, experiment.network.shared
+    server: dict[str, Any] = {"address": SERVER_ADDRESS, "port": SERVER_PORT}
+    if mode == "sim":
+        server |= {"tcp": experiment.server.tcp.resolve(), "model": experiment.server.model.model_dump()}
+    return {
+        "seed": experiment.seed,
+        "run": run,
+        "mode": mode,
+        "server": server,
+        "network": {"prefix": PREFIX, "shared": {"up": shared.up.resolve(), "down": shared.down.resolve()}},
+        "workload": {"kind": workload.kind, "path": path_of(workload.size), "size": workload.size},
+        "clients": [group.resolve() for group in experiment.clients],
+        "measure": {"warmup": experiment.measure.warmup, "duration": experiment.measure.duration},
+    }
+
+
+def path_of(size: str) -> str:
+    """Path of the file of ``size`` on every managed server: its number of bytes."""
+    return f"/{_core.parse_bytes(size)}"
+
+
+def settings_used(mode: Mode) -> dict[str, list[str]]:
+    """Which parts of ``[server]`` a run in ``mode`` used, and which it did not."""
+    live, sim = ["kind", "congestion", "sysctl"], ["tcp", "model"]
+    return {"used": live, "unused": sim} if mode == "live" else {"used": sim, "unused": live}

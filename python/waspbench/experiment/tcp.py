@@ -1,0 +1,77 @@
+"""TCP options of an endpoint: a preset, and the constants that differ from it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from waspbench.experiment.base import Part, one_of
+from waspbench.experiment.units import Duration, PositiveDuration, PositiveSize
+
+TcpPreset = Annotated[Literal["linux", "bsd1999"], BeforeValidator(one_of("linux", "bsd1999"))]
+Recovery = Annotated[
+    Literal["reno", "newreno", "sack"], BeforeValidator(one_of("reno", "newreno", "sack", later=("rack",)))
+]
+Congestion = Annotated[Literal["reno"], BeforeValidator(one_of("reno", later=("cubic", "bbr")))]
+Count = Annotated[int, Field(ge=0, le=2**32 - 1)]
+PositiveCount = Annotated[int, Field(ge=1, le=2**32 - 1)]
+
+
+class Tcp(Part):
+    """One TCP endpoint. A constant left out is the preset's."""
+
+    preset: TcpPreset = "linux"
+    """Stack whose constants hold unless set: today's Linux, or a BSD stack of 1999."""
+    mss: Annotated[int, Field(ge=1, le=65495)] | None = None
+    """Largest segment that this end announces, in bytes of payload."""
+    window_scaling: bool | None = None
+    """Whether window scaling (RFC 7323) is offered."""
+    sack: bool | None = None
+    """Whether selective acknowledgement (RFC 2018) is offered."""
+    timestamps: bool | None = None
+    """Whether timestamps (RFC 7323) are offered."""
+    receive_buffer: PositiveSize | None = None
+    """Receive buffer, which bounds the window that this end announces."""
+    send_buffer: PositiveSize | None = None
+    """Send buffer."""
+    initial_window: PositiveCount | None = None
+    """Initial congestion window, in segments."""
+    recovery: Recovery | None = None
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675)."""
+    congestion: Congestion | None = None
+    """Congestion control."""
+    initial_rto: PositiveDuration | None = None
+    """Retransmission timeout before the first round-trip time is known."""
+    min_rto: PositiveDuration | None = None
+    """Least retransmission timeout."""
+    max_rto: PositiveDuration | None = None
+    """Greatest retransmission timeout."""
+    timer_granularity: PositiveDuration | None = None
+    """Tick of the retransmission timer."""
+    syn_linear_timeouts: Count | None = None
+    """SYN retransmissions before the timeout begins to double."""
+    syn_retries: Count | None = None
+    """SYN retransmissions before the connection is given up."""
+    retries: Count | None = None
+    """Retransmissions of one segment before the connection is given up."""
+    delayed_ack: Duration | None = None
+    """Delay of an acknowledgement; 0ms acknowledges every segment."""
+    delayed_ack_sweep: bool | None = None
+    """Whether acknowledgements wait for one timer of the whole host (BSD) rather than for one of their connection."""
+    quickack_segments: Count | None = None
+    """Segments at the start of a connection that are acknowledged at once."""
+    limited_transmit: bool | None = None
+    """Whether the first duplicate acknowledgements release new segments (RFC 3042)."""
+    slow_start_after_idle: bool | None = None
+    """Whether an idle connection starts slowly again (RFC 2861)."""
+    nagle: bool | None = None
+    """Whether small segments wait for the acknowledgement of earlier ones (RFC 896)."""
+    duplicate_ack_threshold: PositiveCount | None = None
+    """Duplicate acknowledgements that start a fast retransmission."""
+    time_wait: Duration | None = None
+    """Time that a closed connection keeps its port."""
+
+    def resolve(self) -> dict[str, Any]:
+        """As the engine takes it: the preset and what overrides it."""
+        return self.model_dump(exclude_none=True)

@@ -1,0 +1,104 @@
+"""Values with units, as fields of the experiment file.
+
+The engine's parser (crate ``wasp-units``, through ``_core``) is the only one. A field keeps the text that was given,
+because that is what the engine takes; the functions here turn it into a number where Python needs one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from waspbench import _core
+
+# The engine's probabilities are integers in this unit.
+_PROBABILITY_STEPS = 10**12
+
+
+def _parsed(parse: Callable[[str], Any], text: str) -> Any:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise ValueError(str(error).removeprefix(json.dumps(text, ensure_ascii=False) + ": ")) from None
+
+
+def _checked(parse: Callable[[str], Any], example: str, above_zero: bool = False) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f'must be text with a unit, such as "{example}"')
+        if _parsed(parse, value) == 0 and above_zero:
+            raise ValueError(f'must be above zero, such as "{example}"')
+        return value
+
+    return check
+
+
+def _probability(value: Any) -> str:
+    """Takes ``"3%"``, ``"0.03"`` and the number 0.03."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = format(Decimal(repr(value)), "f")
+    if not isinstance(value, str):
+        raise ValueError('must be a probability, such as "3%"')
+    _parsed(_core.parse_probability, value)
+    return value
+
+
+def _schema(unit: str, *examples: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "format": unit, "examples": list(examples)})
+
+
+Duration = Annotated[
+    str,
+    BeforeValidator(_checked(_core.parse_duration, "100ms")),
+    _schema("duration", "100ms", "1.5s", "2min"),
+]
+"""A length of time, zero included: ns, us, ms, s, min, h."""
+
+PositiveDuration = Annotated[
+    str,
+    BeforeValidator(_checked(_core.parse_duration, "10s", above_zero=True)),
+    _schema("duration above zero", "10s", "100ms"),
+]
+"""A length of time above zero."""
+
+Size = Annotated[str, BeforeValidator(_checked(_core.parse_bytes, "64KiB")), _schema("size", "1KiB", "64KB", "500B")]
+"""An amount of data: B, KB, KiB, MB, MiB, GB, GiB."""
+
+PositiveSize = Annotated[
+    str,
+    BeforeValidator(_checked(_core.parse_bytes, "64KiB", above_zero=True)),
+    _schema("size above zero", "1KiB", "64KB", "500B"),
+]
+"""An amount of data above zero."""
+
+Rate = Annotated[str, BeforeValidator(_checked(_core.parse_rate, "10Mbit/s")), _schema("rate", "10Mbit/s", "56kbit/s")]
+"""Bits a second, above zero: bit/s, kbit/s, Mbit/s, Gbit/s."""
+
+Probability = Annotated[
+    str,
+    BeforeValidator(_probability),
+    WithJsonSchema({"type": ["string", "number"], "format": "probability", "examples": ["3%", "0.1%", 0.03]}),
+]
+"""A probability from 0 to 1: a percentage, or a plain number."""
+
+
+def seconds(duration: str) -> float:
+    """The duration in seconds."""
+    return _core.parse_duration(duration) / 1e9
+
+
+def exact(probability: str) -> Fraction:
+    """The probability as the exact number that the engine sees."""
+    return Fraction(round(_core.parse_probability(probability) * _PROBABILITY_STEPS), _PROBABILITY_STEPS)
+
+
+def percentage(probability: Fraction) -> str:
+    """The nearest probability that the engine can hold, as a percentage."""
+    steps = round(probability * _PROBABILITY_STEPS)
+    whole, rest = divmod(steps, _PROBABILITY_STEPS // 100)
+    return f"{whole}.{rest:010d}".rstrip("0").rstrip(".") + "%"

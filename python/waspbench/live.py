@@ -1,0 +1,157 @@
+"""What a live run needs of the testbed: server, CPUs, and what the machine's counters say afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from waspbench import _core, serve
+from waspbench.errors import CannotRunError, InputError, RunFailedError
+from waspbench.experiment import Experiment, Mode, path_of
+from waspbench.experiment.resolve import PREFIX, SERVER_ADDRESS, SERVER_PORT
+from waspbench.results import Invalid
+from waspbench.testbed import (
+    CannotDoIt,
+    Launch,
+    Placement,
+    TestbedError,
+    TestbedSpec,
+    command,
+    live_support,
+    nginx,
+    place,
+)
+
+Counters = dict[str, dict[str, int]]
+
+DEVICE_DROPS = ("rx_dropped", "tx_dropped", "rx_errors", "tx_errors")
+"""Counters of the packet device: packets that it lost without the emulator's knowledge."""
+
+TCP_DROPS = (
+    "ListenDrops",
+    "ListenOverflows",
+    "SyncookiesSent",
+    "TCPBacklogDrop",
+    "TCPReqQFullDoCookies",
+    "TCPReqQFullDrop",
+    "TCPTimeWaitOverflow",
+    "TWOverflow",
+)
+"""Counters of the server's kernel (/proc/net/netstat): connections that its queues or limits turned away."""
+
+
+def choose_mode(asked: Mode | None, experiment: Experiment) -> tuple[Mode, str]:
+    """The mode to run in, and in a few words why.
+
+    Raises:
+        CannotRunError: live is asked for, and this machine cannot do it.
+    """
+    wanted = asked or experiment.mode
+    if wanted == "sim":
+        return "sim", "as asked"
+    support = live_support()
+    if support.ok:
+        return "live", "as asked" if wanted else "this machine can"
+    if wanted == "live":
+        raise CannotRunError(f"live mode: this machine cannot do it: {support.why}")
+    return "sim", f"this machine cannot do live: {support.why}"
+
+
+def choose_cpus(server: str | None, emulator: str | None) -> Placement:
+    """The CPUs of server and emulator from lists such as "0" or "0-1", or chosen.
+
+    Raises:
+        InputError: a list is none, or names a CPU that is not there.
+    """
+    with usage():
+        return place(server, emulator)
+
+
+@contextmanager
+def usage() -> Iterator[None]:
+    """Turns what the testbed says of its arguments into an `InputError`."""
+    try:
+        yield
+    except CannotDoIt as error:
+        raise CannotRunError(str(error)) from None
+    except TestbedError as error:
+        where, _, message = str(error).partition(": ")
+        where = f"--{where}" if where.endswith("-cpus") else where
+        raise InputError.at(where, message) from None
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """Turns what the testbed and the engine say of a run into this package's errors."""
+    try:
+        yield
+    except CannotDoIt as error:
+        raise CannotRunError(str(error)) from None
+    except (TestbedError, _core.EngineError) as error:
+        raise RunFailedError(str(error)) from None
+
+
+def spec(experiment: Experiment, placement: Placement) -> TestbedSpec:
+    """The testbed for a run of ``experiment``.
+
+    Raises:
+        CannotRunError: the server is not installed.
+        InputError: a kernel setting does not exist.
+    """
+    count = sum(group.count for group in experiment.clients)
+    size = _core.parse_bytes(experiment.workload.size)
+    with usage():
+        made = TestbedSpec(
+            server=_launch(experiment, count),
+            address=SERVER_ADDRESS,
+            port=SERVER_PORT,
+            prefix=PREFIX,
+            clients=count,
+            files=[(path_of(experiment.workload.size), size)] if experiment.server.kind != "builtin" else [],
+            placement=placement,
+            congestion=experiment.server.congestion,
+            sysctl=experiment.server.sysctl,
+            mtu=max(group.mtu for group in experiment.clients),
+        )
+        made.plan()
+    return made
+
+
+def _launch(experiment: Experiment, connections: int) -> Launch:
+    if experiment.server.kind == "nginx":
+        return nginx(SERVER_ADDRESS, SERVER_PORT, connections=connections)
+    return command(
+        serve.argv(SERVER_ADDRESS, SERVER_PORT),
+        name="builtin",
+        version=_core.version(),
+        environment=serve.environment(),
+        connections=connections,
+    )
+
+
+def increases(before: Counters, after: Counters) -> Counters:
+    """How much each counter grew."""
+    return {
+        table: {name: value - before.get(table, {}).get(name, 0) for name, value in values.items()}
+        for table, values in after.items()
+    }
+
+
+def reasons(grown: Counters) -> list[Invalid]:
+    """Why increases of the machine's counters speak against a run."""
+    found = []
+    device = {name: grown.get("device", {}).get(name, 0) for name in DEVICE_DROPS}
+    device["softnet dropped"] = grown.get("softnet", {}).get("dropped", 0)
+    if any(device.values()):
+        found.append(
+            Invalid(code="device_drops", message=f"packets were lost outside the emulated network: {_named(device)}")
+        )
+    tcp = {name: grown.get("TcpExt", {}).get(name, 0) for name in TCP_DROPS}
+    if any(tcp.values()):
+        message = f"the server's kernel turned connections away: {_named(tcp)}"
+        found.append(Invalid(code="server_queue", message=message))
+    return found
+
+
+def _named(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items() if count)

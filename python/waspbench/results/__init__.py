@@ -1,0 +1,40 @@
+"""Results: figures of runs and of experiments, and the directory that keeps them."""
+
+from waspbench.results.manifest import FORMAT, Manifest
+from waspbench.results.result import Direction, Estimate, Network, Reason, ResponseTime, Result, combine
+from waspbench.results.store import (
+    TABLES,
+    Store,
+    check_free,
+    default_directory,
+    histogram_of,
+    load,
+    load_manifest,
+    write_table,
+)
+from waspbench.results.summary import Emulator, Invalid, Lag, RunSummary, ServerCpu
+
+__all__ = [
+    "FORMAT",
+    "TABLES",
+    "Direction",
+    "Emulator",
+    "Estimate",
+    "Invalid",
+    "Lag",
+    "Manifest",
+    "Network",
+    "Reason",
+    "ResponseTime",
+    "Result",
+    "RunSummary",
+    "ServerCpu",
+    "Store",
+    "check_free",
+    "combine",
+    "default_directory",
+    "histogram_of",
+    "load",
+    "load_manifest",
+    "write_table",
+]

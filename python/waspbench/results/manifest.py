@@ -1,0 +1,95 @@
+"""The manifest of a results directory: what was measured, on what, and whether to trust it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from pydantic import ValidationError
+
+from waspbench import _core
+from waspbench.errors import InputError
+from waspbench.results.result import Reason
+from waspbench.results.summary import Record, RunSummary
+
+FORMAT = 1
+"""Version of the layout of a results directory. A reader refuses a newer one."""
+
+
+class Manifest(Record):
+    """``manifest.json``."""
+
+    format: int = FORMAT
+    created: str
+    """Start of the first run: UTC, ISO 8601."""
+    name: str
+    mode: str
+    seed: int
+    experiment: dict[str, Any]
+    """The experiment file's content, every default filled in."""
+    settings: dict[str, list[str]]
+    """Which parts of [server] were used in this mode, and which were not."""
+    scenario: dict[str, Any]
+    """What the engine was told for the first run; the others differ in ``run``."""
+    server: dict[str, Any]
+    """The server under test: name, version, command, configuration text."""
+    testbed: dict[str, Any]
+    """Device, kernel settings, CPUs and labels of a live run; empty in simulation."""
+    machine: dict[str, Any]
+    versions: dict[str, str]
+    valid: bool
+    invalid_reasons: list[Reason]
+    interrupted: bool
+    runs: list[RunSummary]
+    tables: list[str]
+    """Tables beside the manifest: a directory each, with one Parquet file a run."""
+
+
+def read_manifest(text: str, where: str) -> Manifest:
+    """The manifest in ``text``, which was found at ``where``.
+
+    Raises:
+        InputError: it is none, or of a newer format.
+    """
+    found = _document(text, where).get("format")
+    if not isinstance(found, int):
+        raise InputError.at(f"{where}: format", "must be a whole number", found)
+    if found > FORMAT:
+        message = f"these results are newer than this version of waspbench, which reads up to format {FORMAT}"
+        raise InputError.at(f"{where}: format", message, found)
+    try:
+        return Manifest.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise InputError.at(f"{where}: {field}", f"no valid manifest: {first['msg']}") from None
+
+
+def _document(text: str, where: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise InputError.at(where, f"no valid manifest: {error}") from None
+    if not isinstance(document, dict):
+        raise InputError.at(where, "no valid manifest: not a table")
+    return document
+
+
+def now() -> str:
+    """The present: UTC, to the second, ISO 8601."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def versions() -> dict[str, str]:
+    """Versions of what made and wrote the results."""
+    found = {"waspbench": _core.version(), "python": platform.python_version(), "kernel": os.uname().release}
+    for package in ("polars", "numpy", "scipy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,203 @@
+"""The figures of an experiment: its runs combined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from waspbench.results.summary import Emulator, Lag, Record, RunDirection, RunSummary, ServerCpu
+from waspbench.stats import Histogram, mean_interval, merge, percentiles
+
+NANOSECONDS_IN_MS = 1e6
+
+
+class Estimate(Record):
+    """A mean over runs."""
+
+    mean: float
+    ci90: tuple[float, float] | None
+    """90 % Student-t interval over the runs, ``[low, high]``; None with one run."""
+
+
+class ResponseTime(Record):
+    """Response times of ``ok`` transactions of all runs in milliseconds; None when there were none."""
+
+    mean: float | None
+    """Mean of the runs' means."""
+    ci90: tuple[float, float] | None
+    """90 % Student-t interval of that mean; None with one run."""
+    p50: float | None
+    """Percentiles are those of all runs' transactions together."""
+    p90: float | None
+    p99: float | None
+    max: float | None
+
+
+class Direction(Record):
+    """Packets of all runs in one direction."""
+
+    packets: int
+    lost: int
+    """By the loss model."""
+    loss_rate: float | None
+    """lost / packets; None when there were no packets."""
+    dropped: int
+    """For any other reason, such as a full queue."""
+
+
+class Network(Record):
+    """The emulated network as it was."""
+
+    up: Direction
+    down: Direction
+
+
+class Reason(Record):
+    """Why a result must not be trusted."""
+
+    run: int | None
+    """Number of the run, from 0; None when it concerns the whole experiment."""
+    code: str
+    message: str
+
+
+class Result(Record):
+    """What an experiment found. Its JSON is what ``wasp bench --json`` prints."""
+
+    name: str
+    mode: str
+    """live or sim."""
+    seed: int
+    throughput: Estimate
+    """``ok`` transactions a second."""
+    response_time_ms: ResponseTime
+    goodput_bps: Estimate
+    """Bits of bodies a second."""
+    outcomes: dict[str, int]
+    """Transactions of all runs by outcome."""
+    server_cpu: ServerCpu
+    """Means over runs."""
+    emulator: Emulator
+    """CPU: mean over runs. Lag: of the worst run."""
+    network: Network
+    """Sums over runs."""
+    valid: bool
+    """Whether every run is valid and none is missing."""
+    invalid_reasons: list[Reason]
+    interrupted: bool = False
+    """Whether it ended before all its runs had been made in full."""
+    runs: list[RunSummary]
+    """Each run by itself."""
+    server: dict[str, Any] = Field(default_factory=dict)
+    """The server under test."""
+    clients: list[dict[str, Any]] = Field(default_factory=list)
+    """The groups of clients, as resolved."""
+    scenario: dict[str, Any] = Field(default_factory=dict)
+    """What the engine was told for the first run."""
+    results: str | None = None
+    """Directory of the results."""
+
+    def to_json(self) -> str:
+        """The result as one JSON object."""
+        return self.model_dump_json(indent=2)
+
+
+def combine(
+    runs: Sequence[RunSummary], histograms: Iterable[Histogram], *, missing: Reason | None = None, **about: Any
+) -> Result:
+    """The result of ``runs`` (at least one) and the histograms of their response times (nanoseconds).
+
+    ``missing`` says why runs are missing, if any are; ``about`` fills the fields of ``Result`` that say what was
+    measured.
+    """
+    if not runs:
+        raise ValueError("runs: an experiment needs at least one run to have a result")
+    reasons = [Reason(run=run.run, code=reason.code, message=reason.message) for run in runs for reason in run.invalid]
+    reasons += [missing] if missing else []
+    return Result(
+        throughput=_estimate([run.throughput for run in runs]),
+        response_time_ms=_response_time(runs, histograms),
+        goodput_bps=_estimate([run.goodput_bps for run in runs]),
+        outcomes=_outcomes(runs),
+        server_cpu=_server_cpu([run.server_cpu for run in runs]),
+        emulator=_emulator([run.emulator for run in runs if run.emulator]),
+        network=Network(
+            up=_direction([run.network.up for run in runs]), down=_direction([run.network.down for run in runs])
+        ),
+        valid=not reasons,
+        invalid_reasons=reasons,
+        runs=list(runs),
+        **about,
+    )
+
+
+def _estimate(values: Sequence[float]) -> Estimate:
+    return Estimate(mean=float(np.mean(values)), ci90=mean_interval(values))
+
+
+def _response_time(runs: Sequence[RunSummary], histograms: Iterable[Histogram]) -> ResponseTime:
+    means = [run.response_time_ms.mean for run in runs if run.response_time_ms.mean is not None]
+    highest = _of([run.response_time_ms.max for run in runs], max)
+    if len(runs) == 1:
+        only = runs[0].response_time_ms
+        p50, p90, p99 = only.p50, only.p90, only.p99
+    else:
+        limit = None if highest is None else round(highest * NANOSECONDS_IN_MS)
+        p50, p90, p99 = (
+            None if value is None else value / NANOSECONDS_IN_MS
+            for value in percentiles(merge(histograms), (0.5, 0.9, 0.99), limit)
+        )
+    return ResponseTime(
+        mean=float(np.mean(means)) if means else None, ci90=mean_interval(means), p50=p50, p90=p90, p99=p99, max=highest
+    )
+
+
+def _outcomes(runs: Sequence[RunSummary]) -> dict[str, int]:
+    """Sums, with every outcome that any run knows: one that never happened is reported as 0."""
+    total: dict[str, int] = {}
+    for run in runs:
+        for outcome, count in run.outcomes.items():
+            total[outcome] = total.get(outcome, 0) + count
+    return total
+
+
+def _of(values: Iterable[float | None], choose: Callable[[list[float]], float]) -> float | None:
+    """``choose`` from the values that are there; None when none is."""
+    there = [value for value in values if value is not None]
+    return float(choose(there)) if there else None
+
+
+def _mean(values: list[float]) -> float:
+    return float(np.mean(values))
+
+
+def _server_cpu(runs: Sequence[ServerCpu]) -> ServerCpu:
+    return ServerCpu(
+        busy=_of((run.busy for run in runs), _mean),
+        steal=_of((run.steal for run in runs), _mean),
+        processes_s=_of((run.processes_s for run in runs), _mean),
+    )
+
+
+def _emulator(runs: Sequence[Emulator]) -> Emulator:
+    return Emulator(
+        cpu=_of((run.cpu for run in runs), _mean),
+        lag_us=Lag(
+            p50=_of((run.lag_us.p50 for run in runs), max),
+            p99=_of((run.lag_us.p99 for run in runs), max),
+            max=_of((run.lag_us.max for run in runs), max),
+        ),
+    )
+
+
+def _direction(runs: Sequence[RunDirection]) -> Direction:
+    packets, lost = sum(run.packets for run in runs), sum(run.lost for run in runs)
+    return Direction(
+        packets=packets,
+        lost=lost,
+        loss_rate=lost / packets if packets else None,
+        dropped=sum(run.dropped for run in runs),
+    )

@@ -1,0 +1,161 @@
+"""The results directory: written whole or not at all, read back by any later stage.
+
+    DIR/manifest.json                   what was measured, on what, whether to trust it, and each run's figures
+    DIR/transactions/run-0.parquet      one row a transaction; a file a run, with the run's number in column ``run``
+    DIR/connections/  DIR/series/  DIR/links/  DIR/histogram/      likewise
+
+``polars.read_parquet("DIR/transactions/")`` reads all runs of a table.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import polars as pl
+
+from waspbench.errors import InputError
+from waspbench.results.manifest import Manifest, read_manifest
+from waspbench.results.result import Result, combine
+from waspbench.stats import Histogram
+
+MANIFEST = "manifest.json"
+TABLES = ("transactions", "connections", "series", "links", "histogram")
+
+
+class Store:
+    """A results directory in the making, beside its final place under a hidden name until ``finish``.
+
+    As a context manager it removes what was not finished.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Makes the hidden directory.
+
+        Raises:
+            InputError: the directory exists already, or cannot be made.
+        """
+        check_free(path)
+        self.path = path
+        self._partial = path.parent / f".{path.name}.partial-{os.getpid()}"
+        try:
+            self._partial.mkdir(parents=True)
+        except OSError as error:
+            raise InputError.at("-o", f"cannot be made: {error.strerror}", str(path)) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.discard()
+
+    def add(self, run: int, tables: Mapping[str, Any]) -> None:
+        """Writes the tables (Arrow streams) of one run."""
+        for name, table in tables.items():
+            frame = pl.DataFrame(table)
+            folder = self._partial / name
+            folder.mkdir(exist_ok=True)
+            write_table(
+                frame.insert_column(0, pl.lit(run, dtype=pl.UInt32).alias("run")), folder / f"run-{run}.parquet"
+            )
+
+    def tables(self) -> list[str]:
+        """Names of the tables written so far."""
+        return sorted(folder.name for folder in self._partial.iterdir() if folder.is_dir())
+
+    def finish(self, manifest: Manifest) -> None:
+        """Adds the manifest and puts the directory into its place.
+
+        Raises:
+            InputError: something else took the place meanwhile.
+        """
+        text = manifest.model_dump_json(indent=2) + "\n"
+        (self._partial / MANIFEST).write_text(text, encoding="utf-8")
+        check_free(self.path)
+        self._partial.rename(self.path)
+
+    def discard(self) -> None:
+        """Removes what was not finished."""
+        shutil.rmtree(self._partial, ignore_errors=True)
+
+
+def default_directory(name: str, root: str | Path = "results") -> Path:
+    """A free directory for the results of the experiment ``name``: ``results/<UTC time>-<name>``."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    path = Path(root) / f"{stamp}-{name}"
+    again = 2
+    while path.exists():
+        path = Path(root) / f"{stamp}-{name}-{again}"
+        again += 1
+    return path
+
+
+def check_free(path: Path) -> None:
+    """Makes sure that nothing is at ``path``.
+
+    Raises:
+        InputError: something is.
+    """
+    if path.exists() or path.is_symlink():
+        raise InputError.at("-o", "exists already; name a new directory", str(path))
+
+
+def write_table(frame: pl.DataFrame, path: Path) -> None:
+    """Writes a table so that equal frames make equal files, byte for byte."""
+    frame.rechunk().write_parquet(
+        path, compression="zstd", compression_level=3, statistics=True, row_group_size=1 << 18
+    )
+
+
+def histogram_of(table: Any) -> Histogram:
+    """The histogram (nanoseconds) in a table ``lower_ns, upper_ns, count``."""
+    frame = pl.DataFrame(table)
+    return Histogram.of(*(frame[column].to_numpy() for column in ("lower_ns", "upper_ns", "count")))
+
+
+def load_manifest(path: str | Path) -> Manifest:
+    """The manifest of the results directory at ``path``.
+
+    Raises:
+        InputError: there is none, or it is not valid or newer than this version.
+    """
+    file = Path(path) / MANIFEST
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise InputError.at(str(file), f"cannot be read: {said}") from None
+    return read_manifest(text, str(file))
+
+
+def load(path: str | Path) -> Result:
+    """The result in the directory at ``path``, combined anew from its runs.
+
+    Raises:
+        InputError: there is none, or it is not valid or newer than this version.
+    """
+    manifest = load_manifest(path)
+    histograms = [
+        histogram_of(pl.read_parquet(Path(path) / "histogram" / f"run-{run.run}.parquet")) for run in manifest.runs
+    ]
+    missing = next((reason for reason in manifest.invalid_reasons if reason.run is None), None)
+    return combine(
+        manifest.runs,
+        histograms,
+        missing=missing,
+        name=manifest.name,
+        mode=manifest.mode,
+        seed=manifest.seed,
+        interrupted=manifest.interrupted,
+        server=manifest.server,
+        clients=manifest.scenario["clients"],
+        scenario=manifest.scenario,
+        results=str(path),
+    )

@@ -1,0 +1,109 @@
+"""What the engine says of one run."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Record(BaseModel):
+    """Part of a summary. Figures that a later engine adds are kept."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
+
+
+class Invalid(Record):
+    """A reason not to trust a run."""
+
+    code: str
+    """Kind of the reason, for programs."""
+    message: str
+    """The reason with its figures, for people."""
+
+
+class RunResponseTime(Record):
+    """Response times of ``ok`` transactions in milliseconds; None when there were none."""
+
+    mean: float | None
+    p50: float | None
+    p90: float | None
+    p99: float | None
+    max: float | None
+
+
+class ServerCpu(Record):
+    """Use of the server's CPUs; in simulation the model's."""
+
+    busy: float | None
+    """1 - (idle + iowait), from 0 to 1 of all its CPUs."""
+    steal: float | None
+    """Part of their time that the hypervisor took; None in simulation."""
+    processes_s: float | None
+    """CPU seconds of the server's processes; None in simulation."""
+
+
+class Lag(Record):
+    """How late packets left the emulator, in microseconds; None in simulation."""
+
+    p50: float | None = None
+    p99: float | None = None
+    max: float | None = None
+
+
+class Emulator(Record):
+    """The emulator's own part in what was measured; None in simulation."""
+
+    cpu: float | None = None
+    """Busy part of its CPU, from 0 to 1."""
+    lag_us: Lag = Lag()
+    """Lateness of packets."""
+
+
+class RunDirection(Record):
+    """Packets of all clients' paths in one direction."""
+
+    packets: int
+    lost: int
+    """By the loss model."""
+    loss_rate: float | None
+    dropped: int
+    """For any other reason, such as a full queue."""
+    expected_loss_rate: float | None = None
+    expected_standard_error: float | None = None
+    label_loss_rate: float | None = None
+
+
+class RunNetwork(Record):
+    """The emulated network as it was."""
+
+    up: RunDirection
+    down: RunDirection
+
+
+class RunSummary(Record):
+    """One run."""
+
+    run: int = 0
+    """Number of the run, from 0."""
+    interval_s: float
+    """Length of the measured interval in seconds."""
+    throughput: float
+    """``ok`` transactions a second."""
+    goodput_bps: float
+    """Bits of their bodies a second."""
+    outcomes: dict[str, int]
+    """Transactions by outcome."""
+    response_time_ms: RunResponseTime
+    server_cpu: ServerCpu
+    emulator: Emulator | None
+    network: RunNetwork
+    device: dict[str, int] | None = None
+    """Increase of the device's counters over the run; None in simulation."""
+    tcpext: dict[str, int] | None = None
+    """Increase of the kernel's TCP counters over the run; None in simulation."""
+    invalid: list[Invalid]
+    """Reasons not to trust the run; empty when it is valid."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing speaks against the run."""
+        return not self.invalid

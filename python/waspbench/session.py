@@ -1,0 +1,384 @@
+"""An experiment from start to result: for each run a fresh testbed (live), the engine, and the results directory.
+
+A `Handle` is driven by whoever holds it: nothing runs beside the engine's own thread, so that Python stays out of the
+way of what is measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from waspbench import _core, live
+from waspbench.errors import InputError, Problem, RunFailedError, WaspError
+from waspbench.experiment import Experiment, Mode, load, parse, resolve, settings_used
+from waspbench.results import Invalid, Manifest, Reason, Result, RunSummary, Store, combine, histogram_of
+from waspbench.results.manifest import now, versions
+from waspbench.stats import Histogram
+from waspbench.testbed import Testbed, TestbedSpec, machine
+
+T = TypeVar("T")
+
+Source = Experiment | Mapping[str, Any] | str | Path
+"""An experiment, the content of an experiment file, or the path of one."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is going on, as of the last second."""
+
+    run: int
+    """Number of the run, from 0."""
+    runs: int
+    """Number of runs to make."""
+    elapsed: float
+    """Seconds since the run began, warm-up included."""
+    measuring: bool
+    """Whether the warm-up is over."""
+    throughput: float
+    """``ok`` transactions in the last second."""
+    in_flight: int
+    """Transactions in progress."""
+    completed: int
+    """Transactions that ended in this run."""
+    errors: int
+    """Those of them that were not ``ok``."""
+
+
+class _Run:
+    """One run: the engine, and in live mode the testbed around it."""
+
+    def __init__(self, scenario: dict[str, Any], spec: TestbedSpec | None) -> None:
+        self._bed: Testbed | None = None
+        self.description: dict[str, Any] = {}
+        options: dict[str, Any] = {}
+        if spec is not None:
+            self._bed = Testbed(spec)
+        try:
+            if self._bed is not None and spec is not None:
+                self.description = self._bed.describe()
+                self._before = self._bed.counters()
+                options = {
+                    "device": self._bed.device_fd,
+                    "emulator_cpus": list(spec.placement.emulator),
+                    "server_cpus": list(spec.placement.server),
+                    "server_pids": self._bed.server_pids(),
+                }
+            self._engine = _core.start(json.dumps(scenario), **options)
+        except BaseException:
+            self._take_away()
+            raise
+
+    @property
+    def done(self) -> bool:
+        return self._engine.done()
+
+    def next_sample(self, timeout: float) -> _core.Sample | None:
+        sample = self._engine.next_sample(timeout)
+        ending = self._bed.server_failure() if self._bed is not None else None
+        if ending is not None:
+            raise RunFailedError(f"the server ended during the run: {ending}")
+        return sample
+
+    def stop(self) -> None:
+        self._engine.stop()
+
+    def finish(self) -> tuple[RunSummary, dict[str, _core.ArrowTable]]:
+        """Waits for the end, and returns the summary (with what the testbed's counters say) and the tables."""
+        try:
+            outcome = self._engine.wait()
+            summary = RunSummary.model_validate_json(outcome.summary())
+            if self._bed is not None:
+                grown = live.increases(self._before, self._bed.counters())
+                update = {
+                    "device": grown.get("device", {}),
+                    "tcpext": grown.get("TcpExt", {}),
+                    "invalid": [*summary.invalid, *live.reasons(grown)],
+                }
+                summary = summary.model_copy(update=update)
+            return summary, outcome.tables()
+        finally:
+            self._take_away()
+
+    def abort(self) -> None:
+        """Gives the run up."""
+        self._engine.stop()
+        try:
+            with suppress(_core.EngineError):  # whatever it says, nobody will use this run
+                self._engine.wait()
+        finally:
+            self._take_away()
+
+    def _take_away(self) -> None:
+        bed, self._bed = self._bed, None
+        if bed is not None:
+            bed.close()
+
+
+class Handle:
+    """A started experiment. Call ``next_sample`` until ``done``, then ``wait``; ``stop`` at any time ends it early.
+
+    Use it as a context manager, or call ``close``: leaving it takes the testbed away and removes results that were
+    not finished.
+    """
+
+    def __init__(self, experiment: Experiment, mode: Mode, spec: TestbedSpec | None, store: Store | None) -> None:
+        self.experiment = experiment
+        self.mode = mode
+        self._spec = spec
+        self._store = store
+        self._created = now()
+        self._run: _Run | None = None
+        self._description: dict[str, Any] = {}
+        self._summaries: list[RunSummary] = []
+        self._histograms: list[Histogram] = []
+        self._stopped = False
+        self._result: Result | None = None
+        self._guarded(self._begin)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to run."""
+        return self._run is None
+
+    def next_sample(self, timeout: float = 1.0) -> Progress | None:
+        """The next second's figures; None when there are none within ``timeout`` seconds or nothing is left to run.
+
+        Raises:
+            RunFailedError: the run could not be finished. Earlier runs are kept.
+        """
+        run, number = self._run, len(self._summaries)
+        if run is None:
+            return None
+        sample = self._guarded(lambda: run.next_sample(timeout))
+        if sample is None and run.done:
+            self._guarded(self._end)
+        return None if sample is None else Progress(number, self.experiment.measure.runs, **sample)
+
+    def stop(self) -> None:
+        """Ends the present run as soon as possible and makes no other."""
+        self._stopped = self._stopped or not self.done
+        if self._run is not None:
+            self._run.stop()
+
+    def wait(self) -> Result:
+        """Makes what is left and returns the result.
+
+        Raises:
+            RunFailedError: a run could not be finished, or nothing was measured before ``stop``. Earlier runs are kept.
+        """
+        while not self.done:
+            self.next_sample()
+        if self._result is None:
+            if not self._summaries:
+                raise RunFailedError("stopped before anything was measured")
+            self._finish(self._cut_short())
+        assert self._result is not None
+        return self._result
+
+    def close(self) -> None:
+        """Stops, takes the testbed away, and removes results that were not finished."""
+        run, self._run = self._run, None
+        try:
+            if run is not None:
+                run.abort()
+        finally:
+            if self._store is not None and self._result is None:
+                self._store.discard()
+
+    def _guarded(self, step: Callable[[], T]) -> T:
+        """Takes a step of the run. If it fails the run is given up, and what was measured before is kept."""
+        try:
+            with live.running():
+                return step()
+        except WaspError as error:
+            raise self._failed(error) from None
+
+    def _failed(self, error: WaspError) -> WaspError:
+        run, self._run = self._run, None
+        if run is not None:
+            with suppress(WaspError), live.running():  # the first failure is the one to report
+                run.abort()
+        if not self._summaries:
+            if self._store is not None:
+                self._store.discard()
+            return error
+        self._finish(Reason(run=None, code="failed", message=str(error)))
+        kept = f" (earlier runs are kept in {self._store.path})" if self._store is not None else ""
+        return type(error)(f"{error}{kept}")
+
+    def _begin(self) -> None:
+        scenario = resolve(self.experiment, len(self._summaries), mode=self.mode)
+        self._run = _Run(scenario, self._spec)
+        self._description = self._run.description
+
+    def _end(self) -> None:
+        """Takes the run's records in, and starts the next run if there is one."""
+        run, self._run = self._run, None
+        assert run is not None
+        summary, tables = run.finish()
+        number = len(self._summaries)
+        if summary.interval_s > 0:
+            reasons = list(summary.invalid)
+            if self._stopped:
+                message = f"stopped after {summary.interval_s:.1f} s of measuring"
+                reasons.append(Invalid(code="interrupted", message=message))
+            if self._store is not None:
+                self._store.add(number, tables)
+            self._histograms.append(histogram_of(tables["histogram"]))
+            self._summaries.append(summary.model_copy(update={"run": number, "invalid": reasons}))
+        if not self._stopped and len(self._summaries) < self.experiment.measure.runs:
+            self._begin()
+
+    def _cut_short(self) -> Reason | None:
+        if not self._stopped:
+            return None
+        wanted, made = self.experiment.measure.runs, len(self._summaries)
+        return Reason(
+            run=None, code="interrupted", message=f"stopped before all {wanted} runs were made: {made} measured"
+        )
+
+    def _finish(self, missing: Reason | None) -> None:
+        """Combines the runs and finishes the results directory."""
+        scenario = resolve(self.experiment, 0, mode=self.mode)
+        testbed = dict(self._description)
+        host = testbed.pop("machine", None) or machine.describe()
+        about = testbed.pop("server", None) or self._modelled()
+        result = combine(
+            self._summaries,
+            self._histograms,
+            missing=missing,
+            name=self.experiment.name,
+            mode=self.mode,
+            seed=self.experiment.seed,
+            interrupted=missing is not None,
+            server={"kind": self.experiment.server.kind, **about},
+            clients=scenario["clients"],
+            scenario=scenario,
+            results=str(self._store.path) if self._store else None,
+        )
+        if self._store is not None:
+            self._store.finish(self._manifest(result, testbed, host))
+        self._result = result
+
+    def _modelled(self) -> dict[str, Any]:
+        server = self.experiment.server
+        return {"name": "modelled server", "model": server.model.model_dump(), "tcp": server.tcp.resolve()}
+
+    def _manifest(self, result: Result, testbed: dict[str, Any], host: dict[str, Any]) -> Manifest:
+        assert self._store is not None
+        return Manifest(
+            created=self._created,
+            name=result.name,
+            mode=result.mode,
+            seed=result.seed,
+            experiment=self.experiment.model_dump(exclude_none=True),
+            settings=settings_used(self.mode),
+            scenario=result.scenario,
+            server=result.server,
+            testbed=testbed,
+            machine=host,
+            versions=versions(),
+            valid=result.valid,
+            invalid_reasons=result.invalid_reasons,
+            interrupted=result.interrupted,
+            runs=result.runs,
+            tables=self._store.tables(),
+        )
+
+
+def start(
+    experiment: Source,
+    *,
+    mode: Mode | None = None,
+    output: str | Path | None = None,
+    server_cpus: str | None = None,
+    emulator_cpus: str | None = None,
+) -> Handle:
+    """Starts the first run of an experiment.
+
+    Args:
+        experiment: what to run.
+        mode: live or sim; unless given the experiment's own, else live where this machine can do it.
+        output: directory to make for the results; without it they are only returned.
+        server_cpus: CPUs of the server in a live run, such as "0" or "0-1"; chosen unless given.
+        emulator_cpus: the CPU of the emulator in a live run; chosen unless given.
+
+    Raises:
+        InputError: something that is asked for is not valid.
+        CannotRunError: this machine cannot do it.
+        RunFailedError: the run could not be started.
+    """
+    asked = check(experiment)
+    chosen, _ = live.choose_mode(mode, asked)
+    spec = None
+    if chosen == "live":
+        spec = live.spec(asked, live.choose_cpus(server_cpus, emulator_cpus))
+    elif server_cpus is not None or emulator_cpus is not None:
+        field = "--server-cpus" if server_cpus is not None else "--emulator-cpus"
+        raise InputError.at(field, "only a live run places anything on CPUs", server_cpus or emulator_cpus)
+    return Handle(asked, chosen, spec, None if output is None else Store(Path(output)))
+
+
+def check(experiment: Source) -> Experiment:
+    """The experiment that ``experiment`` means, accepted by the engine too.
+
+    Raises:
+        InputError: it is not valid.
+    """
+    if isinstance(experiment, (str, Path)):
+        experiment = load(experiment)
+    elif not isinstance(experiment, Experiment):
+        experiment = parse(experiment)
+    try:
+        _core.check_scenario(json.dumps(resolve(experiment, 0, mode=experiment.mode or "sim")))
+    except _core.ScenarioError as error:
+        raise InputError([Problem(*_split(str(error)))]) from None
+    return experiment
+
+
+def _split(message: str) -> tuple[str, str]:
+    where, separator, rest = message.partition(": ")
+    return (where, rest) if separator else ("experiment", message)
+
+
+def run(
+    experiment: Source,
+    *,
+    mode: Mode | None = None,
+    output: str | Path | None = None,
+    server_cpus: str | None = None,
+    emulator_cpus: str | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Result:
+    """Runs an experiment and returns what it found. For the arguments and errors see `start`.
+
+    ``on_progress`` is called once a second. A KeyboardInterrupt ends the experiment early: what was measured is
+    returned, marked as interrupted; if nothing was, the interrupt is raised again.
+    """
+    with start(experiment, mode=mode, output=output, server_cpus=server_cpus, emulator_cpus=emulator_cpus) as handle:
+        try:
+            while not handle.done:
+                progress = handle.next_sample()
+                if progress is not None and on_progress is not None:
+                    on_progress(progress)
+        except KeyboardInterrupt:
+            handle.stop()
+            try:
+                return handle.wait()
+            except RunFailedError:
+                raise KeyboardInterrupt from None
+        return handle.wait()
