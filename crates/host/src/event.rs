@@ -1,0 +1,40 @@
+//! Everything that can happen in a model.
+
+use wasp_net::Arrival;
+
+/// An event of the model; eight bytes and a tag.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Event {
+    /// A packet reaches the far end of a link.
+    Arrival(Arrival),
+    /// A deadline of one connection of a client.
+    ClientConnection {
+        /// Index of the client.
+        client: u32,
+        /// The connection's slot.
+        slot: u32,
+    },
+    /// A client's own deadline: its start, a request's timeout, the end of a pause.
+    ClientAlarm {
+        /// Index of the client.
+        client: u32,
+    },
+    /// A deadline of one connection of the modelled server.
+    ServerConnection {
+        /// The connection's slot.
+        slot: u32,
+    },
+    /// The modelled server's CPU has finished a response.
+    ServerResponse {
+        /// The connection's slot.
+        slot: u32,
+        /// Which connection used the slot when the work began.
+        generation: u32,
+    },
+}
+
+impl From<Arrival> for Event {
+    fn from(arrival: Arrival) -> Self {
+        Self::Arrival(arrival)
+    }
+}

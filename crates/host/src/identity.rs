@@ -1,0 +1,52 @@
+//! Ports, initial sequence numbers and timestamp offsets of a host's connections.
+
+use wasp_random::{Key, Purpose};
+use wasp_tcp::Identity;
+use wasp_units::Duration;
+
+/// First ephemeral port.
+const FIRST_PORT: u64 = 10_000;
+/// Ephemeral ports of a host.
+const PORTS: u64 = 30_000;
+/// Distance of the initial sequence numbers of consecutive connections. When a port comes round again its sequence number has risen by
+/// 30,000 x 65,536, less than 2^31, so a server's TIME-WAIT gives way to the new connection (RFC 1122 section 4.2.2.13).
+const SEQUENCE_STEP: u32 = 65_536;
+
+/// Hands each new connection of a host its port and identity, a function of the host's key and the connection's ordinal alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Identities {
+    first_port: u16,
+    first_sequence: u32,
+    timestamp_offset: u32,
+    timer_phase: Duration,
+}
+
+impl Identities {
+    /// The identities of the host that `host` derives from a purpose's key.
+    #[must_use]
+    pub fn new(host: impl Fn(Purpose) -> Key) -> Self {
+        Self {
+            first_port: (host(Purpose::Port).draw(0) % PORTS) as u16,
+            first_sequence: host(Purpose::InitialSequence).draw(0) as u32,
+            timestamp_offset: host(Purpose::TimestampOffset).draw(0) as u32,
+            timer_phase: Duration::from_nanos(host(Purpose::TimerPhase).draw(0) % 1_000_000_000),
+        }
+    }
+
+    /// The port and identity of the host's connection number `ordinal`.
+    #[must_use]
+    pub fn connection(&self, ordinal: u32) -> (u16, Identity) {
+        let port = FIRST_PORT + (u64::from(self.first_port) + u64::from(ordinal)) % PORTS;
+        (port as u16, self.identity(ordinal))
+    }
+
+    /// The identity alone, for a host that does not choose its port.
+    #[must_use]
+    pub fn identity(&self, ordinal: u32) -> Identity {
+        Identity {
+            isn: self.first_sequence.wrapping_add(ordinal.wrapping_mul(SEQUENCE_STEP)),
+            timestamp_offset: self.timestamp_offset,
+            timer_phase: self.timer_phase,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What hosts write down: transactions and connections.
+
+use std::fmt;
+use wasp_net::Passage;
+use wasp_units::Instant;
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Outcome {
+    /// A whole response with a status below 400.
+    Ok,
+    /// A whole response with status 400 or above.
+    HttpError,
+    /// No valid HTTP.
+    Malformed,
+    /// The connection was refused.
+    Refused,
+    /// The connection was reset.
+    Reset,
+    /// The request's timeout passed, or TCP gave up.
+    TimedOut,
+    /// The server closed before the response was whole.
+    Truncated,
+    /// The client gave up by itself.
+    Aborted,
+    /// The run ended first.
+    Unfinished,
+}
+
+impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Self; 9] = [
+        Self::Ok,
+        Self::HttpError,
+        Self::Malformed,
+        Self::Refused,
+        Self::Reset,
+        Self::TimedOut,
+        Self::Truncated,
+        Self::Aborted,
+        Self::Unfinished,
+    ];
+
+    /// The name in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::HttpError => "http_error",
+            Self::Malformed => "malformed",
+            Self::Refused => "refused",
+            Self::Reset => "reset",
+            Self::TimedOut => "timed_out",
+            Self::Truncated => "truncated",
+            Self::Aborted => "aborted",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One HTTP request and its response, as the client saw it. Response time = end - start.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TransactionRecord {
+    /// Index of the client in the run.
+    pub client: u32,
+    /// Index of the client's group.
+    pub group: u16,
+    /// Ordinal of the connection among the client's, from 0.
+    pub connection: u32,
+    /// Ordinal of the request among the client's, from 0.
+    pub request: u32,
+    /// `connect()` for the first request of a connection, else the moment the client wanted to send.
+    pub start: Instant,
+    /// When the connection was established, if it was opened for this request.
+    pub connected: Option<Instant>,
+    /// When the request was handed to TCP.
+    pub sent: Option<Instant>,
+    /// When the first byte of the response was read.
+    pub first_byte: Option<Instant>,
+    /// When the last byte of the response was read; only for a whole response.
+    pub last_byte: Option<Instant>,
+    /// When the transaction ended, whatever its outcome.
+    pub end: Instant,
+    /// Status of the response, 0 without one.
+    pub status: u16,
+    /// Bytes of the response's body.
+    pub bytes: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// 2 if the request was repeated because a kept connection was closed before the response began.
+    pub attempts: u8,
+}
+
+/// One connection of a client, with the emulator's own account of its packets.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ConnectionRecord {
+    /// Index of the client in the run.
+    pub client: u32,
+    /// Index of the client's group.
+    pub group: u16,
+    /// Ordinal among the client's connections, from 0.
+    pub connection: u32,
+    /// When `connect()` was called.
+    pub opened: Instant,
+    /// When nothing was left of it; `None` if the run ended first.
+    pub closed: Option<Instant>,
+    /// Its packets from the client.
+    pub up: Passage,
+    /// Its packets to the client.
+    pub down: Passage,
+    /// Segments that the client sent again.
+    pub retransmitted: u32,
+}
+
+/// Takes records as they are made.
+pub trait Journal {
+    /// A transaction began at `now`.
+    fn transaction_began(&mut self, now: Instant);
+    /// A transaction ended.
+    fn transaction_ended(&mut self, record: &TransactionRecord);
+    /// A connection ended.
+    fn connection_ended(&mut self, record: &ConnectionRecord);
+}

@@ -1,0 +1,290 @@
+//! The modelled server of simulated runs: our TCP, one listening port, and a CPU with fixed costs.
+
+mod cpu;
+
+use crate::socket::{Interface, Socket};
+use crate::{Event, Identities, World};
+pub use cpu::{Costs, Cpu};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use wasp_http::{RequestHead, RequestReader};
+use wasp_kernel::NodeId;
+use wasp_net::{LinkId, Observer};
+use wasp_tcp::{Chunk, Endpoint, Event as TcpEvent, reset_for};
+use wasp_wire::{Address, Flags, Packet, Payload, TcpHeader, Transport, View};
+use wasp_workload::FileSet;
+
+/// Where the server is.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerPlace {
+    /// Its node.
+    pub node: NodeId,
+    /// Its address.
+    pub address: Address,
+    /// The port it listens on.
+    pub port: u16,
+    /// Its link, towards the clients.
+    pub link: LinkId,
+}
+
+/// A server that has a file set and answers each request for it after its CPU has done the work.
+#[derive(Debug)]
+pub struct Server {
+    port: u16,
+    interface: Interface,
+    tcp: Arc<wasp_tcp::Config>,
+    files: FileSet,
+    cpu: Cpu,
+    identities: Identities,
+    accepted: u32,
+    slots: Vec<Option<Box<Connection>>>,
+    free: Vec<u32>,
+    by_peer: FxHashMap<(Address, u16), u32>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    socket: Socket,
+    reader: RequestReader,
+    generation: u32,
+    /// Bytes that were read and belong to later requests.
+    unparsed: Vec<u8>,
+    /// The response that the CPU is working on; requests behind it wait.
+    pending: Option<Response>,
+    /// The last response was sent: the server closes.
+    closing: bool,
+    remote_closed: bool,
+}
+
+#[derive(Debug)]
+struct Response {
+    head: Arc<[u8]>,
+    body: u64,
+    keep_alive: bool,
+}
+
+impl Server {
+    /// A server that listens at `place`.
+    #[must_use]
+    pub fn new(
+        place: ServerPlace,
+        tcp: Arc<wasp_tcp::Config>,
+        files: FileSet,
+        cpu: Cpu,
+        identities: Identities,
+    ) -> Self {
+        let interface =
+            Interface { node: place.node, link: place.link, address: place.address, identification: 0 };
+        Self {
+            port: place.port,
+            interface,
+            tcp,
+            files,
+            cpu,
+            identities,
+            accepted: 0,
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_peer: FxHashMap::default(),
+        }
+    }
+
+    /// Its CPU.
+    #[must_use]
+    pub const fn cpu(&self) -> &Cpu {
+        &self.cpu
+    }
+
+    /// A packet has arrived.
+    pub fn handle_packet<O: Observer>(&mut self, packet: Packet, world: &mut World<'_, O>) {
+        let Packet { source, transport: Transport::Tcp(header), payload, .. } = packet else {
+            return world.network.pool.release(packet.payload);
+        };
+        let opens = header.flags.contains(Flags::SYN) && !header.flags.intersects(Flags::ACK | Flags::RST);
+        let known = self.by_peer.get(&(source, header.source_port)).copied();
+        let known = known.filter(|slot| !(opens && self.makes_way(*slot, &header, world)));
+        match known {
+            Some(slot) => self.with_connection(slot, world, |connection, world| {
+                connection.socket.endpoint.handle_segment(
+                    world.now(),
+                    &header,
+                    payload,
+                    &mut world.network.pool,
+                );
+            }),
+            None if opens && header.destination_port == self.port => {
+                world.network.pool.release(payload);
+                self.accept(source, &header, world);
+            }
+            None => {
+                let reset = reset_for(&header, payload.len());
+                world.network.pool.release(payload);
+                if let Some(reset) = reset {
+                    self.interface.send(source, reset, Payload::Empty, world);
+                }
+            }
+        }
+    }
+
+    /// A deadline of the connection in `slot` may be due.
+    pub fn handle_connection_timer<O: Observer>(&mut self, slot: u32, world: &mut World<'_, O>) {
+        let now = world.now();
+        let connection = self.slots.get_mut(slot as usize).and_then(Option::as_mut);
+        if connection.is_some_and(|connection| connection.socket.timer.fired(now)) {
+            self.with_connection(slot, world, |connection, world| {
+                connection.socket.endpoint.handle_timeout(world.now())
+            });
+        }
+    }
+
+    /// The CPU has finished the pending response of the connection.
+    pub fn handle_response<O: Observer>(&mut self, slot: u32, generation: u32, world: &mut World<'_, O>) {
+        let connection = self.slots.get(slot as usize).and_then(Option::as_ref);
+        if connection.is_none_or(|connection| connection.generation != generation) {
+            return;
+        }
+        self.with_connection(slot, world, |connection, world| {
+            let Some(response) = connection.pending.take() else { return };
+            connection.socket.endpoint.send(Chunk::Shared(response.head));
+            if response.body > 0 {
+                connection.socket.endpoint.send(Chunk::Virtual(response.body));
+            }
+            if !response.keep_alive {
+                connection.closing = true;
+                connection.socket.endpoint.close(world.now());
+            }
+        });
+    }
+
+    /// Frees a slot in TIME-WAIT for a SYN that may take its place.
+    fn makes_way<O: Observer>(&mut self, slot: u32, syn: &TcpHeader, world: &mut World<'_, O>) -> bool {
+        let connection =
+            self.slots[slot as usize].take_if(|connection| connection.socket.endpoint.yields_to(syn));
+        let Some(connection) = connection else { return false };
+        self.forget(slot, *connection, world);
+        true
+    }
+
+    fn accept<O: Observer>(&mut self, source: Address, syn: &TcpHeader, world: &mut World<'_, O>) {
+        let identity = self.identities.identity(self.accepted);
+        let endpoint = Endpoint::accept(&self.tcp, syn, self.port, identity, world.now());
+        let connection = Connection {
+            socket: Socket::new(endpoint, source),
+            reader: RequestReader::default(),
+            unparsed: Vec::new(),
+            generation: self.accepted,
+            pending: None,
+            closing: false,
+            remote_closed: false,
+        };
+        self.accepted = self.accepted.wrapping_add(1);
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() as u32 - 1
+        });
+        self.slots[slot as usize] = Some(Box::new(connection));
+        self.by_peer.insert((source, syn.source_port), slot);
+        self.with_connection(slot, world, |_, _| {});
+    }
+
+    /// Lets something happen to a connection, then handles all that follows from it.
+    fn with_connection<O: Observer>(
+        &mut self,
+        slot: u32,
+        world: &mut World<'_, O>,
+        act: impl FnOnce(&mut Connection, &mut World<'_, O>),
+    ) {
+        let Some(mut connection) = self.slots[slot as usize].take() else { return };
+        act(&mut connection, world);
+        let mut over = false;
+        while let Some(event) = connection.socket.endpoint.poll_event() {
+            match event {
+                TcpEvent::Connected => {
+                    self.cpu.work(world.now(), self.cpu.costs().per_connection);
+                }
+                TcpEvent::RemoteClosed => connection.remote_closed = true,
+                TcpEvent::Readable | TcpEvent::SendSpace => {}
+                TcpEvent::Closed | TcpEvent::Reset | TcpEvent::Refused | TcpEvent::TimedOut => over = true,
+            }
+        }
+        if over {
+            connection.socket.transmit(&mut self.interface, world);
+            return self.forget(slot, *connection, world);
+        }
+        self.serve(slot, &mut connection, world);
+        connection.socket.transmit(&mut self.interface, world);
+        connection.socket.arm(None, self.interface.node, Event::ServerConnection { slot }, world);
+        self.slots[slot as usize] = Some(connection);
+    }
+
+    /// Reads requests while no response is pending, and starts the work for one.
+    fn serve<O: Observer>(&mut self, slot: u32, connection: &mut Connection, world: &mut World<'_, O>) {
+        while connection.pending.is_none() && !connection.closing && connection.has_input() {
+            match connection.read_request(world) {
+                Ok(Some(request)) => {
+                    let response = self.respond(&request);
+                    let done = self.cpu.serve(world.now(), response.body);
+                    connection.pending = Some(response);
+                    let event = Event::ServerResponse { slot, generation: connection.generation };
+                    world.scheduler.schedule(self.interface.node, done, event);
+                }
+                Ok(None) => {}
+                Err(NotARequest) => {
+                    connection.closing = true;
+                    connection.socket.endpoint.abort();
+                }
+            }
+        }
+        if connection.remote_closed && connection.pending.is_none() && !connection.closing {
+            connection.closing = true;
+            connection.socket.endpoint.close(world.now());
+        }
+    }
+
+    fn respond(&self, request: &RequestHead) -> Response {
+        let file = self.files.find(&request.target).and_then(|id| self.files.get(id));
+        let (status, body) = file.map_or(("404 Not Found", 0), |file| ("200 OK", file.size.get()));
+        let connection = if request.keep_alive { "" } else { "Connection: close\r\n" };
+        let head =
+            format!("HTTP/1.1 {status}\r\nServer: wasp-model\r\nContent-Length: {body}\r\n{connection}\r\n");
+        Response { head: head.into_bytes().into(), body, keep_alive: request.keep_alive }
+    }
+
+    fn forget<O: Observer>(&mut self, slot: u32, connection: Connection, world: &mut World<'_, O>) {
+        let endpoint = connection.socket.endpoint;
+        self.by_peer.remove(&(connection.socket.remote, endpoint.remote_port()));
+        self.free.push(slot);
+        endpoint.release(&mut world.network.pool);
+    }
+}
+
+impl Connection {
+    /// The next request, if it has arrived whole.
+    fn read_request<O>(&mut self, world: &mut World<'_, O>) -> Result<Option<RequestHead>, NotARequest> {
+        if self.unparsed.is_empty() {
+            self.receive(world)?;
+        }
+        let (used, request) = self.reader.handle(&self.unparsed).map_err(|_| NotARequest)?;
+        self.unparsed.drain(..used);
+        Ok(request)
+    }
+
+    fn receive<O>(&mut self, world: &mut World<'_, O>) -> Result<(), NotARequest> {
+        let (mut result, unparsed) = (Ok(()), &mut self.unparsed);
+        let now = world.now();
+        self.socket.endpoint.read(u64::MAX, now, &mut world.network.pool, &mut |view| match view {
+            View::Bytes(bytes) => unparsed.extend_from_slice(bytes),
+            View::Virtual(_) => result = Err(NotARequest),
+        });
+        result
+    }
+
+    /// Whether there may be a request to read.
+    fn has_input(&self) -> bool {
+        !self.unparsed.is_empty() || self.socket.endpoint.readable() > 0
+    }
+}
+
+/// The client sent something else than a request: the server resets the connection.
+#[derive(Debug)]
+struct NotARequest;
