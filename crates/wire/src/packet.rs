@@ -1,13 +1,6 @@
 //! An IP packet as the model carries it.
 
-use crate::{Address, Payload, TcpHeader};
-
-/// Length of an IPv4 header without options, in bytes.
-pub(crate) const IPV4_HEADER_LEN: usize = 20;
-/// Length of a UDP header in bytes.
-pub(crate) const UDP_HEADER_LEN: usize = 8;
-/// Length of the fixed part of an ICMP message in bytes.
-pub(crate) const ICMP_HEADER_LEN: usize = 8;
+use crate::{Address, Payload, TcpHeader, icmp, ipv4, protocol, tcp_view, udp};
 
 /// One IP packet: headers parsed, payload by reference.
 #[derive(Debug, Eq, PartialEq)]
@@ -55,13 +48,49 @@ pub enum Transport {
 
 impl Packet {
     /// Length of the whole packet in bytes: what a link serialises.
+    #[inline]
     #[must_use]
     pub fn wire_len(&self) -> u32 {
-        let header = match &self.transport {
-            Transport::Tcp(header) => header.wire_len(),
-            Transport::Udp { .. } => UDP_HEADER_LEN,
-            Transport::Icmp { .. } => ICMP_HEADER_LEN,
-        };
-        (IPV4_HEADER_LEN + header) as u32 + self.payload.len()
+        (self.header_len() as u32).saturating_add(self.payload.len())
+    }
+
+    /// Length of the IPv4 and the transport header together, in bytes.
+    #[inline]
+    #[must_use]
+    pub fn header_len(&self) -> usize {
+        ipv4::HEADER_LEN + self.transport.header_len()
+    }
+}
+
+impl Transport {
+    /// Length of the header as emitted, in bytes.
+    #[inline]
+    #[must_use]
+    pub fn header_len(&self) -> usize {
+        match self {
+            Self::Tcp(header) => header.wire_len(),
+            Self::Udp { .. } => udp::HEADER_LEN,
+            Self::Icmp { .. } => icmp::HEADER_LEN,
+        }
+    }
+
+    /// The number of the protocol in the IPv4 header.
+    #[must_use]
+    pub(crate) fn protocol(&self) -> u8 {
+        match self {
+            Self::Tcp(_) => protocol::TCP,
+            Self::Udp { .. } => protocol::UDP,
+            Self::Icmp { .. } => protocol::ICMP,
+        }
+    }
+
+    /// Place of the checksum in the transport header.
+    #[must_use]
+    pub(crate) fn checksum_offset(&self) -> usize {
+        match self {
+            Self::Tcp(_) => tcp_view::CHECKSUM_OFFSET,
+            Self::Udp { .. } => udp::CHECKSUM_OFFSET,
+            Self::Icmp { .. } => icmp::CHECKSUM_OFFSET,
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Payload bytes that wait in the model: size classes, reference counts, a bound.
 
+use std::ops::Range;
+
 /// What follows a packet's transport header: nothing, a length whose bytes nobody reads, or bytes in a [`PayloadPool`].
 ///
 /// A stored payload holds one reference; whoever takes it out of the model gives it back with [`PayloadPool::release`].
@@ -73,16 +75,17 @@ impl Payload {
     }
 }
 
-/// Bytes of a slab in each size class. The largest payload of one IP packet fits the last.
-const CLASS_SIZES: [usize; 3] = [256, 2_048, 65_536];
-/// Slabs allocated together.
-const SLABS_PER_CHUNK: [usize; 3] = [256, 64, 4];
+/// Bytes of a slab in each size class, as powers of two. The largest payload of one IP packet fits the last.
+const SIZE_SHIFTS: [u32; 3] = [8, 11, 16];
+/// Slabs allocated together, as powers of two.
+const CHUNK_SHIFTS: [u32; 3] = [8, 6, 2];
 const CLASS_SHIFT: u32 = 30;
 const INDEX_MASK: u32 = (1 << CLASS_SHIFT) - 1;
 
 /// Storage for payload bytes, bounded in total, that allocates only while it grows.
 ///
-/// What is stored is copied to the smallest class that holds it, so waiting payload never pins a read buffer.
+/// What is stored is copied to the smallest class that holds it, so waiting payload never pins a read buffer. Only at the
+/// bound, when that class can grow no more, is a free slab of a larger one taken instead.
 #[derive(Debug)]
 pub struct PayloadPool {
     classes: [Class; 3],
@@ -184,19 +187,24 @@ impl PayloadPool {
         if len > usize::from(u16::MAX) {
             return None;
         }
-        let class = CLASS_SIZES.iter().position(|size| len <= *size)?;
-        if self.classes[class].free.is_empty() {
-            let bytes = CLASS_SIZES[class] * SLABS_PER_CHUNK[class];
-            if self.allocated + bytes > self.limit {
-                return None;
-            }
-            self.allocated += bytes;
-            self.classes[class].grow(bytes, SLABS_PER_CHUNK[class]);
+        let smallest = SIZE_SHIFTS.iter().position(|shift| len <= 1 << shift)?;
+        if self.classes[smallest].free.is_empty() {
+            self.grow(smallest);
         }
+        let class = (smallest..self.classes.len()).find(|class| !self.classes[*class].free.is_empty())?;
         let class_state = &mut self.classes[class];
         let index = class_state.free.pop()?;
         class_state.references[index as usize] = 1;
         Some((class, index))
+    }
+
+    /// Adds a chunk to a class unless that would exceed the bound.
+    fn grow(&mut self, class: usize) {
+        let bytes = 1 << (SIZE_SHIFTS[class] + CHUNK_SHIFTS[class]);
+        if self.allocated + bytes <= self.limit {
+            self.allocated += bytes;
+            self.classes[class].grow(bytes, 1 << CHUNK_SHIFTS[class]);
+        }
     }
 }
 
@@ -209,14 +217,20 @@ impl Class {
     }
 
     fn slab(&self, class: usize, index: u32) -> &[u8] {
-        let (chunk, place) =
-            (index as usize / SLABS_PER_CHUNK[class], index as usize % SLABS_PER_CHUNK[class]);
-        &self.chunks[chunk][place * CLASS_SIZES[class]..][..CLASS_SIZES[class]]
+        let (chunk, range) = place(class, index);
+        &self.chunks[chunk][range]
     }
 
     fn slab_mut(&mut self, class: usize, index: u32) -> &mut [u8] {
-        let (chunk, place) =
-            (index as usize / SLABS_PER_CHUNK[class], index as usize % SLABS_PER_CHUNK[class]);
-        &mut self.chunks[chunk][place * CLASS_SIZES[class]..][..CLASS_SIZES[class]]
+        let (chunk, range) = place(class, index);
+        &mut self.chunks[chunk][range]
     }
+}
+
+/// The chunk of a slab, and its bytes within the chunk.
+#[inline]
+fn place(class: usize, index: u32) -> (usize, Range<usize>) {
+    let within = (index & ((1 << CHUNK_SHIFTS[class]) - 1)) as usize;
+    let (chunk, start) = ((index >> CHUNK_SHIFTS[class]) as usize, within << SIZE_SHIFTS[class]);
+    (chunk, start..start + (1 << SIZE_SHIFTS[class]))
 }

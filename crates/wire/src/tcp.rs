@@ -96,7 +96,8 @@ impl fmt::Debug for Flags {
     }
 }
 
-/// Up to four SACK blocks, in the order of the option: `(left edge, right edge)`, right exclusive.
+/// Up to four SACK blocks, in the order of the option: `(left edge, right edge)`, right exclusive. Beside timestamps only
+/// three fit in a header ([`TcpHeader::sack_blocks_emitted`]).
 #[derive(Clone, Copy, Default, Eq, PartialEq)]
 pub struct SackBlocks {
     blocks: [(SequenceNumber, SequenceNumber); Self::CAPACITY],
@@ -138,12 +139,30 @@ impl TcpHeader {
     /// Length of the fixed part in bytes.
     pub const FIXED_LEN: usize = 20;
 
+    /// Most bytes of options that a header can hold.
+    pub const MAX_OPTIONS_LEN: usize = 40;
+
     /// Length of the options as emitted, padded to a multiple of four bytes.
     ///
     /// The layout is the one Linux uses: each of MSS, window scale, SACK-permitted and timestamps aligned with NOPs, and
-    /// SACK-permitted sharing the timestamps' two padding bytes.
+    /// SACK-permitted sharing the timestamps' two padding bytes. SACK blocks come last, as many as still fit.
     #[must_use]
     pub fn options_len(&self) -> usize {
+        let blocks = self.sack_blocks_emitted();
+        self.options_len_without_sack() + if blocks == 0 { 0 } else { 4 + 8 * blocks }
+    }
+
+    /// How many of the SACK blocks the emitted header carries: the first ones, as many as fit beside the other options.
+    #[must_use]
+    pub fn sack_blocks_emitted(&self) -> usize {
+        if self.sack.is_empty() {
+            return 0;
+        }
+        let room = Self::MAX_OPTIONS_LEN - self.options_len_without_sack();
+        usize::from(self.sack.len).min(room.saturating_sub(4) / 8)
+    }
+
+    fn options_len_without_sack(&self) -> usize {
         let mut len = 0;
         if self.mss.is_some() {
             len += 4;
@@ -155,9 +174,6 @@ impl TcpHeader {
         }
         if self.window_scale.is_some() {
             len += 4;
-        }
-        if !self.sack.is_empty() {
-            len += 4 + 8 * usize::from(self.sack.len);
         }
         len
     }

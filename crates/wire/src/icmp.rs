@@ -1,0 +1,67 @@
+//! The ICMP header (RFC 792).
+
+use crate::{Checksum, Layer, ParseError};
+
+/// Length of the fixed part of an ICMP message in bytes.
+pub(crate) const HEADER_LEN: usize = 8;
+/// Place of the checksum in the header.
+pub(crate) const CHECKSUM_OFFSET: usize = 2;
+
+/// A view of an ICMP message whose length has been checked, so that no accessor can fail.
+#[derive(Clone, Copy, Debug)]
+pub struct IcmpView<'a> {
+    header: &'a [u8; HEADER_LEN],
+    body: &'a [u8],
+}
+
+impl<'a> IcmpView<'a> {
+    /// Checks the length.
+    ///
+    /// # Errors
+    /// `Truncated` of ICMP.
+    #[inline]
+    pub fn new_checked(bytes: &'a [u8]) -> Result<Self, ParseError> {
+        let (header, body) = bytes.split_first_chunk().ok_or(ParseError::Truncated(Layer::Icmp))?;
+        Ok(Self { header, body })
+    }
+
+    /// Message type.
+    #[must_use]
+    pub fn kind(&self) -> u8 {
+        self.header[0]
+    }
+
+    /// Message code.
+    #[must_use]
+    pub fn code(&self) -> u8 {
+        self.header[1]
+    }
+
+    /// The four bytes after the checksum (identifier and sequence number of an echo).
+    #[must_use]
+    pub fn rest(&self) -> [u8; 4] {
+        [self.header[4], self.header[5], self.header[6], self.header[7]]
+    }
+
+    /// What follows the fixed part.
+    #[must_use]
+    pub fn body(&self) -> &'a [u8] {
+        self.body
+    }
+
+    /// Whether the checksum matches.
+    #[inline]
+    #[must_use]
+    pub fn checksum_is_valid(&self) -> bool {
+        let mut checksum = Checksum::new();
+        checksum.add(self.header);
+        checksum.add(self.body);
+        checksum.finish() == 0
+    }
+}
+
+/// Writes a header, its checksum zero.
+pub(crate) fn emit(kind: u8, code: u8, rest: [u8; 4], header: &mut [u8]) {
+    header[..4].copy_from_slice(&[kind, code, 0, 0]);
+    header[4..HEADER_LEN].copy_from_slice(&rest);
+}

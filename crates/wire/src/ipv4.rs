@@ -1,0 +1,140 @@
+//! The IPv4 header (RFC 791).
+
+use crate::{Address, Checksum, Layer, Packet, ParseError};
+
+/// Length of an IPv4 header without options, in bytes.
+pub(crate) const HEADER_LEN: usize = 20;
+
+const DONT_FRAGMENT: u16 = 0x4000;
+const MORE_FRAGMENTS: u16 = 0x2000;
+const OFFSET: u16 = 0x1fff;
+
+/// A view of an IPv4 packet whose lengths have been checked, so that no accessor can fail.
+///
+/// Options are accepted and skipped. Bytes after the total length are not part of the packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Ipv4View<'a> {
+    header: &'a [u8; HEADER_LEN],
+    options: &'a [u8],
+    payload: &'a [u8],
+}
+
+impl<'a> Ipv4View<'a> {
+    /// Checks version and lengths; the checksum is left to [`Self::checksum_is_valid`].
+    ///
+    /// # Errors
+    /// [`ParseError::NotIpv4`], or `Truncated`, `HeaderLength` or `Length` of IPv4.
+    #[inline]
+    pub fn new_checked(bytes: &'a [u8]) -> Result<Self, ParseError> {
+        let first = *bytes.first().ok_or(ParseError::Truncated(Layer::Ipv4))?;
+        if first >> 4 != 4 {
+            return Err(ParseError::NotIpv4);
+        }
+        let (header, _) = bytes.split_first_chunk().ok_or(ParseError::Truncated(Layer::Ipv4))?;
+        let header_len = usize::from(first & 0x0f) * 4;
+        if header_len < HEADER_LEN {
+            return Err(ParseError::HeaderLength(Layer::Ipv4));
+        }
+        let total_len = usize::from(u16::from_be_bytes([header[2], header[3]]));
+        let packet = bytes.get(..total_len).ok_or(ParseError::Length(Layer::Ipv4))?;
+        let options = packet.get(HEADER_LEN..header_len).ok_or(ParseError::Length(Layer::Ipv4))?;
+        Ok(Self { header, options, payload: &packet[header_len..] })
+    }
+
+    /// Length of the header with its options, in bytes.
+    #[must_use]
+    pub fn header_len(&self) -> usize {
+        HEADER_LEN + self.options.len()
+    }
+
+    /// Differentiated services and ECN bits.
+    #[must_use]
+    pub fn traffic_class(&self) -> u8 {
+        self.header[1]
+    }
+
+    /// The identification field.
+    #[must_use]
+    pub fn identification(&self) -> u16 {
+        u16::from_be_bytes([self.header[4], self.header[5]])
+    }
+
+    /// The "do not fragment" bit.
+    #[must_use]
+    pub fn dont_fragment(&self) -> bool {
+        self.flags_and_offset() & DONT_FRAGMENT != 0
+    }
+
+    /// Whether this is a part of a larger packet.
+    #[must_use]
+    pub fn is_fragment(&self) -> bool {
+        self.flags_and_offset() & (MORE_FRAGMENTS | OFFSET) != 0
+    }
+
+    /// Time to live: hops left.
+    #[must_use]
+    pub fn ttl(&self) -> u8 {
+        self.header[8]
+    }
+
+    /// The number of the protocol above.
+    #[must_use]
+    pub fn protocol(&self) -> u8 {
+        self.header[9]
+    }
+
+    /// The sender.
+    #[must_use]
+    pub fn source(&self) -> Address {
+        address([self.header[12], self.header[13], self.header[14], self.header[15]])
+    }
+
+    /// The receiver.
+    #[must_use]
+    pub fn destination(&self) -> Address {
+        address([self.header[16], self.header[17], self.header[18], self.header[19]])
+    }
+
+    /// What follows the header, up to the total length.
+    #[must_use]
+    pub fn payload(&self) -> &'a [u8] {
+        self.payload
+    }
+
+    /// Whether the header checksum matches.
+    #[inline]
+    #[must_use]
+    pub fn checksum_is_valid(&self) -> bool {
+        let mut checksum = Checksum::new();
+        checksum.add(self.header);
+        checksum.add(self.options);
+        checksum.finish() == 0
+    }
+
+    fn flags_and_offset(&self) -> u16 {
+        u16::from_be_bytes([self.header[6], self.header[7]])
+    }
+}
+
+fn address(octets: [u8; 4]) -> Address {
+    Address::from(std::net::Ipv4Addr::from(octets))
+}
+
+/// Writes the header of `packet`, which is `total_len` bytes long and carries `protocol`.
+pub(crate) fn emit(packet: &Packet, protocol: u8, total_len: u16, header: &mut [u8; HEADER_LEN]) {
+    *header = [0; HEADER_LEN];
+    header[0] = 0x45;
+    header[1] = packet.traffic_class;
+    header[2..4].copy_from_slice(&total_len.to_be_bytes());
+    header[4..6].copy_from_slice(&packet.identification.to_be_bytes());
+    if packet.dont_fragment {
+        header[6..8].copy_from_slice(&DONT_FRAGMENT.to_be_bytes());
+    }
+    header[8] = packet.ttl;
+    header[9] = protocol;
+    header[12..16].copy_from_slice(&packet.source.v4().octets());
+    header[16..20].copy_from_slice(&packet.destination.v4().octets());
+    let mut checksum = Checksum::new();
+    checksum.add(header);
+    header[10..12].copy_from_slice(&checksum.finish().to_be_bytes());
+}

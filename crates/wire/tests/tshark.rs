@@ -1,0 +1,155 @@
+//! An independent witness: tshark dissects what is emitted and finds nothing malformed and no bad checksum.
+
+mod common;
+
+use common::{Description, address, pool};
+use std::io::Write;
+use std::process::{Command, Stdio};
+use wasp_wire::{
+    Checksums, Flags, SackBlocks, SequenceNumber, TcpHeader, Timestamps, Transport, VirtioNetHeader, cut,
+    emit, frame,
+};
+
+/// A classic pcap file of these raw IP packets (LINKTYPE_RAW, 101; draft-ietf-opsawg-pcap).
+fn pcap(packets: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+        file.extend(word.to_le_bytes());
+    }
+    for (number, packet) in packets.iter().enumerate() {
+        for word in [0, number as u32, packet.len() as u32, packet.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(packet);
+    }
+    file
+}
+
+fn segment(number: u32, header: TcpHeader, payload: &[u8]) -> Description {
+    Description {
+        source: address("198.18.0.1"),
+        destination: address("198.18.12.34"),
+        ttl: 64,
+        traffic_class: 0,
+        identification: number as u16,
+        dont_fragment: true,
+        transport: Transport::Tcp(TcpHeader {
+            source_port: 50_000,
+            destination_port: 40_000 + number as u16,
+            sequence: SequenceNumber(0xffff_fff0),
+            window: 1_000,
+            ..header
+        }),
+        payload: payload.to_vec(),
+    }
+}
+
+/// A packet of every kind and with every option, and the cuts of a super-segment.
+fn packets() -> Vec<Vec<u8>> {
+    let timestamps = Some(Timestamps { value: 1, echo: 2 });
+    let mut sack = SackBlocks::default();
+    for block in 1..=4 {
+        sack.push(SequenceNumber(block * 10_000), SequenceNumber(block * 10_000 + 1_460));
+    }
+    let syn = TcpHeader { flags: Flags::SYN, mss: Some(1_460), ..TcpHeader::default() };
+    let ack = TcpHeader { flags: Flags::ACK, ..TcpHeader::default() };
+    let headers = [
+        syn,
+        TcpHeader { window_scale: Some(7), sack_permitted: true, ..syn },
+        TcpHeader { window_scale: Some(7), sack_permitted: true, timestamps, ..syn },
+        ack,
+        TcpHeader { timestamps, ..ack },
+        TcpHeader { sack, ..ack },
+        TcpHeader { sack, timestamps, ..ack },
+        TcpHeader { flags: Flags::ACK | Flags::PSH | Flags::FIN, ..ack },
+        TcpHeader { flags: Flags::RST, ..ack },
+    ];
+    let mut all: Vec<Description> = vec![];
+    for header in headers {
+        for payload in [&b""[..], b"x", b"some odd bytes."] {
+            let payload = if header.flags.intersects(Flags::SYN | Flags::RST) { b"" } else { payload };
+            all.push(segment(all.len() as u32, header, payload));
+        }
+    }
+    let transports = [
+        Transport::Udp { source_port: 50_000, destination_port: 50_001 },
+        Transport::Icmp { kind: 8, code: 0, rest: [0, 1, 0, 1] },
+        Transport::Icmp { kind: 0, code: 0, rest: [0, 1, 0, 1] },
+    ];
+    for transport in transports {
+        all.push(Description { transport, ..segment(all.len() as u32, ack, b"twenty-four bytes of it.") });
+    }
+    let mut bytes: Vec<Vec<u8>> = all.iter().map(emitted).collect();
+    bytes.extend(cuts(&segment(0, TcpHeader { timestamps, ..ack }, &[0x5a; 20_001])));
+    bytes
+}
+
+fn emitted(description: &Description) -> Vec<u8> {
+    let mut pool = pool();
+    let packet = description.packet(&mut pool);
+    let mut buffer = vec![0; packet.wire_len() as usize];
+    emit(&packet, &pool, &mut buffer, Checksums::Complete);
+    buffer
+}
+
+/// The packets of `description` as a super-segment read from the device.
+fn cuts(description: &Description) -> Vec<Vec<u8>> {
+    let mut pool = pool();
+    let packet = description.packet(&mut pool);
+    let mut buffer = vec![0; VirtioNetHeader::LEN + packet.wire_len() as usize];
+    frame(&packet, &pool, &mut buffer);
+    let (header, _) = buffer.split_first_chunk_mut().expect("a virtio header");
+    let read = VirtioNetHeader::parse(header);
+    *header = VirtioNetHeader { gso_type: VirtioNetHeader::GSO_TCPV4, gso_size: 1_448, ..read }.emit();
+    let mut packets = Vec::new();
+    cut(&buffer, None, &mut pool, &mut |packet| packets.push(packet)).expect("packets");
+    packets.iter().map(|packet| emitted(&Description::of(packet, &pool))).collect()
+}
+
+/// What tshark reads in each packet of `file`: whether it is malformed, and the state of its checksums; `None` where
+/// there is no tshark.
+fn dissect(file: &[u8]) -> Option<Vec<String>> {
+    #[expect(clippy::disallowed_methods, reason = "a test may ask another program")]
+    let mut command = Command::new("tshark");
+    command.args(["-n", "-r", "-", "-T", "fields", "-E", "separator=/s", "-e", "_ws.malformed"]);
+    for protocol in ["ip", "tcp", "udp"] {
+        command.args(["-o", &format!("{protocol}.check_checksum:TRUE")]);
+    }
+    for protocol in ["ip", "tcp", "udp", "icmp"] {
+        command.args(["-e", &format!("{protocol}.checksum.status")]);
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().ok()?;
+    // The file is smaller than a pipe, so writing it all before reading cannot block for ever.
+    assert!(file.len() < 60_000);
+    child.stdin.take().expect("a pipe").write_all(file).expect("tshark reads");
+    let output = child.wait_with_output().expect("tshark ends");
+    assert!(output.status.success(), "tshark: {}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn tshark_finds_no_malformed_packet_and_no_bad_checksum() {
+    let mut packets = packets();
+    let good = packets.len();
+    // The witness itself is tried: one packet with a damaged byte.
+    let mut damaged = packets[3].clone();
+    *damaged.last_mut().expect("a byte") ^= 1;
+    packets.push(damaged);
+    let Some(lines) = dissect(&pcap(&packets)) else {
+        #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+        {
+            eprintln!(
+                "SKIPPED: tshark is not installed, so no independent program has read the emitted packets"
+            );
+        }
+        return;
+    };
+    assert_eq!(lines.len(), packets.len());
+    for (number, line) in lines.iter().enumerate().take(good) {
+        let mut fields: Vec<&str> = line.split(' ').collect();
+        fields.retain(|field| !field.is_empty());
+        assert_eq!(fields, ["1", "1"], "packet {number}: {line:?}");
+    }
+    assert!(lines[good].contains('0'), "tshark did not see the damage: {:?}", lines[good]);
+}
