@@ -1,0 +1,239 @@
+//! The wall clock, and how its wait is ended early: by a frame on the device, or by a request to stop.
+
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wasp_kernel::Clock;
+use wasp_units::{Duration, Instant};
+
+/// The slack in nanoseconds that the kernel may add to this thread's timers; its default is 50,000.
+const TIMER_SLACK: NonZeroU64 = NonZeroU64::MIN;
+
+/// The wall clock could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("the clock cannot wait for the device: {0}")]
+pub struct ClockError(#[from] io::Error);
+
+/// Asks a run to stop, from any thread or signal handler. Clones ask the same run.
+#[derive(Clone, Debug)]
+pub struct Stopper(Arc<Stop>);
+
+#[derive(Debug)]
+struct Stop {
+    requested: AtomicBool,
+    wake: OwnedFd,
+}
+
+impl Stopper {
+    /// A stopper that nobody has used.
+    ///
+    /// # Errors
+    /// The process is out of descriptors.
+    pub fn new() -> Result<Self, ClockError> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from)?;
+        Ok(Self(Arc::new(Stop { requested: AtomicBool::new(false), wake })))
+    }
+
+    /// Asks the run to stop and wakes its clock.
+    pub fn stop(&self) {
+        self.0.requested.store(true, Ordering::Release);
+        // It can only fail when the counter is full, and then the clock is awake.
+        let _ = rustix::io::write(&self.0.wake, &1_u64.to_ne_bytes());
+    }
+
+    /// Whether the run was asked to stop: one atomic load.
+    #[must_use]
+    pub fn stop_requested(&self) -> bool {
+        self.0.requested.load(Ordering::Acquire)
+    }
+}
+
+/// `CLOCK_MONOTONIC` since the start of the run.
+///
+/// Call order: make it, `restart` when the run begins, then `now` and `wait_until` as [`Clock`] says, all on the thread that waits.
+/// Once a stop is requested every wait returns at once: look at [`Stopper::stop_requested`] after each.
+#[derive(Debug)]
+pub struct WallClock {
+    epoch: u64,
+    epoll: OwnedFd,
+    stopper: Stopper,
+    spin_below: Duration,
+    prepared: bool,
+}
+
+impl WallClock {
+    /// A clock that starts now and whose wait ends when `device` has something to read or `stopper` is used.
+    ///
+    /// Waits shorter than `spin_below`, and the last stretch of longer ones, are spent looking at clock and device without
+    /// sleeping; zero never spins.
+    ///
+    /// # Errors
+    /// The device cannot be waited for.
+    pub fn new(device: impl AsFd, stopper: &Stopper, spin_below: Duration) -> Result<Self, ClockError> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
+        for (fd, number) in [(device.as_fd(), 0), (stopper.0.wake.as_fd(), 1)] {
+            epoll::add(&epoll, fd, epoll::EventData::new_u64(number), epoll::EventFlags::IN)
+                .map_err(io::Error::from)?;
+        }
+        Ok(Self { epoch: monotonic_nanos(), epoll, stopper: stopper.clone(), spin_below, prepared: false })
+    }
+
+    /// Makes the present instant zero.
+    pub fn restart(&mut self) {
+        self.epoch = monotonic_nanos();
+    }
+
+    /// Waits for input at most so long; true if there is some.
+    fn wait_for_input(&self, timeout: Option<Duration>) -> bool {
+        let timeout = timeout.map(timespec);
+        let mut events =
+            [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 2];
+        match epoll::wait(&self.epoll, &mut events, timeout.as_ref()) {
+            Ok(count) => count > 0,
+            // A signal may mean anything: let the caller look around.
+            Err(Errno::INTR) => true,
+            Err(error) => unreachable!("epoll_pwait2 on two open descriptors failed: {error}"),
+        }
+    }
+
+    /// Lets the kernel end this thread's waits on time. Done on the thread that waits, since the setting is a thread's.
+    fn prepare(&mut self) {
+        if !self.prepared {
+            self.prepared = true;
+            // Refused only under a seccomp filter; lateness is measured and shows it.
+            let _ = rustix::thread::set_current_timer_slack(Some(TIMER_SLACK));
+        }
+    }
+}
+
+impl Clock for WallClock {
+    fn now(&mut self) -> Instant {
+        Instant::from_nanos(monotonic_nanos() - self.epoch)
+    }
+
+    fn wait_until(&mut self, deadline: Option<Instant>) {
+        self.prepare();
+        if self.stopper.stop_requested() {
+            return;
+        }
+        let Some(deadline) = deadline else {
+            self.wait_for_input(None);
+            return;
+        };
+        let left = deadline.saturating_since(self.now());
+        if left.is_zero() {
+            return;
+        }
+        if left > self.spin_below && self.wait_for_input(Some(left.saturating_sub(self.spin_below))) {
+            return;
+        }
+        while self.now() < deadline && !self.wait_for_input(Some(Duration::ZERO)) {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// `CLOCK_MONOTONIC` in nanoseconds: the machine's, not a run's.
+pub(crate) fn monotonic_nanos() -> u64 {
+    nanos(clock_gettime(ClockId::Monotonic))
+}
+
+/// The CPU time of the calling thread in nanoseconds.
+pub(crate) fn thread_cpu_nanos() -> u64 {
+    nanos(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+fn nanos(time: Timespec) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    let nanos = duration.as_nanos();
+    Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as _ }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test stops the clock from another thread")]
+mod tests {
+    use super::*;
+    use rustix::pipe::pipe;
+
+    fn clock(spin_below: Duration) -> (WallClock, OwnedFd, OwnedFd, Stopper) {
+        let (reader, writer) = pipe().unwrap();
+        let stopper = Stopper::new().unwrap();
+        let clock = WallClock::new(&reader, &stopper, spin_below).unwrap();
+        (clock, reader, writer, stopper)
+    }
+
+    /// Lateness of the best of several waits: what the clock can do, whatever else this machine is doing.
+    fn best_lateness(clock: &mut WallClock, wait: Duration) -> Duration {
+        let once = |clock: &mut WallClock| {
+            let deadline = clock.now() + wait;
+            while clock.now() < deadline {
+                clock.wait_until(Some(deadline));
+            }
+            clock.now().saturating_since(deadline)
+        };
+        (0..200).map(|_| once(clock)).min().unwrap()
+    }
+
+    #[test]
+    fn a_wait_ends_within_a_fraction_of_a_millisecond() {
+        let (mut clock, _reader, _writer, _) = clock(Duration::ZERO);
+        let late = best_lateness(&mut clock, Duration::from_micros(300));
+        assert!(late < Duration::from_micros(40), "{late:?} late: slack or whole milliseconds");
+    }
+
+    #[test]
+    fn a_spinning_wait_is_not_late() {
+        let (mut clock, _reader, _writer, _) = clock(Duration::from_micros(100));
+        let late = best_lateness(&mut clock, Duration::from_micros(300));
+        assert!(late < Duration::from_micros(10), "{late:?} late");
+    }
+
+    #[test]
+    fn a_wait_never_spins_past_a_deadline_that_has_passed() {
+        let (mut clock, _reader, _writer, _) = clock(Duration::from_secs(1));
+        let before = clock.now();
+        clock.wait_until(Some(Instant::ZERO));
+        assert!(clock.now().saturating_since(before) < Duration::from_millis(100));
+    }
+
+    #[test]
+    fn waiting_input_ends_a_wait() {
+        for spin_below in [Duration::ZERO, Duration::from_secs(3_600)] {
+            let (mut clock, _reader, writer, _) = clock(spin_below);
+            rustix::io::write(&writer, b"frame").unwrap();
+            clock.wait_until(Some(Instant::from_nanos(60_000_000_000)));
+            clock.wait_until(None);
+            assert!(clock.now() < Instant::from_nanos(30_000_000_000));
+        }
+    }
+
+    #[test]
+    fn a_stop_from_another_thread_ends_a_wait_and_every_later_one() {
+        let (mut clock, _reader, _writer, stopper) = clock(Duration::ZERO);
+        assert!(!stopper.stop_requested());
+        let other = stopper.clone();
+        let thread = std::thread::spawn(move || other.stop());
+        clock.wait_until(None);
+        thread.join().unwrap();
+        assert!(stopper.stop_requested());
+        clock.wait_until(None);
+        clock.wait_until(Some(Instant::MAX));
+    }
+
+    #[test]
+    fn a_restart_makes_the_present_zero() {
+        let (mut clock, _reader, _writer, _) = clock(Duration::ZERO);
+        clock.wait_until(Some(Instant::from_nanos(20_000_000)));
+        let before = clock.now();
+        clock.restart();
+        assert!(clock.now() < before);
+    }
+}

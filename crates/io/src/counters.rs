@@ -1,0 +1,158 @@
+//! Counters of the kernel: devices, protocols, softnet. Parsers of text, and differences of two readings.
+//!
+//! The files are read below `/proc/PID/net`, which shows the network namespace of that process: the engine does not have
+//! to enter it.
+
+use std::collections::BTreeMap;
+
+/// Counter values by name.
+pub type Counters = BTreeMap<String, u64>;
+
+/// Names of the columns of `/proc/net/dev` after the device's name (`net/core/net-procfs.c`). `rx` is what the emulator
+/// writes to a TUN device, `tx` what it reads from it.
+const DEVICE_COLUMNS: [&str; 16] = [
+    "rx_bytes",
+    "rx_packets",
+    "rx_errors",
+    "rx_dropped",
+    "rx_fifo_errors",
+    "rx_frame_errors",
+    "rx_compressed",
+    "multicast",
+    "tx_bytes",
+    "tx_packets",
+    "tx_errors",
+    "tx_dropped",
+    "tx_fifo_errors",
+    "collisions",
+    "tx_carrier_errors",
+    "tx_compressed",
+];
+
+/// Parses one device's line of `/proc/net/dev`; `None` when it has none.
+#[must_use]
+pub fn parse_device(text: &str, device: &str) -> Option<Counters> {
+    let values = text.lines().find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'))?;
+    DEVICE_COLUMNS
+        .iter()
+        .zip(values.split_whitespace().map(Some).chain(std::iter::repeat(None)))
+        .map(|(name, value)| Some(((*name).to_owned(), value?.parse().ok()?)))
+        .collect()
+}
+
+/// Parses one table (such as `TcpExt`) of `/proc/net/netstat` or `/proc/net/snmp`: a line of names, then one of values.
+/// `None` when the table is missing or the lines do not match. Negative values (`Tcp` has one that is no counter) are left out.
+#[must_use]
+pub fn parse_table(text: &str, table: &str) -> Option<Counters> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(table)?.strip_prefix(':'));
+    let names = lines.next()?.split_whitespace().collect::<Vec<_>>();
+    let values =
+        lines.next()?.split_whitespace().map(str::parse::<i128>).collect::<Result<Vec<_>, _>>().ok()?;
+    if names.len() != values.len() {
+        return None;
+    }
+    let counters = names.into_iter().zip(values);
+    Some(counters.filter_map(|(name, value)| Some((name.to_owned(), u64::try_from(value).ok()?))).collect())
+}
+
+/// The whole machine's packet backlog, summed over its CPUs: it belongs to no network namespace.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Softnet {
+    /// Packets received.
+    pub processed: u64,
+    /// Packets dropped because a CPU's backlog (`netdev_max_backlog`) was full.
+    pub dropped: u64,
+    /// Times that a CPU had work left when its budget ended.
+    pub time_squeeze: u64,
+}
+
+/// Parses `/proc/net/softnet_stat`: a line of hexadecimal columns for each CPU. `None` when a line is not such.
+#[must_use]
+pub fn parse_softnet(text: &str) -> Option<Softnet> {
+    let mut total = Softnet::default();
+    for line in text.lines() {
+        let mut columns = line.split_whitespace().map(|column| u64::from_str_radix(column, 16).ok());
+        let mut next = || columns.next().flatten();
+        total.processed = total.processed.checked_add(next()?)?;
+        total.dropped = total.dropped.checked_add(next()?)?;
+        total.time_squeeze = total.time_squeeze.checked_add(next()?)?;
+    }
+    Some(total)
+}
+
+/// How far each counter grew between two readings; one that is new grew from zero, one that went back did not grow.
+#[must_use]
+pub fn increase(before: &Counters, after: &Counters) -> Counters {
+    let grown = |(name, &value): (&String, &u64)| {
+        (name.clone(), value.saturating_sub(before.get(name).copied().unwrap_or_default()))
+    };
+    after.iter().map(grown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DEV: &str = "\
+Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo: 10 1 0 0 0 0 0 0 10 1 0 0 0 0 0 0
+ wasp0:1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
+";
+
+    #[test]
+    fn a_device_is_found_by_its_whole_name() {
+        let counters = parse_device(DEV, "wasp0").unwrap();
+        assert_eq!((counters["rx_bytes"], counters["tx_packets"], counters["tx_dropped"]), (1, 10, 12));
+        assert_eq!(parse_device(DEV, "wasp"), None);
+        assert_eq!(parse_device(DEV, "eth0"), None);
+    }
+
+    #[test]
+    fn a_table_is_read_and_its_namesake_is_not() {
+        let text = "TcpExt: SyncookiesSent ListenDrops\nTcpExt: 1 2\nTcp: MaxConn ActiveOpens\nTcp: -1 7\n";
+        assert_eq!(parse_table(text, "TcpExt").unwrap()["ListenDrops"], 2);
+        let tcp = parse_table(text, "Tcp").unwrap();
+        assert_eq!((tcp.get("MaxConn"), tcp["ActiveOpens"]), (None, 7));
+        assert_eq!(parse_table(text, "MPTcpExt"), None);
+        assert_eq!(parse_table("Tcp: A B\nTcp: 1\n", "Tcp"), None);
+    }
+
+    #[test]
+    fn softnet_is_hexadecimal_and_summed() {
+        let text = "0000000a 00000001 00000002 0 0\n00000010 00000002 00000003 0 0\n";
+        assert_eq!(parse_softnet(text), Some(Softnet { processed: 26, dropped: 3, time_squeeze: 5 }));
+        assert_eq!(parse_softnet("0000000a\n"), None);
+    }
+
+    #[test]
+    fn an_increase_is_never_negative() {
+        let before = Counters::from([("a".to_owned(), 5), ("b".to_owned(), 5)]);
+        let after = Counters::from([("a".to_owned(), 7), ("b".to_owned(), 1), ("c".to_owned(), 2)]);
+        assert_eq!(increase(&before, &after).into_values().collect::<Vec<_>>(), [2, 0, 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_upsets_the_parsers(text in any::<String>(), name in "[a-zA-Z0-9]{0,5}") {
+            let _ = (parse_device(&text, &name), parse_table(&text, &name), parse_softnet(&text));
+        }
+
+        #[test]
+        fn every_column_of_a_device_is_kept(values in prop::array::uniform16(any::<u64>())) {
+            let line = values.map(|value| value.to_string()).join("  ");
+            let counters = parse_device(&format!("{DEV}  tun7:{line}\n"), "tun7").unwrap();
+            for (name, value) in DEVICE_COLUMNS.iter().zip(values) {
+                prop_assert_eq!(counters[*name], value);
+            }
+        }
+
+        #[test]
+        fn every_counter_of_a_table_is_kept(table in prop::collection::btree_map("[A-Za-z]{1,12}", any::<u64>(), 1..60)) {
+            let names = table.keys().cloned().collect::<Vec<_>>().join(" ");
+            let values = table.values().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+            prop_assert_eq!(parse_table(&format!("TcpExt: {names}\nTcpExt: {values}\n"), "TcpExt"), Some(table));
+        }
+    }
+}

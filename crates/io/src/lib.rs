@@ -1,0 +1,18 @@
+//! TUN devices, the wall clock, meters of the machine: every system call of a live run.
+//!
+//! [`Tun`] is the engine's `PacketPort`, [`WallClock`] the kernel's `Clock`, [`MachineMeters`] the engine's `Meters`. What
+//! is read from files is parsed by pure functions of text ([`cpu`], [`counters`]). Needs Linux 5.11 or later.
+
+mod affinity;
+mod clock;
+pub mod counters;
+pub mod cpu;
+mod files;
+mod meters;
+mod sys;
+mod tun;
+
+pub use affinity::{AffinityError, pin_current_thread};
+pub use clock::{ClockError, Stopper, WallClock};
+pub use meters::{MachineMeters, MachineReport, MeterTargets};
+pub use tun::{MAX_FRAME, Tun, TunError};

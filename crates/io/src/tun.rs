@@ -1,0 +1,111 @@
+//! A TUN device with the virtio header and checksum and segmentation offload (Linux `Documentation/networking/tuntap.rst`).
+
+use crate::sys;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use wasp_engine::{PacketPort, PortError, Transmitted};
+
+/// The longest frame that the device carries: the virtio header and an IPv4 packet. A shorter buffer cuts frames.
+pub const MAX_FRAME: usize = HEADER + 65_535;
+
+const HEADER: usize = 10;
+
+/// A non-blocking TUN device. It lives as long as its descriptor: it is never made persistent.
+#[derive(Debug)]
+pub struct Tun {
+    fd: OwnedFd,
+}
+
+/// A TUN device could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum TunError {
+    /// The name is empty or longer than the kernel's 15 bytes.
+    #[error("device name {0:?}: 1 to 15 bytes would be valid")]
+    Name(String),
+    /// `/dev/net/tun` cannot be opened: no such module, or not allowed.
+    #[error("/dev/net/tun cannot be opened: {0}")]
+    Open(io::Error),
+    /// The device cannot be created: the name is taken, or the privilege (`CAP_NET_ADMIN`) is missing.
+    #[error("the TUN device cannot be created: {0}")]
+    Attach(io::Error),
+    /// The kernel does not offer the virtio header or the offloads.
+    #[error("the TUN device refuses the virtio header or its offloads: {0}")]
+    Offload(io::Error),
+    /// The descriptor cannot be used.
+    #[error("the TUN device's descriptor cannot be used: {0}")]
+    Descriptor(io::Error),
+}
+
+impl Tun {
+    /// Creates a device in the calling thread's network namespace and returns it with its name. Without a name the
+    /// kernel chooses one.
+    ///
+    /// # Errors
+    /// The name is not one, or the kernel refuses.
+    pub fn create(name: Option<&str>) -> Result<(Self, String), TunError> {
+        if let Some(name) = name.filter(|name| name.is_empty() || name.len() > sys::MAX_NAME) {
+            return Err(TunError::Name(name.to_owned()));
+        }
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd =
+            rustix::fs::open("/dev/net/tun", flags, Mode::empty()).map_err(|e| TunError::Open(e.into()))?;
+        let kind = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
+        let name = sys::attach_tun(fd.as_fd(), name.unwrap_or(""), kind).map_err(TunError::Attach)?;
+        sys::set_header_size(fd.as_fd(), HEADER as libc::c_int).map_err(TunError::Offload)?;
+        let offload = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+        sys::set_offload(fd.as_fd(), offload).map_err(TunError::Offload)?;
+        Ok((Self { fd }, name))
+    }
+
+    /// Takes over a device that was opened elsewhere as [`Tun::create`] opens it, and makes it non-blocking.
+    ///
+    /// # Errors
+    /// The descriptor is not that of an open file.
+    pub fn from_fd(fd: OwnedFd) -> Result<Self, TunError> {
+        let flags = rustix::fs::fcntl_getfl(&fd).map_err(|e| TunError::Descriptor(e.into()))?;
+        rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK).map_err(|e| TunError::Descriptor(e.into()))?;
+        Ok(Self { fd })
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl PacketPort for Tun {
+    fn receive(&mut self, frame: &mut [u8]) -> Result<Option<usize>, PortError> {
+        loop {
+            match rustix::io::read(&self.fd, &mut *frame) {
+                Ok(length) => return Ok(Some(length)),
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(failure(error)),
+            }
+        }
+    }
+
+    fn transmit(&mut self, frame: &[u8]) -> Result<Transmitted, PortError> {
+        loop {
+            match rustix::io::write(&self.fd, frame) {
+                Ok(_) => return Ok(Transmitted::Sent),
+                Err(Errno::AGAIN | Errno::NOBUFS) => return Ok(Transmitted::Full),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(failure(error)),
+            }
+        }
+    }
+}
+
+fn failure(error: Errno) -> PortError {
+    PortError(match error {
+        Errno::BADFD => "it is not attached to a network device, or no longer".to_owned(),
+        Errno::NODEV => "it has disappeared".to_owned(),
+        Errno::IO => "it is down, or the system is out of memory for packets".to_owned(),
+        Errno::INVAL => "it refuses a frame as malformed".to_owned(),
+        other => io::Error::from(other).to_string(),
+    })
+}
