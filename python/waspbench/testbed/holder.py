@@ -13,6 +13,7 @@ Started as `python -m waspbench.testbed.holder FD PID`, with one end of a socket
 single-threaded and quick to start: standard library only.
 """
 
+import errno
 import ipaddress
 import os
 import resource
@@ -145,7 +146,11 @@ def _open_device(name: str) -> int:
     try:
         return linux.open_tun(name)
     except OSError as error:
-        raise CannotDoIt(f"{linux.TUN_DEVICE} cannot be used: {error.strerror}") from None
+        advice = {
+            errno.EACCES: "; live runs need root, or users who may open it",
+            errno.ENOENT: "; the kernel's tun module makes it (`modprobe tun`)",
+        }.get(error.errno or 0, "")
+        raise CannotDoIt(f"{linux.TUN_DEVICE} cannot be used: {error.strerror}{advice}") from None
 
 
 class Init:
