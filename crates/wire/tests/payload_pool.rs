@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::bytes_of;
+use common::{bytes_of, config};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wasp_wire::{Payload, PayloadPool, View};
@@ -127,6 +127,8 @@ impl Model {
 }
 
 proptest! {
+    #![proptest_config(config(1_024))]
+
     #[test]
     fn the_pool_behaves_like_a_map_and_keeps_its_bound(
         limit in prop_oneof![Just(0_usize), Just(200 << 10), Just(500 << 10), Just(2 << 20)],

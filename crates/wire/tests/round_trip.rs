@@ -3,7 +3,8 @@
 mod common;
 
 use common::{
-    Description, any_packet, any_tcp, bytes_of, checksum, fix_header_checksum, pool, transport_checksum,
+    Description, any_packet, any_tcp, bytes_of, checksum, config, fix_header_checksum, pool,
+    transport_checksum,
 };
 use proptest::prelude::*;
 use wasp_wire::{
@@ -12,6 +13,8 @@ use wasp_wire::{
 };
 
 proptest! {
+    #![proptest_config(config(1_024))]
+
     #[test]
     fn an_emitted_packet_parses_back_to_itself(description in any_packet()) {
         let mut pool = pool();

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Description, address, any_fitting_tcp, any_packet_of, bytes_of, pool, transport_checksum};
+use common::{
+    Description, address, any_fitting_tcp, any_packet_of, bytes_of, config, pool, transport_checksum,
+};
 use proptest::prelude::*;
 use std::num::NonZeroU16;
 use wasp_wire::{
@@ -70,7 +72,7 @@ fn any_super_segment() -> impl Strategy<Value = Description> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config(256))]
 
     #[test]
     fn the_cuts_of_a_super_segment_are_that_segment(

@@ -3,11 +3,22 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::net::Ipv4Addr;
 use wasp_wire::{
     Address, Flags, Packet, Payload, PayloadPool, SackBlocks, SequenceNumber, TcpHeader, Timestamps,
     Transport, View,
 };
+
+/// The same cases in every run.
+pub(crate) fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        rng_seed: RngSeed::Fixed(1071),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
 
 /// The Internet checksum byte by byte (RFC 1071 section 1): independent of the crate's.
 pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
