@@ -31,7 +31,7 @@ from .conftest import Peer
 pytestmark = pytest.mark.root
 
 WEB = [sys.executable, "-m", "http.server", "--directory", DOCUMENT_ROOT, "80"]
-PYTHON_SERVER = command(WEB, name="http.server")
+PYTHON_SERVER = Launch("http.server", tuple(WEB))
 needs_nginx = pytest.mark.skipif(
     shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin") is None, reason="nginx is not installed"
 )
@@ -224,6 +224,32 @@ def test_closing_twice_and_two_testbeds_at_once_are_fine(unchanged: object) -> N
         one.close()
         one.close()
         assert Peer(other.device_fd).ping()
+
+
+def test_the_longest_queue_can_be_had(unchanged: object) -> None:
+    with Testbed(spec(clients=1_000_000)) as bed:
+        assert Peer(bed.device_fd).ping()
+
+
+AS_NOBODY = """
+mount -t tmpfs none /dev/net && mknod /dev/net/tun c 10 200 && chmod 666 /dev/net/tun &&
+exec setpriv --reuid=65534 --regid=65534 --clear-groups \\
+    --inh-caps=-all,+dac_read_search --ambient-caps=-all,+dac_read_search "$@"
+"""
+IN_A_USER_NAMESPACE = """
+from waspbench.testbed import Testbed, TestbedSpec, nginx
+with Testbed(TestbedSpec(nginx("198.18.0.1", 80), files=[("/1", 1)])) as bed:
+    print(len(bed.server_pids()), bed.describe()["user_namespace"], *bed.describe()["labels"])
+"""
+
+
+@needs_nginx
+def test_an_ordinary_user_gets_a_testbed_that_is_labelled_without_rps(unchanged: object) -> None:
+    # The device node of a mount namespace of its own stands for that of most distributions, which anybody may open; the
+    # one capability lets nobody read the interpreter, wherever that is installed.
+    shell = ["unshare", "-m", "sh", "-c", AS_NOBODY, "sh", sys.executable, "-P", "-c", IN_A_USER_NAMESPACE]
+    done = subprocess.run(shell, env=process.environment(), capture_output=True, text=True, check=False, timeout=30)
+    assert done.stdout.startswith("2 True rps not set (Operation not permitted)"), done
 
 
 OWNER = """

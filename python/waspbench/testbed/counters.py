@@ -77,6 +77,6 @@ def read(device: str) -> Counters:
 
 def _text(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="ascii", errors="replace")
+        return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""

@@ -242,7 +242,7 @@ class Init:
         deadline = time.monotonic() + plan.ready_timeout
         while True:
             tables = [Path(f"/proc/net/{name}") for name in ("tcp", "tcp6")]
-            texts = [table.read_text(encoding="ascii") for table in tables if table.exists()]
+            texts = [table.read_text(encoding="utf-8") for table in tables if table.exists()]
             if any(counters.is_listening(text, address, plan.port) for text in texts):
                 return
             self._reap(tell=False)

@@ -68,8 +68,8 @@ def apply(settings: Mapping[str, str]) -> dict[str, str]:
                 f"server.sysctl: {name!r} belongs to the whole machine, not to a network namespace; it is left alone"
             )
         try:
-            path.write_text(value, encoding="ascii")
-            shown[name] = " ".join(path.read_text(encoding="ascii").split())
+            path.write_text(value, encoding="utf-8")
+            shown[name] = " ".join(path.read_text(encoding="utf-8").split())
         except (OSError, UnicodeError) as error:
             raise TestbedError(f"server.sysctl.{name}: {_refusal(name, value, error)}") from None
     return shown

@@ -83,7 +83,7 @@ def die_with_parent() -> None:
 
 def has_capability(number: int) -> bool:
     """Whether this process holds a capability (linux/capability.h) in its effective set."""
-    with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+    with open("/proc/self/status", encoding="utf-8", errors="replace") as status:
         for line in status:
             if line.startswith("CapEff:"):
                 return bool(int(line.split()[1], 16) >> number & 1)

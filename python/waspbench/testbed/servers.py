@@ -180,7 +180,7 @@ def file_limit(wanted: int) -> int:
         return wanted
     if wanted <= hard or not linux.has_capability(linux.CAP_SYS_RESOURCE):
         return min(wanted, hard)
-    ceiling = int(Path("/proc/sys/fs/nr_open").read_text(encoding="ascii"))
+    ceiling = int(Path("/proc/sys/fs/nr_open").read_text(encoding="utf-8"))
     # The holder raises its hard limit to exactly what is wanted, or leaves it as it is.
     return wanted if wanted <= ceiling else hard
 

@@ -101,9 +101,10 @@ class TestbedSpec:
 def queue_length(clients: int) -> int:
     """The device's queue (packets) for so many connections: TUN drops what does not fit, and only a counter tells.
 
-    Frames are super-segments, so a connection has a handful of them outstanding at most; the bound is a million.
+    Frames are super-segments, so a connection has a handful of them outstanding at most. The bound is below what the
+    kernel can allocate for a TUN device: 4 MiB of pointers.
     """
-    return min(max(4096, 32 * clients), 1 << 20)
+    return min(max(4096, 32 * clients), 1 << 18)
 
 
 class Testbed:
