@@ -1,5 +1,26 @@
 //! Scenario to model to run to records: the only crate with policy.
+//!
+//! [`Scenario::from_json`] reads and checks what is to be run; [`simulate`] runs it in virtual time, [`drive`] by a clock beside a
+//! [`PacketPort`]; both return a [`RunOutput`]. A [`Control`] lets another thread watch and stop the run.
 
+mod control;
+mod ledger;
+mod model;
 mod port;
+mod run;
+mod scenario;
+mod summary;
 
-pub use port::{Mark, Meters, PacketPort, PortError, Transmitted};
+pub use control::{Control, Progress};
+pub use ledger::{ConnectionColumns, Interval, Ledger, Second, TransactionColumns};
+pub use model::Model;
+pub use port::{MachineReport, Mark, Meters, PacketPort, PortError, Transmitted};
+pub use run::{RunError, drive, simulate};
+pub use scenario::{
+    Directions, Group, GroupLoss, Http, Internetwork, Measure, Mode, Scenario, ScenarioError, Server,
+    ServerModel, SharedDirection, SharedLink, Workload,
+};
+pub use summary::{
+    DirectionSummary, Emulator, Lag, LinkRow, Little, NetworkSummary, PacketSummary, Reason, ResponseTime,
+    RunOutput, ServerCpu, Summary,
+};

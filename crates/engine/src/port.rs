@@ -43,8 +43,26 @@ pub enum Mark {
     MeasureEnd,
 }
 
-/// Meters of the machine (CPU time, device and protocol counters) that are read at the boundaries of the measured interval.
+/// Meters of the machine that are read at the boundaries of the measured interval.
+///
+/// Call order: `mark` at each boundary, in the engine's thread; `report` after both.
 pub trait Meters {
     /// Reads every meter. `at` is the boundary's own time; the reading happens now.
     fn mark(&mut self, mark: Mark, at: Instant);
+
+    /// What the meters showed between the two boundaries.
+    fn report(&self) -> MachineReport;
+}
+
+/// What the machine did in the measured interval. A figure that could not be read is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MachineReport {
+    /// Busy share (0 to 1) of the server's CPUs: 1 - (idle + iowait) / total.
+    pub server_busy: Option<f64>,
+    /// Share (0 to 1) of the time of the server's and the emulator's CPUs that the hypervisor took.
+    pub steal: Option<f64>,
+    /// CPU seconds of the server's processes, kernel work in interrupts not included.
+    pub server_processes_s: Option<f64>,
+    /// Busy share (0 to 1) of the emulator's thread.
+    pub emulator_cpu: Option<f64>,
 }

@@ -1,0 +1,156 @@
+//! Records as columns, in chunks: a full chunk never moves, so that no record waits for the copy of all before it.
+
+use wasp_host::{ConnectionRecord, TransactionRecord};
+use wasp_units::Instant;
+
+/// Rows of a chunk.
+const CHUNK: usize = 65_536;
+/// An instant that was not reached.
+const NEVER: i64 = i64::MIN;
+
+/// Declares a set of columns, its chunks, and how a row is appended.
+macro_rules! columns {
+    ($(#[$doc:meta])* $name:ident, $chunk:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty),* $(,)? }) => {
+        /// A chunk of rows; every column has the same length.
+        #[derive(Debug, Default)]
+        pub struct $chunk { $($(#[$field_doc])* pub $field: Vec<$type>,)* }
+
+        impl $chunk {
+            fn with_capacity(rows: usize) -> Self {
+                Self { $($field: Vec::with_capacity(rows),)* }
+            }
+        }
+
+        $(#[$doc])*
+        #[derive(Debug, Default)]
+        pub struct $name { chunks: Vec<$chunk>, rows: u64 }
+
+        impl $name {
+            /// The chunks in order; all but the last are full.
+            #[must_use]
+            pub fn chunks(&self) -> &[$chunk] {
+                &self.chunks
+            }
+
+            /// Rows in all chunks.
+            #[must_use]
+            pub const fn rows(&self) -> u64 {
+                self.rows
+            }
+
+            /// The chunk that takes the next row.
+            fn open(&mut self) -> &mut $chunk {
+                if self.rows % CHUNK as u64 == 0 {
+                    self.chunks.push($chunk::with_capacity(CHUNK));
+                }
+                self.rows += 1;
+                self.chunks.last_mut().expect("a chunk was just made sure of")
+            }
+        }
+    };
+}
+
+columns! {
+    /// The transactions of a run; times are nanoseconds since its start, `i64::MIN` where not reached.
+    TransactionColumns, TransactionChunk {
+        /// Index of the client.
+        client: u32,
+        /// Index of the group.
+        group: u16,
+        /// Ordinal of the connection among the client's.
+        connection: u32,
+        /// Ordinal of the request among the client's.
+        request: u32,
+        /// Start.
+        start_ns: i64,
+        /// Connection established.
+        connected_ns: i64,
+        /// Request handed to TCP.
+        sent_ns: i64,
+        /// First byte of the response.
+        first_byte_ns: i64,
+        /// Last byte of the response.
+        last_byte_ns: i64,
+        /// End, whatever the outcome.
+        end_ns: i64,
+        /// Status, 0 without a response.
+        status: u16,
+        /// Bytes of the body.
+        bytes: u64,
+        /// Place of the outcome in `Outcome::ALL`.
+        outcome: u8,
+        /// 2 if repeated.
+        attempts: u8,
+        /// Whether it ended in the measured interval.
+        measured: bool,
+    }
+}
+
+columns! {
+    /// The connections of a run.
+    ConnectionColumns, ConnectionChunk {
+        /// Index of the client.
+        client: u32,
+        /// Index of the group.
+        group: u16,
+        /// Ordinal among the client's connections.
+        connection: u32,
+        /// `connect()`.
+        opened_ns: i64,
+        /// Nothing left of it.
+        closed_ns: i64,
+        /// Packets from the client.
+        up_packets: u64,
+        /// Those lost at random.
+        up_lost: u64,
+        /// Packets to the client.
+        down_packets: u64,
+        /// Those lost at random.
+        down_lost: u64,
+        /// Segments that the client sent again.
+        retransmitted: u32,
+    }
+}
+
+impl TransactionColumns {
+    /// Appends a record.
+    pub(super) fn push(&mut self, record: &TransactionRecord, measured: bool) {
+        let chunk = self.open();
+        chunk.client.push(record.client);
+        chunk.group.push(record.group);
+        chunk.connection.push(record.connection);
+        chunk.request.push(record.request);
+        chunk.start_ns.push(nanos(Some(record.start)));
+        chunk.connected_ns.push(nanos(record.connected));
+        chunk.sent_ns.push(nanos(record.sent));
+        chunk.first_byte_ns.push(nanos(record.first_byte));
+        chunk.last_byte_ns.push(nanos(record.last_byte));
+        chunk.end_ns.push(nanos(Some(record.end)));
+        chunk.status.push(record.status);
+        chunk.bytes.push(record.bytes);
+        chunk.outcome.push(record.outcome as u8);
+        chunk.attempts.push(record.attempts);
+        chunk.measured.push(measured);
+    }
+}
+
+impl ConnectionColumns {
+    /// Appends a record.
+    pub(super) fn push(&mut self, record: &ConnectionRecord) {
+        let chunk = self.open();
+        chunk.client.push(record.client);
+        chunk.group.push(record.group);
+        chunk.connection.push(record.connection);
+        chunk.opened_ns.push(nanos(Some(record.opened)));
+        chunk.closed_ns.push(nanos(record.closed));
+        chunk.up_packets.push(record.up.packets);
+        chunk.up_lost.push(record.up.lost);
+        chunk.down_packets.push(record.down.packets);
+        chunk.down_lost.push(record.down.lost);
+        chunk.retransmitted.push(record.retransmitted);
+    }
+}
+
+fn nanos(at: Option<Instant>) -> i64 {
+    at.map_or(NEVER, |at| at.as_nanos() as i64)
+}

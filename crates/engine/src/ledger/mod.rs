@@ -1,0 +1,210 @@
+//! The journal of a run: records in columns, and the running figures that need no second pass.
+
+mod columns;
+mod interval;
+
+pub use columns::{ConnectionColumns, TransactionColumns};
+pub use interval::Interval;
+
+use hdrhistogram::Histogram;
+use wasp_host::{ConnectionRecord, Journal, Outcome, TransactionRecord};
+use wasp_units::{Duration, Instant};
+
+/// Response times in the histogram: 1 us to 1 h at four significant digits, in nanoseconds.
+const HISTOGRAM: (u64, u64, u8) = (1_000, 3_600_000_000_000, 4);
+
+/// Bins of the measured interval by which the end of the warm-up is judged.
+pub(crate) const BINS: usize = 40;
+
+/// What happened in one second of the run.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Second {
+    /// `ok` transactions that ended in it.
+    pub ok: u32,
+    /// Other transactions that ended in it.
+    pub errors: u32,
+    /// Body bytes of the `ok` ones.
+    pub bytes: u64,
+    /// Transactions in progress at its end.
+    pub in_flight: u32,
+}
+
+/// Everything that the hosts of a run wrote down.
+#[derive(Debug)]
+pub struct Ledger {
+    interval: Interval,
+    /// Every transaction.
+    pub transactions: TransactionColumns,
+    /// Every connection.
+    pub connections: ConnectionColumns,
+    /// One entry a second from the start of the run.
+    pub seconds: Vec<Second>,
+    /// Response times of the `ok` transactions of the measured interval, in nanoseconds.
+    pub response_times: Histogram<u64>,
+    /// Their sum.
+    response_sum: u128,
+    outcomes: [u64; Outcome::ALL.len()],
+    body_bytes: u64,
+    bins: [u64; BINS],
+    completed: u64,
+    errors: u64,
+    in_progress: u64,
+    progress_integral: u128,
+    overlap: u128,
+    last_change: Instant,
+}
+
+impl Ledger {
+    /// An empty ledger for a run with this measured interval.
+    #[must_use]
+    pub fn new(interval: Interval) -> Self {
+        let (least, most, digits) = HISTOGRAM;
+        Self {
+            interval,
+            transactions: TransactionColumns::default(),
+            connections: ConnectionColumns::default(),
+            seconds: Vec::with_capacity(interval.end().as_secs_f64() as usize + 2),
+            response_times: Histogram::new_with_bounds(least, most, digits)
+                .expect("constant bounds are valid"),
+            response_sum: 0,
+            outcomes: [0; Outcome::ALL.len()],
+            body_bytes: 0,
+            bins: [0; BINS],
+            completed: 0,
+            errors: 0,
+            in_progress: 0,
+            progress_integral: 0,
+            overlap: 0,
+            last_change: Instant::ZERO,
+        }
+    }
+
+    /// The measured interval.
+    #[must_use]
+    pub const fn interval(&self) -> &Interval {
+        &self.interval
+    }
+
+    /// Transactions that ended in the measured interval with this outcome; for `unfinished`, those in progress when the run ended.
+    #[must_use]
+    pub const fn outcome(&self, outcome: Outcome) -> u64 {
+        self.outcomes[outcome as usize]
+    }
+
+    /// Body bytes of the `ok` transactions of the measured interval.
+    #[must_use]
+    pub const fn body_bytes(&self) -> u64 {
+        self.body_bytes
+    }
+
+    /// `ok` transactions in each fortieth of the measured interval.
+    #[must_use]
+    pub const fn bins(&self) -> &[u64; BINS] {
+        &self.bins
+    }
+
+    /// Transactions that ended since the start of the run.
+    #[must_use]
+    pub const fn completed(&self) -> u64 {
+        self.completed
+    }
+
+    /// Those of them that were not `ok`.
+    #[must_use]
+    pub const fn errors(&self) -> u64 {
+        self.errors
+    }
+
+    /// Transactions in progress.
+    #[must_use]
+    pub const fn in_progress(&self) -> u64 {
+        self.in_progress
+    }
+
+    /// Mean response time of the `ok` transactions of the measured interval.
+    #[must_use]
+    pub fn mean_response_time(&self) -> Option<Duration> {
+        let count = u128::from(self.outcome(Outcome::Ok));
+        (count > 0).then(|| Duration::from_nanos((self.response_sum / count) as u64))
+    }
+
+    /// The time integral of the transactions in progress over the measured interval up to `now`, and the sum over the records of their part
+    /// inside it, both in nanoseconds: Little's law demands that they are equal.
+    #[must_use]
+    pub fn little(&self) -> (u128, u128) {
+        (self.progress_integral, self.overlap)
+    }
+
+    /// The run was stopped before its end: what was measured so far is the interval.
+    pub(crate) fn stop_at(&mut self, now: Instant) {
+        self.interval = self.interval.stopped_at(now);
+    }
+
+    /// Brings the time integral up to `now`.
+    pub fn settle(&mut self, now: Instant) {
+        let elapsed = self.interval.part(self.last_change, now);
+        self.progress_integral += u128::from(self.in_progress) * u128::from(elapsed.as_nanos());
+        self.last_change = now;
+    }
+
+    fn second(&mut self, at: Instant) -> &mut Second {
+        let index = (at.as_nanos() / 1_000_000_000) as usize;
+        while self.seconds.len() <= index {
+            let in_flight = self.in_progress as u32;
+            self.seconds.push(Second { in_flight, ..Second::default() });
+        }
+        &mut self.seconds[index]
+    }
+
+    fn note_in_flight(&mut self, now: Instant) {
+        let in_flight = self.in_progress as u32;
+        self.second(now).in_flight = in_flight;
+    }
+
+    fn measure(&mut self, record: &TransactionRecord) {
+        self.outcomes[record.outcome as usize] += 1;
+        if record.outcome != Outcome::Ok {
+            return;
+        }
+        let response_time = record.end - record.start;
+        self.response_times.saturating_record(response_time.as_nanos());
+        self.response_sum += u128::from(response_time.as_nanos());
+        self.body_bytes += record.bytes;
+        if let Some(bin) = self.interval.bin(record.end, BINS) {
+            self.bins[bin] += 1;
+        }
+    }
+}
+
+impl Journal for Ledger {
+    fn transaction_began(&mut self, now: Instant) {
+        self.settle(now);
+        self.in_progress += 1;
+        self.note_in_flight(now);
+    }
+
+    fn transaction_ended(&mut self, record: &TransactionRecord) {
+        self.settle(record.end);
+        self.in_progress -= 1;
+        self.overlap += u128::from(self.interval.part(record.start, record.end).as_nanos());
+        let measured = self.interval.contains(record.end);
+        if measured || record.outcome == Outcome::Unfinished {
+            self.measure(record);
+        }
+        self.note_in_flight(record.end);
+        if record.outcome != Outcome::Unfinished {
+            self.completed += 1;
+            let ok = record.outcome == Outcome::Ok;
+            self.errors += u64::from(!ok);
+            let second = self.second(record.end);
+            second.ok += u32::from(ok);
+            second.errors += u32::from(!ok);
+            second.bytes += if ok { record.bytes } else { 0 };
+        }
+        self.transactions.push(record, measured);
+    }
+
+    fn connection_ended(&mut self, record: &ConnectionRecord) {
+        self.connections.push(record);
+    }
+}

@@ -1,0 +1,249 @@
+//! The model of one run: a star of clients, and at its hub a modelled server or the place where a device is attached.
+
+use crate::scenario::{Group, Scenario, SharedDirection, Workload};
+use crate::{Interval, Ledger};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use wasp_host::{
+    Behaviour, Client, Costs, Cpu, EncodedRequest, Event, Identities, Place, Server, ServerPlace, World,
+};
+use wasp_http::{Method, Request};
+use wasp_kernel::{Process, Scheduler};
+use wasp_net::{AccessConfig, Delivery, Fate, LinkConfig, Network, Observer, Star};
+use wasp_random::{Key, Purpose};
+use wasp_units::{Duration, Instant};
+use wasp_wire::{Address, FrameError, Layer, Packet, ParseError, PayloadPool, cut};
+
+/// Most bytes of payload that may wait in the model.
+const POOL_LIMIT: usize = 2 << 30;
+
+/// Everything that lives in virtual or wall time.
+#[derive(Debug)]
+pub struct Model<O = ()> {
+    /// Links, packets, payload.
+    pub network: Network<O>,
+    /// Where everything is.
+    pub star: Star,
+    /// What was written down.
+    pub ledger: Ledger,
+    clients: Vec<Client>,
+    /// Absent where a device is attached instead.
+    server: Option<Server>,
+    /// Packets for the device, with the times at which they were due.
+    pub(crate) egress: VecDeque<(Instant, Packet)>,
+    /// The packets of the frame that is being read; empty between frames.
+    inbox: Vec<Packet>,
+}
+
+impl<O: Observer> Model<O> {
+    /// The model of a checked scenario.
+    #[must_use]
+    pub fn new(scenario: &Scenario, observer: O) -> Self {
+        let root = Key::root(scenario.seed, scenario.run);
+        let mut network = Network::new(PayloadPool::new(POOL_LIMIT), observer);
+        let server = Address::from(scenario.server.address);
+        let first_client = server.offset(1).expect("a checked prefix has room for clients");
+        let access: Vec<_> = members(scenario).map(|(group, _, index)| access(group, root, index)).collect();
+        let shared = (shared(&scenario.network.shared.up), shared(&scenario.network.shared.down));
+        let shared_key = root.purpose(Purpose::Loss).name("");
+        let star = Star::build(&mut network, server, first_client, &access, shared, shared_key);
+        let interval = Interval::new(scenario.measure.warmup, scenario.measure.duration);
+        Self {
+            clients: clients(scenario, &star, root),
+            server: modelled_server(scenario, &star, root),
+            network,
+            star,
+            ledger: Ledger::new(interval),
+            egress: VecDeque::new(),
+            inbox: Vec::new(),
+        }
+    }
+
+    /// Sets every client's start, at a keyed time in the first half of the warm-up.
+    pub(crate) fn start(&mut self, scenario: &Scenario, scheduler: &mut Scheduler<Event>) {
+        let root = Key::root(scenario.seed, scenario.run);
+        let window = scenario.measure.warmup / 2;
+        for ((group, _, index), client) in members(scenario).zip(&mut self.clients) {
+            let draw = root.purpose(Purpose::Start).name(&group.name).entity(u64::from(index)).draw(0);
+            let offset = (u128::from(window.as_nanos()) * u128::from(draw)) >> 64;
+            let at = Instant::ZERO + Duration::from_nanos(offset as u64);
+            let mut world = World { network: &mut self.network, scheduler, journal: &mut self.ledger };
+            client.start(at, &mut world);
+        }
+    }
+
+    /// The run has ended: records what is in progress.
+    pub(crate) fn finish(&mut self, scheduler: &mut Scheduler<Event>) {
+        self.ledger.settle(scheduler.now());
+        let mut world = World { network: &mut self.network, scheduler, journal: &mut self.ledger };
+        for client in &mut self.clients {
+            client.finish(&mut world);
+        }
+    }
+
+    /// A frame was read from the device: its packets enter the network at the server's end.
+    pub(crate) fn ingress(&mut self, frame: &[u8], scheduler: &mut Scheduler<Event>) {
+        let link = self.star.shared.down;
+        let (network, inbox) = (&mut self.network, &mut self.inbox);
+        let result = cut(frame, None, &mut network.pool, &mut |packet| inbox.push(packet));
+        for packet in inbox.drain(..) {
+            network.send(link, packet, scheduler);
+        }
+        match result {
+            Ok(cut) => network.stillborn(Fate::PoolExhausted, u64::from(cut.exhausted)),
+            Err(error) => network.stillborn(fate_of(error), 1),
+        }
+    }
+
+    /// CPU time that the modelled server has used by `now`.
+    pub(crate) fn server_cpu(&self, now: Instant) -> Option<(Duration, usize)> {
+        self.server.as_ref().map(|server| (server.cpu().used(now), server.cpu().cores()))
+    }
+
+    fn deliver(&mut self, delivery: Delivery, scheduler: &mut Scheduler<Event>) {
+        let Delivery { node, packet } = delivery;
+        let client = Star::client_index(node);
+        if client.is_none() && self.server.is_none() {
+            return self.egress.push_back((scheduler.now(), packet));
+        }
+        let mut world = World { network: &mut self.network, scheduler, journal: &mut self.ledger };
+        match (client, &mut self.server) {
+            (Some(index), _) => self.clients[index as usize].handle_packet(packet, &mut world),
+            (None, Some(server)) => server.handle_packet(packet, &mut world),
+            (None, None) => {}
+        }
+    }
+}
+
+impl<O: Observer> Process for Model<O> {
+    type Event = Event;
+
+    fn handle(&mut self, event: Event, scheduler: &mut Scheduler<Event>) {
+        if let Event::Arrival(arrival) = event {
+            if let Some(delivery) = self.network.arrive(arrival, scheduler) {
+                self.deliver(delivery, scheduler);
+            }
+            return;
+        }
+        let mut world = World { network: &mut self.network, scheduler, journal: &mut self.ledger };
+        match (event, &mut self.server) {
+            (Event::ClientConnection { client, slot }, _) => {
+                self.clients[client as usize].handle_connection_timer(slot, &mut world);
+            }
+            (Event::ClientAlarm { client }, _) => self.clients[client as usize].handle_alarm(&mut world),
+            (Event::ServerConnection { slot }, Some(server)) => {
+                server.handle_connection_timer(slot, &mut world)
+            }
+            (Event::ServerResponse { slot, generation }, Some(server)) => {
+                server.handle_response(slot, generation, &mut world);
+            }
+            (Event::ServerConnection { .. } | Event::ServerResponse { .. }, None)
+            | (Event::Arrival(_), _) => {}
+        }
+    }
+}
+
+/// Each client's group, the group's index, and the client's index in its group, in the order of addresses.
+fn members(scenario: &Scenario) -> impl Iterator<Item = (&Group, u16, u32)> {
+    let groups = scenario.clients.iter().zip(0_u16..);
+    groups.flat_map(|(group, number)| (0..group.count).map(move |index| (group, number, index)))
+}
+
+fn access(group: &Group, root: Key, index: u32) -> AccessConfig {
+    let link = |delay, rate, queue, loss: Option<_>| LinkConfig {
+        rate,
+        queue,
+        delay,
+        mtu: Some(group.mtu),
+        loss: loss.unwrap_or_default(),
+    };
+    // An odd nanosecond goes to the way down.
+    let up = group.rtt / 2;
+    AccessConfig {
+        up: link(up, group.bandwidth.up, group.queue.up, group.loss.up),
+        down: link(group.rtt - up, group.bandwidth.down, group.queue.down, group.loss.down),
+        scope: group.loss.scope,
+        key: root.purpose(Purpose::Loss).name(&group.name).entity(u64::from(index)),
+    }
+}
+
+fn shared(direction: &SharedDirection) -> LinkConfig {
+    let SharedDirection { rate, queue, delay, loss } = *direction;
+    LinkConfig { rate, queue, delay, mtu: None, loss: loss.unwrap_or_default() }
+}
+
+fn clients(scenario: &Scenario, star: &Star, root: Key) -> Vec<Client> {
+    let behaviours: Vec<_> =
+        scenario.clients.iter().map(|group| Arc::new(behaviour(scenario, group))).collect();
+    let place = |group, index: u32| Place {
+        index,
+        group,
+        node: Star::client_node(index),
+        address: star.first_client.offset(index).expect("a checked prefix has room for clients"),
+        link: star.access[index as usize].up,
+        server: star.server,
+        port: scenario.server.port,
+    };
+    let make = |((group, number, member), index): ((&Group, u16, u32), u32)| {
+        let identities =
+            Identities::new(|purpose| root.purpose(purpose).name(&group.name).entity(u64::from(member)));
+        Client::new(place(number, index), Arc::clone(&behaviours[usize::from(number)]), identities)
+    };
+    members(scenario).zip(0..).map(make).collect()
+}
+
+fn behaviour(scenario: &Scenario, group: &Group) -> Behaviour {
+    let Workload::Single(workload) = &scenario.workload;
+    let host = scenario.server.address.to_string();
+    let encode = |path: &str, keep_alive: bool| -> Arc<[u8]> {
+        let request = Request::new(Method::Get, path, &host).expect("a checked scenario has valid targets");
+        request.with_keep_alive(keep_alive).encode().into()
+    };
+    let files = workload.files();
+    let requests = files
+        .files()
+        .iter()
+        .map(|file| EncodedRequest { keep: encode(&file.path, true), close: encode(&file.path, false) });
+    Behaviour {
+        requests_per_connection: group.http.requests_per_connection,
+        request_timeout: group.http.timeout,
+        tcp: Arc::new(group.tcp.resolve().expect("a checked scenario has valid TCP options")),
+        workload: workload.clone(),
+        requests: requests.collect(),
+    }
+}
+
+fn modelled_server(scenario: &Scenario, star: &Star, root: Key) -> Option<Server> {
+    if scenario.mode == crate::Mode::Live {
+        return None;
+    }
+    let model = scenario.server.model?;
+    let costs = Costs {
+        per_connection: model.per_connection,
+        per_request: model.per_request,
+        per_kib: model.per_kib,
+    };
+    let place = ServerPlace {
+        node: Star::SERVER,
+        address: star.server,
+        port: scenario.server.port,
+        link: star.shared.down,
+    };
+    let tcp = scenario.server.tcp.clone().unwrap_or_default();
+    let tcp = Arc::new(tcp.resolve().expect("a checked scenario has valid TCP options"));
+    let Workload::Single(workload) = &scenario.workload;
+    let identities = Identities::new(|purpose| root.purpose(purpose).name(""));
+    Some(Server::new(place, tcp, workload.files(), Cpu::new(model.cores as usize, costs), identities))
+}
+
+/// The fate of a frame that gives no packet.
+fn fate_of(error: FrameError) -> Fate {
+    match error {
+        FrameError::Packet(ParseError::Checksum(_)) => Fate::BadChecksum,
+        FrameError::Packet(
+            ParseError::NotIpv4 | ParseError::UnsupportedProtocol(_) | ParseError::Fragment,
+        ) => Fate::Unsupported,
+        FrameError::Packet(ParseError::Truncated(Layer::Ipv4)) | FrameError::Packet(_) => Fate::Malformed,
+        _ => Fate::Malformed,
+    }
+}

@@ -1,0 +1,176 @@
+//! What a scenario must satisfy beyond its types.
+
+use super::{Group, Mode, Scenario, Workload};
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+use wasp_http::{Method, Request};
+use wasp_net::Loss;
+use wasp_units::{Duration, Probability};
+
+/// Longest round-trip time and longest phase of a run: a day.
+const LONGEST: Duration = Duration::from_secs(86_400);
+/// Bytes of IPv4 and TCP headers without options.
+const HEADERS: u16 = 40;
+/// Least MTU: every host must take 576 bytes (RFC 791), but 68 pass unfragmented; TCP options need some room.
+const LEAST_MTU: u16 = 128;
+
+/// Why a scenario cannot be run.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct ScenarioError {
+    /// The field, as a path.
+    pub field: String,
+    /// Its value, and what would be valid.
+    pub message: String,
+}
+
+impl ScenarioError {
+    pub(super) fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into() }
+    }
+}
+
+/// Fails with the field and the message if the condition does not hold.
+fn ensure(
+    condition: bool,
+    field: impl Into<String>,
+    message: impl Into<String>,
+) -> Result<(), ScenarioError> {
+    if condition { Ok(()) } else { Err(ScenarioError::new(field, message)) }
+}
+
+impl Scenario {
+    /// Checks what the types do not.
+    ///
+    /// # Errors
+    /// The first violation, in the order of the fields.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        self.check_server()?;
+        self.check_addresses()?;
+        let Workload::Single(single) = &self.workload;
+        Request::new(Method::Get, &single.path, &self.server.address.to_string())
+            .map_err(|error| ScenarioError::new("workload.path", error.to_string()))?;
+        for direction in [("up", &self.network.shared.up), ("down", &self.network.shared.down)] {
+            let field = format!("network.shared.{}", direction.0);
+            check_loss(&format!("{field}.loss"), direction.1.loss)?;
+            check_duration(&format!("{field}.delay"), direction.1.delay)?;
+        }
+        ensure(!self.clients.is_empty(), "clients", "none; at least one group is needed")?;
+        let mut names = BTreeSet::new();
+        for group in &self.clients {
+            let field = format!("clients.{}.name", group.name);
+            ensure(names.insert(&group.name), field, "two groups have this name; names must differ")?;
+            check_group(group)?;
+        }
+        check_duration("measure.warmup", self.measure.warmup)?;
+        check_duration("measure.duration", self.measure.duration)?;
+        ensure(!self.measure.duration.is_zero(), "measure.duration", "0ms; must be above zero")
+    }
+
+    fn check_server(&self) -> Result<(), ScenarioError> {
+        ensure(self.server.port > 0, "server.port", "0; must be from 1 to 65535")?;
+        if let Some(tcp) = &self.server.tcp {
+            tcp.resolve().map_err(|error| ScenarioError::new("server.tcp", error.to_string()))?;
+        }
+        match (&self.server.model, self.mode) {
+            (None, Mode::Sim) => {
+                Err(ScenarioError::new("server.model", "absent; a simulated run needs a server model"))
+            }
+            (Some(model), _) => ensure(
+                (1..=1024).contains(&model.cores),
+                "server.model.cores",
+                format!("{}; must be from 1 to 1024", model.cores),
+            ),
+            (None, Mode::Live) => Ok(()),
+        }
+    }
+
+    fn check_addresses(&self) -> Result<(), ScenarioError> {
+        let (base, room) = prefix(&self.network.prefix)?;
+        let server = self.server.address.to_bits();
+        let first = u64::from(base.to_bits()) + 1;
+        ensure(
+            u64::from(server) == first,
+            "server.address",
+            format!("{}; must be the first host of {}", self.server.address, self.network.prefix),
+        )?;
+        let count = self.client_count();
+        ensure(
+            count < room,
+            "clients",
+            format!("{count} clients; {} has addresses for {}", self.network.prefix, room - 1),
+        )
+    }
+}
+
+/// The network address of `text` and how many hosts it has.
+fn prefix(text: &str) -> Result<(Ipv4Addr, u64), ScenarioError> {
+    let error = || {
+        ScenarioError::new(
+            "network.prefix",
+            format!("{text:?}; must be an IPv4 prefix such as 198.18.0.0/17"),
+        )
+    };
+    let (address, length) = text.split_once('/').ok_or_else(error)?;
+    let address: Ipv4Addr = address.parse().map_err(|_| error())?;
+    let length: u32 = length.parse().map_err(|_| error())?;
+    if !(8..=30).contains(&length) || address.to_bits() & (u32::MAX >> length) != 0 {
+        return Err(error());
+    }
+    Ok((address, (1_u64 << (32 - length)) - 2))
+}
+
+fn check_group(group: &Group) -> Result<(), ScenarioError> {
+    let field = |name: &str| format!("clients.{}.{name}", group.name);
+    ensure(!group.name.is_empty(), "clients.name", "empty; a group needs a name")?;
+    ensure(group.count > 0, field("count"), "0; must be at least 1")?;
+    check_duration(&field("rtt"), group.rtt)?;
+    check_loss(&field("loss.up"), group.loss.up)?;
+    check_loss(&field("loss.down"), group.loss.down)?;
+    for (name, queue, rate) in [
+        ("queue.up", group.queue.up, group.bandwidth.up),
+        ("queue.down", group.queue.down, group.bandwidth.down),
+    ] {
+        ensure(
+            queue.is_none() || rate.is_some(),
+            field(name),
+            "a queue never fills without a bandwidth limit; give both or neither",
+        )?;
+    }
+    ensure(
+        group.mtu >= LEAST_MTU,
+        field("mtu"),
+        format!("{}; must be from {LEAST_MTU} to 65535", group.mtu),
+    )?;
+    let tcp = group.tcp.resolve().map_err(|error| ScenarioError::new(field("tcp"), error.to_string()))?;
+    let room = group.mtu - HEADERS;
+    ensure(
+        tcp.mss <= room,
+        field("tcp.mss"),
+        format!("{}; must be at most {room}, the MTU less {HEADERS}", tcp.mss),
+    )?;
+    check_duration(&field("http.timeout"), group.http.timeout)?;
+    ensure(!group.http.timeout.is_zero(), field("http.timeout"), "0ms; must be above zero")
+}
+
+fn check_duration(field: &str, duration: Duration) -> Result<(), ScenarioError> {
+    ensure(duration <= LONGEST, field, format!("{duration}; must be at most {LONGEST}"))
+}
+
+fn check_loss(field: &str, loss: Option<Loss>) -> Result<(), ScenarioError> {
+    let below_one = |rate: Probability, name: &str| {
+        ensure(rate < Probability::ONE, format!("{field}.{name}"), format!("{rate}; must be below 100%"))
+    };
+    match loss {
+        None | Some(Loss::None) => Ok(()),
+        Some(Loss::Independent { rate }) => below_one(rate, "rate"),
+        Some(Loss::TwoState { p, r, .. }) => {
+            below_one(p, "p")?;
+            ensure(
+                r > Probability::ZERO,
+                format!("{field}.r"),
+                "0%; must be above zero, or a burst of losses never ends",
+            )
+        }
+    }
+}

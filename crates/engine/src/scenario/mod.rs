@@ -1,0 +1,217 @@
+//! The resolved scenario of one run, as the Python half hands it over in JSON.
+//!
+//! Every field is a choice already made: presets are unfolded and defaults filled in (a test holds these structures and the declaration
+//! of the experiment file equal). Unknown fields are errors.
+
+mod check;
+
+pub use check::ScenarioError;
+
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
+use std::num::NonZeroU32;
+use wasp_net::{Loss, Scope};
+use wasp_units::{Bytes, Duration, Rate};
+use wasp_workload::Single;
+
+/// One run.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Seed of the experiment.
+    pub seed: u64,
+    /// Number of the run in the experiment: it enters every random key.
+    pub run: u32,
+    /// What is attached to the network, and what drives the clock.
+    pub mode: Mode,
+    /// The server's side.
+    pub server: Server,
+    /// The network.
+    pub network: Internetwork,
+    /// What is asked for.
+    pub workload: Workload,
+    /// Groups of clients, in the order of their addresses.
+    pub clients: Vec<Group>,
+    /// What is measured.
+    pub measure: Measure,
+}
+
+/// How a scenario is run.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Before a real server, by the wall clock.
+    Live,
+    /// Before a modelled server, in virtual time.
+    Sim,
+}
+
+/// The server.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// Its port.
+    pub port: u16,
+    /// The TCP of the modelled server.
+    #[serde(default)]
+    pub tcp: Option<wasp_tcp::Options>,
+    /// The modelled server.
+    #[serde(default)]
+    pub model: Option<ServerModel>,
+}
+
+/// What the modelled server costs.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerModel {
+    /// CPU cores.
+    pub cores: u32,
+    /// CPU time of accepting a connection.
+    pub per_connection: Duration,
+    /// CPU time of answering a request.
+    pub per_request: Duration,
+    /// CPU time of each 1,024 bytes of a response's body.
+    pub per_kib: Duration,
+}
+
+/// The network between clients and server.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Internetwork {
+    /// Addresses of server and clients, `address/length`.
+    pub prefix: String,
+    /// The link that all clients share.
+    pub shared: SharedLink,
+}
+
+/// Both directions of the shared link.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedLink {
+    /// Towards the server.
+    pub up: SharedDirection,
+    /// From the server.
+    pub down: SharedDirection,
+}
+
+/// One direction of the shared link.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedDirection {
+    /// Serialisation rate; none is infinite.
+    #[serde(default)]
+    pub rate: Option<Rate>,
+    /// Room of the drop-tail queue; none is infinite.
+    #[serde(default)]
+    pub queue: Option<Bytes>,
+    /// Propagation delay.
+    #[serde(default)]
+    pub delay: Duration,
+    /// Random loss, one chain for all that crosses the link.
+    #[serde(default)]
+    pub loss: Option<Loss>,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Workload {
+    /// One file, again and again.
+    Single(Single),
+}
+
+/// A group of like clients.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// Its name: it enters the random keys of its clients.
+    pub name: String,
+    /// How many clients.
+    pub count: u32,
+    /// Round-trip time of the access link without queues and serialisation, half of it in each direction.
+    pub rtt: Duration,
+    /// Random loss on the access link.
+    pub loss: GroupLoss,
+    /// Rates of the access link.
+    pub bandwidth: Directions<Rate>,
+    /// Room of the access link's queues.
+    pub queue: Directions<Bytes>,
+    /// MTU of the access link in bytes.
+    pub mtu: u16,
+    /// HTTP behaviour.
+    pub http: Http,
+    /// TCP of the clients.
+    pub tcp: wasp_tcp::Options,
+}
+
+/// Random loss on an access link.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupLoss {
+    /// From the client.
+    #[serde(default)]
+    pub up: Option<Loss>,
+    /// To the client.
+    #[serde(default)]
+    pub down: Option<Loss>,
+    /// What shares a chain.
+    #[serde(default)]
+    pub scope: Scope,
+}
+
+/// A limit in each direction; none is infinite.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "T: Deserialize<'de>"))]
+pub struct Directions<T> {
+    /// From the client.
+    #[serde(default)]
+    pub up: Option<T>,
+    /// To the client.
+    #[serde(default)]
+    pub down: Option<T>,
+}
+
+/// HTTP behaviour of a group.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Http {
+    /// Requests before a connection is closed; none keeps it for ever.
+    #[serde(default)]
+    pub requests_per_connection: Option<NonZeroU32>,
+    /// How long a client waits for the end of a response.
+    pub timeout: Duration,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// Time before the measured interval.
+    pub warmup: Duration,
+    /// The measured interval.
+    pub duration: Duration,
+}
+
+impl Scenario {
+    /// Reads a scenario and checks it.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] names the field, its value and what would be valid.
+    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        let deserializer = &mut serde_json::Deserializer::from_str(text);
+        let scenario: Self = serde_path_to_error::deserialize(deserializer).map_err(|error| {
+            let field = error.path().to_string();
+            ScenarioError::new(field, error.into_inner().to_string())
+        })?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    /// How many clients there are in all groups.
+    #[must_use]
+    pub fn client_count(&self) -> u64 {
+        self.clients.iter().map(|group| u64::from(group.count)).sum()
+    }
+}

@@ -1,0 +1,287 @@
+//! The figures of one run.
+
+mod totals;
+mod validity;
+
+pub(crate) use totals::{Measured, Totals, Watch};
+
+use crate::{Ledger, MachineReport, Model, Scenario};
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use totals::DirectionTotals;
+use wasp_host::Outcome;
+use wasp_net::{Fate, LinkId, Network, Observer, Star};
+
+/// What a run leaves behind.
+#[derive(Debug)]
+pub struct RunOutput {
+    /// The figures.
+    pub summary: Summary,
+    /// Every record.
+    pub ledger: Ledger,
+    /// Every link.
+    pub links: Vec<LinkRow>,
+}
+
+/// The figures of one run; a figure that does not exist is null.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Length of the measured interval in seconds.
+    pub interval_s: f64,
+    /// `ok` transactions a second.
+    pub throughput: f64,
+    /// Bits of `ok` bodies a second.
+    pub goodput_bps: f64,
+    /// Transactions by outcome.
+    pub outcomes: BTreeMap<&'static str, u64>,
+    /// Of the `ok` transactions.
+    pub response_time_ms: ResponseTime,
+    /// The server's CPUs.
+    pub server_cpu: ServerCpu,
+    /// The emulator, in a live run.
+    pub emulator: Option<Emulator>,
+    /// The network's own account over the measured interval.
+    pub network: NetworkSummary,
+    /// Packets by fate over the whole run.
+    pub fates: BTreeMap<&'static str, u64>,
+    /// Packets over the whole run: made = sum of fates + in flight.
+    pub packets: PacketSummary,
+    /// Little's law over the measured interval.
+    pub little: Little,
+    /// Names of the groups, in the order of their index.
+    pub groups: Vec<String>,
+    /// Events that the kernel handled.
+    pub events: u64,
+    /// Why the run must not be trusted.
+    pub invalid: Vec<Reason>,
+}
+
+/// Response times in milliseconds.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct ResponseTime {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Longest.
+    pub max: Option<f64>,
+}
+
+/// The server's CPUs over the measured interval.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ServerCpu {
+    /// Busy share, 0 to 1.
+    pub busy: Option<f64>,
+    /// Share that the hypervisor took, 0 to 1.
+    pub steal: Option<f64>,
+    /// CPU seconds of the server's processes.
+    pub processes_s: Option<f64>,
+}
+
+/// The emulator over the measured interval.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Emulator {
+    /// Busy share of its thread, 0 to 1.
+    pub cpu: Option<f64>,
+    /// How late packets left, in microseconds.
+    pub lag_us: Lag,
+}
+
+/// How late packets were handed to the device.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Lag {
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Most.
+    pub max: f64,
+}
+
+/// Both directions.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct NetworkSummary {
+    /// From the clients.
+    pub up: DirectionSummary,
+    /// To the clients.
+    pub down: DirectionSummary,
+}
+
+/// One direction of the network over the measured interval.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DirectionSummary {
+    /// Packets that came to the access links.
+    pub packets: u64,
+    /// Packets lost at random.
+    pub lost: u64,
+    /// `lost` / `packets`.
+    pub loss_rate: Option<f64>,
+    /// Packets dropped for another reason.
+    pub dropped: u64,
+    /// The sum of the packets' conditional probabilities of loss, over `packets`.
+    pub expected_loss_rate: Option<f64>,
+    /// Standard error of `loss_rate` about that.
+    pub expected_standard_error: Option<f64>,
+    /// The long-run rate of the loss models, weighted by the packets that met them.
+    pub stationary_loss_rate: Option<f64>,
+}
+
+/// Packets of the whole run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PacketSummary {
+    /// Packets made.
+    pub made: u64,
+    /// Packets whose fate was open when the run ended.
+    pub in_flight: u64,
+}
+
+/// Both sides of Little's law in seconds; equal to rounding.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Little {
+    /// Time integral of the transactions in progress.
+    pub integral_s: f64,
+    /// Sum over the records of their part inside the interval.
+    pub records_s: f64,
+}
+
+/// Why a run must not be trusted.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Reason {
+    /// A short name.
+    pub code: &'static str,
+    /// What was seen, and what it should have been.
+    pub message: String,
+}
+
+/// One direction of one link over the whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkRow {
+    /// `shared`, or the group's name and the client's index in the run.
+    pub link: String,
+    /// `up` or `down`.
+    pub direction: &'static str,
+    /// Packets that came to it.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets lost at random.
+    pub lost: u64,
+    /// Packets dropped for another reason.
+    pub dropped: u64,
+    /// Most bytes that waited in the queue.
+    pub max_queue_bytes: u64,
+    /// Mean bytes that waited in the queue.
+    pub mean_queue_bytes: f64,
+}
+
+/// Sums a finished run up.
+pub(crate) fn output<O: Observer>(
+    scenario: &Scenario,
+    model: Model<O>,
+    measured: &Measured,
+    lag: Option<&Histogram<u64>>,
+    machine: Option<MachineReport>,
+    events: u64,
+) -> RunOutput {
+    let ledger = &model.ledger;
+    let seconds = ledger.interval().duration().as_secs_f64();
+    let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+    let (integral, overlap) = ledger.little();
+    let fates = model.network.fates();
+    let mut summary = Summary {
+        interval_s: seconds,
+        throughput: per_second(ledger.outcome(Outcome::Ok)),
+        goodput_bps: per_second(ledger.body_bytes() * 8),
+        outcomes: Outcome::ALL.iter().map(|outcome| (outcome.name(), ledger.outcome(*outcome))).collect(),
+        response_time_ms: response_time(ledger),
+        server_cpu: server_cpu(measured, machine, seconds),
+        emulator: lag.map(|lag| emulator(lag, machine)),
+        network: NetworkSummary {
+            up: direction(&measured.totals.up),
+            down: direction(&measured.totals.down),
+        },
+        fates: Fate::ALL.iter().map(|fate| (fate.name(), fates.get(*fate))).collect(),
+        packets: PacketSummary { made: model.network.made(), in_flight: model.network.in_flight() },
+        little: Little { integral_s: integral as f64 / 1e9, records_s: overlap as f64 / 1e9 },
+        groups: scenario.clients.iter().map(|group| group.name.clone()).collect(),
+        events,
+        invalid: Vec::new(),
+    };
+    summary.invalid = validity::reasons(scenario, &model, &summary);
+    let links = links(scenario, &model.network, &model.star, model.ledger.interval().end().as_nanos());
+    RunOutput { summary, links, ledger: model.ledger }
+}
+
+fn response_time(ledger: &Ledger) -> ResponseTime {
+    let Some(mean) = ledger.mean_response_time() else { return ResponseTime::default() };
+    let ms = |nanos: u64| Some(nanos as f64 / 1e6);
+    let times = &ledger.response_times;
+    ResponseTime {
+        mean: ms(mean.as_nanos()),
+        p50: ms(times.value_at_quantile(0.5)),
+        p90: ms(times.value_at_quantile(0.9)),
+        p99: ms(times.value_at_quantile(0.99)),
+        max: ms(times.max()),
+    }
+}
+
+fn server_cpu(measured: &Measured, machine: Option<MachineReport>, seconds: f64) -> ServerCpu {
+    let modelled = measured.server_cpu.filter(|_| seconds > 0.0);
+    let modelled = modelled.map(|(used, cores)| used.as_secs_f64() / (seconds * cores as f64));
+    let machine = machine.unwrap_or_default();
+    ServerCpu {
+        busy: modelled.or(machine.server_busy),
+        steal: machine.steal,
+        processes_s: machine.server_processes_s,
+    }
+}
+
+fn emulator(lag: &Histogram<u64>, machine: Option<MachineReport>) -> Emulator {
+    let us = |nanos: u64| nanos as f64 / 1e3;
+    let lag_us =
+        Lag { p50: us(lag.value_at_quantile(0.5)), p99: us(lag.value_at_quantile(0.99)), max: us(lag.max()) };
+    Emulator { cpu: machine.and_then(|machine| machine.emulator_cpu), lag_us }
+}
+
+fn direction(totals: &DirectionTotals) -> DirectionSummary {
+    let rate = |count: f64| (totals.packets > 0).then(|| count / totals.packets as f64);
+    DirectionSummary {
+        packets: totals.packets,
+        lost: totals.lost,
+        loss_rate: rate(totals.lost as f64),
+        dropped: totals.dropped,
+        expected_loss_rate: rate(totals.expected),
+        expected_standard_error: rate(totals.variance.max(0.0).sqrt()),
+        stationary_loss_rate: rate(totals.stationary),
+    }
+}
+
+fn links<O: Observer>(scenario: &Scenario, network: &Network<O>, star: &Star, nanos: u64) -> Vec<LinkRow> {
+    let row = |name: &str, direction, id: LinkId| {
+        let counters = network.link(id).counters();
+        LinkRow {
+            link: name.to_owned(),
+            direction,
+            packets: counters.packets,
+            bytes: counters.bytes,
+            lost: counters.loss.lost,
+            dropped: counters.dropped,
+            max_queue_bytes: counters.queue_max,
+            mean_queue_bytes: counters.queue_integral as f64 / nanos.max(1) as f64,
+        }
+    };
+    let groups = scenario.clients.iter().flat_map(|group| (0..group.count).map(move |_| &group.name));
+    let clients = groups.zip(&star.access).zip(0_u32..).flat_map(|((group, access), index)| {
+        let name = format!("{group}/{index}");
+        [row(&name, "up", access.up), row(&name, "down", access.down)]
+    });
+    [row("shared", "up", star.shared.up), row("shared", "down", star.shared.down)]
+        .into_iter()
+        .chain(clients)
+        .collect()
+}

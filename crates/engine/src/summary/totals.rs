@@ -1,0 +1,95 @@
+//! The network's account, summed over the links, at the boundaries of the measured interval.
+
+use crate::Model;
+use wasp_net::{LinkId, Network, Observer};
+use wasp_units::{Duration, Instant};
+
+/// Sums over the links of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DirectionTotals {
+    pub(crate) packets: u64,
+    pub(crate) lost: u64,
+    pub(crate) dropped: u64,
+    /// Sum of the packets' conditional probabilities of loss.
+    pub(crate) expected: f64,
+    /// Sum of their q(1-q).
+    pub(crate) variance: f64,
+    /// Sum of the long-run rates of the loss models that they met.
+    pub(crate) stationary: f64,
+}
+
+/// Both directions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) up: DirectionTotals,
+    pub(crate) down: DirectionTotals,
+}
+
+impl Totals {
+    pub(crate) fn of<O: Observer>(model: &Model<O>) -> Self {
+        let (network, star) = (&model.network, &model.star);
+        let mut totals = Self::default();
+        for access in &star.access {
+            totals.up.add(network, access.up, true);
+            totals.down.add(network, access.down, true);
+        }
+        totals.up.add(network, star.shared.up, false);
+        totals.down.add(network, star.shared.down, false);
+        totals
+    }
+}
+
+impl DirectionTotals {
+    /// Adds a link. Every packet crosses one access link, so only there is it counted as a packet.
+    fn add<O: Observer>(&mut self, network: &Network<O>, id: LinkId, access: bool) {
+        let link = network.link(id);
+        let (counters, loss) = (link.counters(), link.config().loss);
+        let (expected, variance) = loss.expected(&counters.loss);
+        self.packets += if access { counters.packets } else { 0 };
+        self.lost += counters.loss.lost;
+        self.dropped += counters.dropped;
+        self.expected += expected;
+        self.variance += variance;
+        self.stationary += loss.stationary_rate() * counters.packets as f64;
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            packets: self.packets - earlier.packets,
+            lost: self.lost - earlier.lost,
+            dropped: self.dropped - earlier.dropped,
+            expected: self.expected - earlier.expected,
+            variance: self.variance - earlier.variance,
+            stationary: self.stationary - earlier.stationary,
+        }
+    }
+}
+
+/// The account when the measured interval began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Watch {
+    totals: Totals,
+    server_cpu: Duration,
+}
+
+/// The account over the measured interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measured {
+    pub(crate) totals: Totals,
+    /// CPU time that the modelled server used, and its cores.
+    pub(crate) server_cpu: Option<(Duration, usize)>,
+}
+
+impl Watch {
+    pub(crate) fn new<O: Observer>(model: &Model<O>, now: Instant) -> Self {
+        let server_cpu = model.server_cpu(now).map_or(Duration::ZERO, |(used, _)| used);
+        Self { totals: Totals::of(model), server_cpu }
+    }
+
+    pub(crate) fn until(&self, end: Totals, server_cpu: Option<(Duration, usize)>) -> Measured {
+        Measured {
+            totals: Totals { up: end.up.since(&self.totals.up), down: end.down.since(&self.totals.down) },
+            server_cpu: server_cpu.map(|(used, cores)| (used.saturating_sub(self.server_cpu), cores)),
+        }
+    }
+}

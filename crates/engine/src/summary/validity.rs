@@ -1,0 +1,133 @@
+//! Why a run must not be trusted.
+
+use super::{DirectionSummary, Reason, Summary};
+use crate::ledger::BINS;
+use crate::{Model, Scenario};
+use wasp_host::Outcome;
+use wasp_net::{Fate, Observer};
+use wasp_units::Duration;
+
+/// Least `ok` transactions for a figure to mean anything.
+const LEAST_TRANSACTIONS: u64 = 100;
+/// Distance in standard errors that chance does not explain.
+const STANDARD_ERRORS: f64 = 5.0;
+/// Share of the measured interval whose throughput is held against the rest.
+const FIRST: usize = BINS / 4;
+/// Difference between the two that is let pass, as a share of the rest's.
+const SETTLED: f64 = 0.10;
+/// Share of its CPU above which the emulator may be the bottleneck.
+const EMULATOR_BUSY: f64 = 0.90;
+/// Steal above which a machine is no measuring device.
+const STEAL: f64 = 0.02;
+
+/// Every reason, most telling first.
+pub(super) fn reasons<O: Observer>(scenario: &Scenario, model: &Model<O>, summary: &Summary) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let mut check =
+        |code, message: Option<String>| reasons.extend(message.map(|message| Reason { code, message }));
+    check("stopped", stopped(scenario, model));
+    check("too_few", too_few(model));
+    check("warmup", unsettled(model.ledger.bins()));
+    check("lag", lag(scenario, summary));
+    check("emulator_busy", emulator_busy(scenario, summary));
+    check("device_full", device_full(model));
+    check("pool", pool(model));
+    check("steal", steal(summary));
+    for (name, direction) in [("up", &summary.network.up), ("down", &summary.network.down)] {
+        check("loss", loss(name, direction));
+    }
+    reasons
+}
+
+fn stopped<O: Observer>(scenario: &Scenario, model: &Model<O>) -> Option<String> {
+    let (measured, asked) = (model.ledger.interval().duration(), scenario.measure.duration);
+    (measured < asked).then(|| format!("stopped after {measured} of {asked} measured"))
+}
+
+fn too_few<O: Observer>(model: &Model<O>) -> Option<String> {
+    let ok = model.ledger.outcome(Outcome::Ok);
+    (ok < LEAST_TRANSACTIONS)
+        .then(|| format!("{ok} ok transactions; at least {LEAST_TRANSACTIONS} are needed"))
+}
+
+/// Whether the throughput of the interval's first quarter differs from the rest's by more than 10 % and by more than five standard errors.
+fn unsettled(bins: &[u64; BINS]) -> Option<String> {
+    let (first, first_error) = mean(&bins[..FIRST]);
+    let (rest, rest_error) = mean(&bins[FIRST..]);
+    let difference = (first - rest).abs();
+    let error = first_error.hypot(rest_error);
+    let settled = difference <= SETTLED * rest || difference <= STANDARD_ERRORS * error;
+    (!settled).then(|| {
+        format!(
+            "the warm-up had not settled: throughput of the first quarter is {:+.0} % of the rest's",
+            (first / rest - 1.0) * 100.0
+        )
+    })
+}
+
+/// Mean and its standard error.
+fn mean(bins: &[u64]) -> (f64, f64) {
+    let n = bins.len() as f64;
+    let mean = bins.iter().sum::<u64>() as f64 / n;
+    let squares: f64 = bins.iter().map(|bin| (*bin as f64 - mean).powi(2)).sum();
+    (mean, (squares / (n - 1.0) / n).sqrt())
+}
+
+/// Lag p99 above 1 ms or 1 % of the smallest round-trip time, whichever is more. At RTT 0 there is no limit.
+fn lag(scenario: &Scenario, summary: &Summary) -> Option<String> {
+    let p99 = summary.emulator?.lag_us.p99;
+    let smallest = smallest_rtt(scenario).filter(|rtt| !rtt.is_zero())?;
+    let limit = (smallest.as_nanos() as f64 / 1e3 / 100.0).max(1_000.0);
+    (p99 > limit).then(|| {
+        format!("the emulator fell behind: lag p99 is {p99:.0} us; at most {limit:.0} us is allowed")
+    })
+}
+
+fn smallest_rtt(scenario: &Scenario) -> Option<Duration> {
+    scenario.clients.iter().map(|group| group.rtt).min()
+}
+
+/// At RTT 0, where lag says nothing, the emulator's thread must have time to spare.
+fn emulator_busy(scenario: &Scenario, summary: &Summary) -> Option<String> {
+    let cpu = summary.emulator?.cpu?;
+    let limited = smallest_rtt(scenario).is_some_and(Duration::is_zero);
+    (limited && cpu >= EMULATOR_BUSY).then(|| {
+        format!(
+            "the emulator was the bottleneck: its thread was {:.0} % busy; below {:.0} % is needed",
+            cpu * 100.0,
+            EMULATOR_BUSY * 100.0
+        )
+    })
+}
+
+fn device_full<O: Observer>(model: &Model<O>) -> Option<String> {
+    let full = model.network.fates().get(Fate::DeviceFull);
+    (full > 0).then(|| format!("the packet device had no room for {full} packets"))
+}
+
+fn pool<O: Observer>(model: &Model<O>) -> Option<String> {
+    let exhausted = model.network.pool.exhausted();
+    (exhausted > 0).then(|| format!("the emulator had no memory left for {exhausted} packets"))
+}
+
+fn steal(summary: &Summary) -> Option<String> {
+    let steal = summary.server_cpu.steal?;
+    (steal > STEAL).then(|| {
+        format!(
+            "the hypervisor took {:.1} % of the CPUs; at most {:.0} % is allowed",
+            steal * 100.0,
+            STEAL * 100.0
+        )
+    })
+}
+
+/// Injected loss far from the sum of its own conditional probabilities: the emulator is wrong.
+fn loss(name: &str, direction: &DirectionSummary) -> Option<String> {
+    let (rate, expected) = (direction.loss_rate?, direction.expected_loss_rate?);
+    let error = direction.expected_standard_error?;
+    ((rate - expected).abs() > STANDARD_ERRORS * error + f64::EPSILON).then(|| {
+        format!(
+            "{name}: loss rate {rate:.5} is more than {STANDARD_ERRORS} standard errors from {expected:.5}"
+        )
+    })
+}
