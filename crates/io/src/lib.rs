@@ -14,5 +14,5 @@ mod tun;
 
 pub use affinity::{AffinityError, pin_current_thread};
 pub use clock::{ClockError, Stopper, WallClock};
-pub use meters::{MachineMeters, MachineReport, MeterTargets};
+pub use meters::{CounterReport, MachineMeters, MeterTargets};
 pub use tun::{MAX_FRAME, Tun, TunError};

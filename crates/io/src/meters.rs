@@ -4,7 +4,7 @@ use crate::clock::{monotonic_nanos, thread_cpu_nanos};
 use crate::counters::{Counters, Softnet, increase, parse_device, parse_softnet, parse_table};
 use crate::cpu::{Cpus, ThreadTimes, cpu_use, parse_stat, read_threads, threads_use};
 use crate::files::read_text;
-use wasp_engine::{Mark, Meters};
+use wasp_engine::{MachineReport, Mark, Meters};
 use wasp_units::{Duration, Instant};
 
 /// What to look at.
@@ -23,7 +23,8 @@ pub struct MeterTargets {
 
 /// Reads the meters at both ends of the measured interval, on the emulator's own thread.
 ///
-/// Call order: `mark(MeasureStart)`, `mark(MeasureEnd)`, then `report`. A reading takes a fraction of a millisecond.
+/// Call order: `mark(MeasureStart)`, `mark(MeasureEnd)`, then `report` and `counters`. A reading takes a fraction of a
+/// millisecond.
 #[derive(Debug)]
 pub struct MachineMeters {
     targets: MeterTargets,
@@ -31,24 +32,16 @@ pub struct MachineMeters {
     end: Option<Reading>,
 }
 
-/// What the meters showed of the measured interval. `None` and missing names are what this machine does not show.
+/// How far the kernel's counters grew in the measured interval. `None` and missing names are what this machine does not show.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MachineReport {
+pub struct CounterReport {
     /// Between the two readings, on the wall clock.
     pub interval: Duration,
-    /// The part of the server's CPUs that was busy: 1 - (idle + iowait) / total, 0 to 1.
-    pub server_busy: Option<f64>,
-    /// The largest part, 0 to 1, that the hypervisor took from any CPU of server or emulator.
-    pub steal: Option<f64>,
-    /// CPU time of the server's processes (`schedstat`); `None` when there are none to look at.
-    pub server_processes: Option<Duration>,
-    /// CPU time of the emulator's thread over the interval: a part of one CPU, 0 to 1.
-    pub emulator_cpu: f64,
-    /// Increase of every counter of the device (`tx` is what the server sent).
+    /// The device's counters (`tx` is what the server sent).
     pub device: Option<Counters>,
-    /// Increase of every counter of the `TcpExt` table in the server's namespace.
+    /// The `TcpExt` table in the server's namespace.
     pub tcp_ext: Option<Counters>,
-    /// Increase of every counter of the `Tcp` table there.
+    /// The `Tcp` table there.
     pub tcp: Option<Counters>,
     /// Packets that the whole machine dropped because a CPU's backlog was full.
     pub softnet_dropped: Option<u64>,
@@ -75,29 +68,13 @@ impl MachineMeters {
         Self { targets, start: None, end: None }
     }
 
-    /// What happened between the two marks; `None` before both were made.
+    /// How far the counters grew between the two marks; `None` before both were made.
     #[must_use]
-    pub fn report(&self) -> Option<MachineReport> {
+    pub fn counters(&self) -> Option<CounterReport> {
         let (start, end) = (self.start.as_ref()?, self.end.as_ref()?);
-        let interval = Duration::from_nanos(end.clock.saturating_sub(start.clock));
-        let targets = &self.targets;
-        let steal_of = |&cpu: &u32| Some(cpu_use(&[cpu], &start.cpus, &end.cpus)?.steal);
         let softnet = start.softnet.zip(end.softnet);
-        Some(MachineReport {
-            interval,
-            server_busy: cpu_use(&targets.server_cpus, &start.cpus, &end.cpus).map(|used| used.busy),
-            steal: targets
-                .server_cpus
-                .iter()
-                .chain(&targets.emulator_cpus)
-                .filter_map(steal_of)
-                .reduce(f64::max),
-            server_processes: (!end.server.is_empty()).then(|| threads_use(&start.server, &end.server)),
-            emulator_cpu: if interval.is_zero() {
-                0.0
-            } else {
-                ((end.emulator - start.emulator) as f64 / interval.as_nanos() as f64).min(1.0)
-            },
+        Some(CounterReport {
+            interval: end.since(start),
             device: grown(start.device.as_ref(), end.device.as_ref()),
             tcp_ext: grown(start.tcp_ext.as_ref(), end.tcp_ext.as_ref()),
             tcp: grown(start.tcp.as_ref(), end.tcp.as_ref()),
@@ -132,6 +109,30 @@ impl Meters for MachineMeters {
             Mark::MeasureEnd => self.end = reading,
         }
     }
+
+    fn report(&self) -> MachineReport {
+        let (Some(start), Some(end)) = (&self.start, &self.end) else { return MachineReport::default() };
+        let used = |cpus: &[u32]| cpu_use(cpus, &start.cpus, &end.cpus);
+        let MeterTargets { server_cpus, emulator_cpus, .. } = &self.targets;
+        let mut both = [server_cpus.as_slice(), emulator_cpus].concat();
+        both.sort_unstable();
+        both.dedup();
+        let interval = end.since(start).as_nanos() as f64;
+        MachineReport {
+            server_busy: used(server_cpus).map(|used| used.busy),
+            steal: used(&both).map(|used| used.steal),
+            server_processes_s: (!end.server.is_empty())
+                .then(|| threads_use(&start.server, &end.server).as_secs_f64()),
+            emulator_cpu: (interval > 0.0)
+                .then(|| (end.emulator.saturating_sub(start.emulator) as f64 / interval).min(1.0)),
+        }
+    }
+}
+
+impl Reading {
+    fn since(&self, earlier: &Self) -> Duration {
+        Duration::from_nanos(self.clock.saturating_sub(earlier.clock))
+    }
 }
 
 fn grown(start: Option<&Counters>, end: Option<&Counters>) -> Option<Counters> {
@@ -154,9 +155,9 @@ mod tests {
     #[test]
     fn there_is_no_report_before_both_marks() {
         let mut meters = own_meters();
-        assert_eq!(meters.report(), None);
+        assert_eq!((meters.report(), meters.counters()), (MachineReport::default(), None));
         meters.mark(Mark::MeasureStart, Instant::ZERO);
-        assert_eq!(meters.report(), None);
+        assert_eq!((meters.report(), meters.counters()), (MachineReport::default(), None));
     }
 
     #[test]
@@ -168,19 +169,23 @@ mod tests {
             std::hint::black_box(());
         }
         meters.mark(Mark::MeasureEnd, Instant::ZERO);
-        let report = meters.report().unwrap();
-        assert!(report.interval >= Duration::from_millis(200));
-        assert!(report.emulator_cpu > 0.0 && report.emulator_cpu <= 1.0, "{report:?}");
-        assert!(report.server_processes.unwrap() >= Duration::from_millis(190), "{report:?}");
-        let part = 0.0..=1.0;
-        assert!(
-            part.contains(&report.server_busy.unwrap()) && part.contains(&report.steal.unwrap()),
-            "{report:?}"
-        );
-        assert!(report.device.unwrap().contains_key("tx_dropped"));
-        assert!(report.tcp_ext.unwrap().contains_key("ListenDrops"));
-        assert!(report.tcp.unwrap().contains_key("PassiveOpens"));
-        assert!(report.softnet_dropped.is_some());
+        let report = meters.report();
+        let part = |value: Option<f64>| (0.0..=1.0).contains(&value.unwrap());
+        assert!(report.emulator_cpu.unwrap() > 0.0 && part(report.emulator_cpu), "{report:?}");
+        assert!(report.server_processes_s.unwrap() >= 0.19, "{report:?}");
+        assert!(part(report.server_busy) && part(report.steal), "{report:?}");
+    }
+
+    #[test]
+    fn counters_of_the_namespace_are_reported() {
+        let mut meters = own_meters();
+        meters.mark(Mark::MeasureStart, Instant::ZERO);
+        meters.mark(Mark::MeasureEnd, Instant::ZERO);
+        let counters = meters.counters().unwrap();
+        assert!(counters.device.unwrap().contains_key("tx_dropped"));
+        assert!(counters.tcp_ext.unwrap().contains_key("ListenDrops"));
+        assert!(counters.tcp.unwrap().contains_key("PassiveOpens"));
+        assert!(counters.softnet_dropped.is_some() && counters.softnet_squeezed.is_some());
     }
 
     #[test]
@@ -192,8 +197,8 @@ mod tests {
         });
         meters.mark(Mark::MeasureStart, Instant::ZERO);
         meters.mark(Mark::MeasureEnd, Instant::ZERO);
-        let report = meters.report().unwrap();
-        assert_eq!((report.server_busy, report.steal, report.server_processes), (None, None, None));
-        assert_eq!(report.device, None);
+        let report = meters.report();
+        assert_eq!((report.server_busy, report.steal, report.server_processes_s), (None, None, None));
+        assert_eq!(meters.counters().unwrap().device, None);
     }
 }
