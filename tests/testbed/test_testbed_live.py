@@ -283,6 +283,24 @@ def test_a_second_after_sigkill_of_the_owner_nothing_is_left(unchanged: dict[str
         assert eventually(lambda: not any(map(lives, pids)), within=1.0)
 
 
+def test_after_sigkill_of_an_owner_that_was_still_building_nothing_is_left(unchanged: dict[str, object]) -> None:
+    build = "from waspbench.testbed import *; Testbed(TestbedSpec(command(['sleep', '61']), ready_timeout=60))"
+    with subprocess.Popen([sys.executable, "-c", build], env=process.environment(), start_new_session=True) as owner:
+        assert eventually(lambda: len(process.descendants(owner.pid, process.parents())) == 3, within=5)
+        inside = process.descendants(owner.pid, process.parents())  # guard, init, server
+        owner.kill()
+        owner.wait()
+        assert eventually(lambda: not any(map(lives, inside)), within=1.0)
+
+
+@pytest.mark.parametrize("milliseconds", range(0, 160, 20))
+def test_sigkill_of_the_owner_is_survived_by_nothing_at_any_moment(milliseconds: int, unchanged: object) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], env=process.environment(), stdout=subprocess.DEVNULL)
+    time.sleep(milliseconds / 1000)
+    owner.kill()
+    owner.wait()
+
+
 def test_ctrl_c_reaches_the_owner_and_not_the_holder(unchanged: dict[str, object]) -> None:
     owner, pids = start_owner()
     with owner:
