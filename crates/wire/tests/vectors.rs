@@ -192,6 +192,8 @@ fn options_are_read_as_linux_reads_them() {
     assert_eq!(with_options(&unaligned).timestamps, Some(Timestamps { value: 1, echo: 2 }));
     assert!(with_options(&[5, 2]).sack.is_empty());
     assert!(with_options(&[5, 6, 1, 2, 3, 4]).sack.is_empty());
+    let block_and_a_half = [5, 14, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3];
+    assert!(with_options(&block_and_a_half).sack.is_empty());
 }
 
 #[test]
