@@ -5,6 +5,7 @@ It serves ``/N`` as N bytes until SIGINT or SIGTERM. A testbed starts it by this
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,12 +26,17 @@ def environment() -> dict[str, str]:
 
 
 def serve(address: str, port: int, on_listening: Callable[[str], object] | None = None) -> None:
-    """Serves until SIGINT or SIGTERM. ``on_listening`` gets the URL once connections are accepted.
+    """Serves until SIGINT or SIGTERM, which it takes over for the rest of this process's life.
+
+    ``on_listening`` gets the URL once connections are accepted.
 
     Raises:
         ValueError: the address is not one.
         OSError: the address cannot be listened on.
     """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # The server's handler calls the one before it, and Python's would raise KeyboardInterrupt at the end.
+        signal.signal(number, signal.SIG_DFL)
     _core.serve(address, port, on_listening)
 
 

@@ -32,7 +32,7 @@ def demo() -> int:
             return status.Status.INTERRUPTED
         if columns[-1][1].interrupted:
             break
-    print("\nWhat loss on the way does: the built-in server, 256 clients at 100 ms, 1 KiB files\n")
+    print("\nThe built-in server, 256 clients at 100 ms, 1 KiB files\n")
     print(table.compare(columns))
     for name, result in columns:
         for reason in result.invalid_reasons:

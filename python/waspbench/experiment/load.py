@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from waspbench.errors import InputError
+from waspbench.errors import InputError, show
 from waspbench.experiment.loss import expand_loss
 from waspbench.experiment.model import Clients, Experiment
 from waspbench.experiment.problems import problems_of
@@ -109,7 +109,7 @@ def _set_in(table: dict[str, Any], steps: list[str], value: Any, path: str) -> N
         if step == "loss" or (index and steps[index - 1] == "loss" and step in ("up", "down")):
             inner = expand_loss(inner)
         if not isinstance(inner, dict):
-            raise InputError.at("--set", f"{'.'.join(steps[: index + 1])} is not a table but {inner!r}", path)
+            raise InputError.at("--set", f"{'.'.join(steps[: index + 1])} is not a table but {show(inner)}", path)
         table[step] = inner
         table = inner
     table[steps[-1]] = value

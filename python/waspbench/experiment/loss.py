@@ -133,10 +133,16 @@ def expand_loss(value: Any) -> Any:
 
 
 def _kind(value: Any) -> str:
+    """The branch of a union of loss models that ``value`` belongs to."""
     if isinstance(value, dict):
-        both_ways = "up" in value or "down" in value
-        return "loss:directions" if both_ways else f"loss:{value.get('model', 'two-state')}"
-    return "loss:" + str(getattr(value, "model", "directions"))
+        return f"loss:{value.get('model', 'two-state')}"
+    return f"loss:{getattr(value, 'model', 'two-state')}"
+
+
+def _kind_or_directions(value: Any) -> str:
+    if isinstance(value, DirectionsLoss) or (isinstance(value, dict) and ("up" in value or "down" in value)):
+        return "loss:directions"
+    return _kind(value)
 
 
 _Models = (
@@ -165,7 +171,7 @@ class DirectionsLoss(_Scoped):
         return self
 
 
-_AnyLoss = Annotated[_Models | Annotated[DirectionsLoss, Tag("loss:directions")], Discriminator(_kind)]
+_AnyLoss = Annotated[_Models | Annotated[DirectionsLoss, Tag("loss:directions")], Discriminator(_kind_or_directions)]
 Loss = Annotated[_AnyLoss, BeforeValidator(expand_loss, json_schema_input_type=Probability | _AnyLoss)]
 """Loss of a path: a rate, a table for both directions, or a table with ``up`` and ``down``."""
 

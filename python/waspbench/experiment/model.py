@@ -46,9 +46,9 @@ class Server(Part):
     """Congestion control of the server's kernel on the way to the clients; live only."""
     sysctl: dict[str, int | str] = Field(default_factory=dict)
     """Kernel settings of the server's network namespace, such as "net.ipv4.tcp_sack" = 0; live only."""
-    tcp: Tcp = Tcp()
+    tcp: Tcp = Field(default_factory=Tcp)
     """The server's TCP; simulation only."""
-    model: ServerModel = ServerModel()
+    model: ServerModel = Field(default_factory=ServerModel)
     """The server's cost; simulation only."""
 
 
@@ -119,9 +119,9 @@ class Clients(Part):
     """Queue of each client's access link; unlimited unless set."""
     mtu: Annotated[int, Field(ge=68, le=65535)] = 1500
     """Largest IP packet of the path, in bytes."""
-    http: Http = Http()
+    http: Http = Field(default_factory=Http)
     """HTTP behaviour."""
-    tcp: Tcp = Tcp()
+    tcp: Tcp = Field(default_factory=Tcp)
     """The clients' TCP."""
 
     def resolve(self) -> dict[str, Any]:
@@ -169,16 +169,16 @@ class SharedDirection(Part):
 class SharedLink(Part):
     """The link between all access links and the server."""
 
-    up: SharedDirection = SharedDirection()
+    up: SharedDirection = Field(default_factory=SharedDirection)
     """Towards the server."""
-    down: SharedDirection = SharedDirection()
+    down: SharedDirection = Field(default_factory=SharedDirection)
     """Towards the clients."""
 
 
 class Network(Part):
     """The star: an access link for each client, and one link that all share."""
 
-    shared: SharedLink = SharedLink()
+    shared: SharedLink = Field(default_factory=SharedLink)
     """The shared link; unlimited and without delay unless set."""
 
 
@@ -196,9 +196,7 @@ class Measure(Part):
 class Experiment(Part):
     """An experiment: a server, clients at a distance, and what to measure."""
 
-    refused: ClassVar[dict[str, str]] = {
-        "sweep": "comes in a later version; run one point at a time, with --set for what varies"
-    }
+    refused: ClassVar[dict[str, str]] = {"sweep": "comes in a later version; run a point at a time, with --set"}
 
     name: Name
     """Name of the experiment; it names the results directory too."""
@@ -206,15 +204,15 @@ class Experiment(Part):
     """Seed from which every random choice follows."""
     mode: ModeField | None = None
     """live or sim; live where the machine can do it unless set."""
-    server: Server = Server()
+    server: Server = Field(default_factory=Server)
     """The server under test."""
-    workload: Workload = Workload()
+    workload: Workload = Field(default_factory=Workload)
     """What the clients ask for."""
-    network: Network = Network()
+    network: Network = Field(default_factory=Network)
     """What lies between all clients and the server."""
     clients: Annotated[list[Clients], Field(min_length=1)]
     """Groups of clients."""
-    measure: Measure = Measure()
+    measure: Measure = Field(default_factory=Measure)
     """How long and how often to measure."""
 
     @model_validator(mode="after")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from waspbench.errors import Problem
+from waspbench.errors import Problem, show
 from waspbench.experiment.base import FieldError
 
 _TYPES = {
@@ -124,8 +125,13 @@ def field_path(loc: tuple[int | str, ...], document: Any) -> str:
             if group:
                 steps.append(group)
         elif not _is_tag(step):
-            steps.append(step)
+            steps.append(_key(step))
     return ".".join(steps).replace(".[", "[")
+
+
+def _key(name: str) -> str:
+    """A key as TOML would have it: quoted when it is not plain."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else show(name)
 
 
 def _group_name(document: Any, index: int) -> str:
@@ -134,5 +140,5 @@ def _group_name(document: Any, index: int) -> str:
     group = groups[index] if isinstance(groups, list) and index < len(groups) else None
     name = group.get("name") if isinstance(group, dict) else None
     if isinstance(name, str) and name:
-        return name
+        return _key(name)
     return "" if isinstance(groups, list) and len(groups) == 1 else f"[{index + 1}]"

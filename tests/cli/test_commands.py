@@ -1,0 +1,236 @@
+"""What the commands ask of the engine, what they print, and their exit status."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from fake_core import FakeEngine
+from waspbench import live
+from waspbench.cli.app import invoke
+from waspbench.cli.progress import ProgressLine, text_of
+from waspbench.session import Progress
+from waspbench.testbed import Support
+
+
+@pytest.fixture(autouse=True)
+def nowhere(here: Path) -> None:
+    """Results go to an empty directory."""
+
+
+def test_the_defaults_of_bench(engine: FakeEngine) -> None:
+    assert invoke(["bench", "--mode", "sim"]) == 0
+    assert len(engine.scenarios) == 3
+    scenario = engine.scenarios[0]
+    assert scenario["measure"] == {"warmup": "5s", "duration": "10s"}
+    assert scenario["workload"]["size"] == "1KiB"
+    assert scenario["clients"][0] == {
+        "name": "clients",
+        "count": 256,
+        "rtt": "100ms",
+        "loss": {"up": None, "down": None, "scope": "direction"},
+        "bandwidth": {"up": None, "down": None},
+        "queue": {"up": None, "down": None},
+        "mtu": 1500,
+        "http": {"requests_per_connection": None, "timeout": "60s"},
+        "tcp": {"preset": "linux"},
+    }
+
+
+def test_every_flag_of_bench_reaches_the_engine(engine: FakeEngine) -> None:
+    flags = (
+        "--mode sim --server nginx --clients 64 --rtt 50ms --loss 3% --loss-up 1% --burst 50% "
+        "--down 10Mbit/s --up 1Mbit/s --queue 64KiB --mss 536 --tcp bsd1999 --file-size 20KB --requests-per-connection 1 --warmup 1s --duration 2s "
+        "--runs 1 --seed 9 --timeout 5s --congestion reno"
+    )
+    assert invoke(["bench", *flags.split()]) == 0
+    scenario = engine.scenarios[0]
+    group = scenario["clients"][0]
+    assert (scenario["seed"], scenario["mode"], group["count"], group["rtt"]) == (9, "sim", 64, "50ms")
+    assert group["loss"]["up"] == {"model": "two-state", "p": "0.5050505051%", "r": "50%", "start": "good"}
+    assert group["loss"]["down"] == {"model": "two-state", "p": "1.5463917526%", "r": "50%", "start": "good"}
+    assert group["bandwidth"] == {"up": "1Mbit/s", "down": "10Mbit/s"}
+    assert group["queue"] == {"up": "64KiB", "down": "64KiB"}
+    assert group["tcp"] == {"preset": "bsd1999", "mss": 536}
+    assert scenario["server"]["tcp"] == {"preset": "bsd1999"}
+    assert group["http"] == {"requests_per_connection": 1, "timeout": "5s"}
+    assert scenario["workload"] == {"kind": "single", "path": "/20000", "size": "20KB"}
+    assert scenario["measure"] == {"warmup": "1s", "duration": "2s"}
+    assert len(engine.scenarios) == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "up", "down"),
+    [
+        ("--loss 3%", True, True),
+        ("--loss-up 3%", True, False),
+        ("--loss-down 3%", False, True),
+        ("--loss 3% --loss-up 0%", False, True),
+        ("--loss 0%", False, False),
+    ],
+)
+def test_directions_of_loss(engine: FakeEngine, flags: str, up: bool, down: bool) -> None:
+    assert invoke(["bench", "--mode", "sim", *flags.split()]) == 0
+    loss = engine.scenarios[0]["clients"][0]["loss"]
+    assert (loss["up"] is not None, loss["down"] is not None) == (up, down)
+
+
+def test_json_is_one_object_with_all_figures(engine: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["bench", "--mode", "sim", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["throughput"].keys() == {"mean", "ci90"}
+    assert result["response_time_ms"].keys() == {"mean", "p50", "p90", "p99", "max", "ci90"}
+    assert result["goodput_bps"]["mean"] == 5_242_880.0
+    assert result["outcomes"]["ok"] == 19_200
+    assert result["server_cpu"]["busy"] == pytest.approx(0.42)
+    assert result["emulator"] == {"cpu": None, "lag_us": {"p50": None, "p99": None, "max": None}}
+    for way in ("down", "up"):
+        assert result["network"][way].keys() == {"packets", "lost", "loss_rate", "dropped"}
+    assert result["valid"] is True
+    assert result["invalid_reasons"] == []
+    assert len(result["runs"]) == 3
+    assert result["server"]["kind"] == "builtin"
+    assert result["clients"][0]["count"] == 256
+    assert result["scenario"] == engine.scenarios[0]
+    assert Path(result["results"], "manifest.json").exists()
+
+
+def test_the_table_reads_well(engine: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["bench", "--mode", "sim", "--loss", "3%", "-o", "out"]) == 0
+    output = capsys.readouterr()
+    assert output.out == (
+        "bench: modelled server, 256 clients at 100ms, loss two-state p=2.0103092784%\n"
+        "  r=65%. sim, 3 runs of 10s after 5s, seed 1\n"
+        "\n"
+        "throughput      650.0 /s   (90 %: 633.1 to 666.9)\n"
+        "goodput         5.24 Mbit/s   (90 %: 5.24 to 5.24)\n"
+        "response time   mean 101.0 ms   (90 %: 99.3 to 102.7)\n"
+        "                p50 100.1 ms   p90 100.1 ms   p99 300.2 ms   max 303.0 ms\n"
+        "outcomes        ok 19,200, reset 3\n"
+        "server CPU      42.0 % busy\n"
+        "network down    24,000 packets, 720 lost (3.00 %), 3 dropped\n"
+        "network up      21,000 packets, 630 lost (3.00 %), 3 dropped\n"
+        "\n"
+        "valid           yes\n"
+        "results         out\n"
+    )
+    assert output.err.splitlines()[0] == "sim: as asked"
+
+
+def test_an_invalid_result_is_marked_and_has_its_own_status(
+    engine: FakeEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine.invalid = [{"code": "lag", "message": "lag p99 3.1 ms is above 1 ms"}]
+    assert invoke(["bench", "--mode", "sim", "--runs", "1"]) == 5
+    output = capsys.readouterr().out
+    assert "valid           NO: do not trust these figures\n" in output
+    assert "                - run 1: lag p99 3.1 ms is above 1 ms [lag]\n" in output
+
+
+def test_the_table_fits_80_columns(engine: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    engine.invalid = [{"code": "warmup", "message": "throughput " + "of the first quarter differs " * 8}]
+    invoke(["bench", "--mode", "sim", "--loss", "3%", "-o", "out"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_an_interrupt_prints_what_was_measured(engine: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    engine.interrupt_at = (1, 2)
+    assert invoke(["bench", "--mode", "sim", "-o", "out"]) == 130
+    assert "[interrupted]" in capsys.readouterr().out
+    assert json.loads(Path("out/manifest.json").read_text())["interrupted"] is True
+
+
+def test_an_interrupt_before_anything_was_measured(engine: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    engine.interrupt_at = (0, 0)
+    assert invoke(["bench", "--mode", "sim", "-o", "out"]) == 130
+    output = capsys.readouterr()
+    assert output.err.splitlines()[-1] == "wasp: interrupted before anything was measured"
+    assert output.out == ""
+    assert not Path("out").exists()
+
+
+def test_run_takes_a_file_and_settings(engine: FakeEngine) -> None:
+    Path("e.toml").write_text('name = "e"\n[[clients]]\nname = "a"\n[[clients]]\nname = "b"\n[measure]\nruns = 1\n')
+    assert (
+        invoke(["run", "e.toml", "--mode", "sim", "--set", "clients.b.rtt=20ms", "--set", "seed=4", "-o", "out"]) == 0
+    )
+    scenario = engine.scenarios[0]
+    assert [(group["name"], group["rtt"]) for group in scenario["clients"]] == [("a", "100ms"), ("b", "20ms")]
+    assert scenario["seed"] == 4
+
+
+def test_results_have_a_place_of_their_own_unless_one_is_named(engine: FakeEngine) -> None:
+    for _ in range(2):
+        assert invoke(["bench", "--mode", "sim", "--runs", "1"]) == 0
+    places = sorted(Path("results").iterdir())
+    assert len(places) == 2
+    assert all("-bench" in place.name for place in places)
+
+
+def test_the_mode_and_why_is_the_first_line(
+    monkeypatch: pytest.MonkeyPatch, engine: FakeEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(live, "live_support", lambda: Support(False, "no device"))
+    assert invoke(["bench", "--runs", "1"]) == 0
+    assert capsys.readouterr().err.splitlines()[0] == "sim: this machine cannot do live: no device"
+
+
+def test_the_demo_compares_no_loss_with_loss(
+    monkeypatch: pytest.MonkeyPatch, engine: FakeEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(live, "live_support", lambda: Support(False, "no device"))
+    assert invoke(["demo"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "sim: this machine cannot do live: no device"
+    assert [scenario["clients"][0]["loss"]["down"] is None for scenario in engine.scenarios] == [True, False]
+    assert any(line.split() == ["no", "loss", "3", "%", "loss", "change"] for line in lines)
+    assert any(line.startswith("results, 3 % loss: results/") for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+def progress() -> Progress:
+    return Progress(0, 3, 12.0, True, 640.0, 256, 7000, 2)
+
+
+def test_progress_is_a_line_that_fits() -> None:
+    assert text_of(progress()) == "run 1/3     12 s measuring       640 ok/s     256 in flight  2 errors"
+
+
+def test_progress_is_plain_lines_unless_on_a_terminal() -> None:
+    stream = io.StringIO()
+    with ProgressLine(stream) as line:
+        line(progress())
+    assert stream.getvalue() == text_of(progress()) + "\n"
+
+
+def test_progress_is_rewritten_in_place_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    with ProgressLine(stream) as line:
+        line(progress())
+    assert stream.getvalue() == f"\r\x1b[K{text_of(progress())}\r\x1b[K"
+
+
+def test_without_arguments_the_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke([]) == 0
+    assert "Usage: wasp" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_answers_until_it_is_told_to_stop(number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "waspbench", "serve", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        url = server.stderr.readline().split()[1]
+        with urllib.request.urlopen(f"{url}1000", timeout=5) as answer:
+            assert len(answer.read()) == 1000
+        server.send_signal(number)
+        assert server.wait(5) == 0
+        assert server.stderr.read() == ""

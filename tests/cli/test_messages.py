@@ -1,0 +1,138 @@
+"""Every mistake on the command line is one line on standard error, with the exit status of its kind."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from fake_core import FakeEngine
+from waspbench import live
+from waspbench.cli.app import invoke
+from waspbench.testbed import CannotDoIt, Support
+
+DURATIONS = "expected a duration such as 100ms, 1.5s or 2min (units: ns, us, ms, s, min, h)"
+SEE_HELP = "(wasp --help lists what is valid)"
+
+BAD_USAGE = [
+    ("bench --clients 0", "--clients: 0: must be at least 1"),
+    ("bench --clients -1", "--clients: -1: must be at least 1"),
+    ("bench --clients abc", '--clients: "abc": must be a whole number'),
+    ("bench --rtt 100", '--rtt: 100: must be text with a unit, such as "100ms"'),
+    ("bench --rtt 100m", f'--rtt: "100m": unknown or missing unit; {DURATIONS}'),
+    ("bench --rtt -5ms", f'--rtt: "-5ms": {DURATIONS}'),
+    ("bench --loss 100%", '--loss: "100%": must be below 60.61%, which is 1/(1+r) at r = 65%'),
+    ("bench --loss-up 70%", '--loss-up: "70%": must be below 60.61%, which is 1/(1+r) at r = 65%'),
+    (
+        "bench --loss 3 --loss-up 1%",
+        "--loss: 3: out of range; expected a probability from 0% to 100% such as 3%, 0.1% or 0.03",
+    ),
+    ("bench --loss 100% --loss-model independent", '--loss: "100%": must be below 100%'),
+    ("bench --loss 3% --loss-model bursty", '--loss-model: "bursty": must be one of two-state, independent, wasp2001'),
+    ("bench --loss 4% --loss-model wasp2001", '--loss: "4%": must be 3%, 6% or 9%, the labels of the wasp2001 table'),
+    ("bench --loss 3% --loss-model independent --burst 9%", "--burst: only two-state loss has it"),
+    ("bench --loss-down 3% --burst 100%", '--burst: "100%": must be below 100%, or a burst never ends'),
+    ("bench --burst 35%", '--burst: "35%": has no effect without --loss, --loss-up or --loss-down'),
+    (
+        "bench --loss-model independent",
+        '--loss-model: "independent": has no effect without --loss, --loss-up or --loss-down',
+    ),
+    (
+        "bench --down 10Mbps",
+        '--down: "10Mbps": unknown or missing unit; '
+        "expected a rate above zero such as 10Mbit/s or 56kbit/s (units: bit/s, kbit/s, Mbit/s, Gbit/s)",
+    ),
+    ("bench --queue 0B", '--queue: "0B": must be above zero, such as "64KiB"'),
+    ("bench --file-size 0B", '--file-size: "0B": must be above zero, such as "64KiB"'),
+    ("bench --mss 0", "--mss: 0: must be at least 1"),
+    ("bench --tcp plan9", '--tcp: "plan9": must be linux or bsd1999'),
+    ("bench --requests-per-connection 0", "--requests-per-connection: 0: must be at least 1"),
+    ("bench --runs 0", "--runs: 0: must be at least 1"),
+    ("bench --seed -1", "--seed: -1: must be at least 0"),
+    ("bench --duration 0s", '--duration: "0s": must be above zero, such as "10s"'),
+    ("bench --timeout 0s", '--timeout: "0s": must be above zero, such as "10s"'),
+    ("bench --warmup 5", '--warmup: 5: must be text with a unit, such as "100ms"'),
+    ("bench --server iis", '--server: "iis": must be builtin or nginx'),
+    ("bench --server apache", '--server: "apache": comes in a later version; valid now: builtin, nginx'),
+    ("bench --mode shim", '--mode: "shim": comes in a later version; valid now: live, sim'),
+    (
+        "bench https://localhost/",
+        'URL: "https://localhost/": https:// comes in a later version; name a server with --server',
+    ),
+    (
+        "bench http://localhost:8080/x",
+        'URL: "http://localhost:8080/x": a server that runs already comes in a later version; name one with --server',
+    ),
+    ("bench nginx", 'URL: "nginx": not a URL; name a server with --server builtin or --server nginx'),
+    ("bench --mode sim --server-cpus 0", '--server-cpus: "0": only a live run places anything on CPUs'),
+    ("bench --mode sim -o .", '-o: ".": exists already; name a new directory'),
+    ("bench --xyzzy", f"No such option: --xyzzy {SEE_HELP}"),
+    ("bench --clients", f"Option '--clients' requires an argument {SEE_HELP}"),
+    ("nonsense", f"No such command 'nonsense' {SEE_HELP}"),
+    ("run", f"Missing argument 'FILE.toml' {SEE_HELP}"),
+    ("run no.toml", "no.toml: cannot be read: No such file or directory"),
+    ("run .", ".: cannot be read: Is a directory"),
+    ("run bad.toml", "bad.toml: not valid TOML: Invalid value (at line 1, column 8)"),
+    ("run good.toml --set clients.rtt", '--set: "clients.rtt": must be path=value, such as clients.rtt=50ms'),
+    ("run good.toml --set clients.homes.rtt=9", 'clients.homes.rtt: 9: must be text with a unit, such as "100ms"'),
+    ("run good.toml --set sweep.x=1", "sweep: comes in a later version; run a point at a time, with --set"),
+    ("run good.toml --mode real", 'mode: "real": must be live or sim'),
+    ("serve --address localhost", '--address: "localhost": expected an IP address such as 127.0.0.1'),
+]
+
+
+@pytest.fixture
+def files(here: Path) -> Path:
+    (here / "bad.toml").write_text("name = \n")
+    (here / "good.toml").write_text('name = "good"\n[[clients]]\nname = "homes"\n')
+    return here
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_USAGE, ids=[arguments for arguments, _ in BAD_USAGE])
+def test_bad_usage(
+    arguments: str, message: str, engine: FakeEngine, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(arguments.split()) == 2
+    output = capsys.readouterr()
+    lines = [line for line in output.err.splitlines() if not line.startswith("sim: ")]
+    assert (lines, output.out) == ([f"wasp: {message}"], "")
+    assert engine.scenarios == []
+
+
+def test_two_mistakes_are_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["bench", "--clients", "0", "--runs", "0"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_live_on_a_machine_that_cannot(
+    monkeypatch: pytest.MonkeyPatch, engine: FakeEngine, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(live, "live_support", lambda: Support(False, "/dev/net/tun: Permission denied"))
+    assert invoke(["bench", "--mode", "live"]) == 3
+    expected = "wasp: live mode: this machine cannot do it: /dev/net/tun: Permission denied\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_a_server_that_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, engine: FakeEngine, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise CannotDoIt("server: nginx is not installed")
+
+    monkeypatch.setattr(live, "live_support", lambda: Support(True))
+    monkeypatch.setattr(live, "nginx", missing)
+    assert invoke(["bench", "--mode", "live", "--server", "nginx"]) == 3
+    assert capsys.readouterr().err.splitlines()[-1] == "wasp: server: nginx is not installed"
+
+
+def test_an_address_that_cannot_be_listened_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["serve", "--address", "203.0.113.1", "--port", "8080"]) == 3
+    assert capsys.readouterr().err.startswith("wasp: cannot listen on 203.0.113.1:8080: Cannot assign")
+    assert errno.EADDRNOTAVAIL == 99
+
+
+def test_a_run_that_fails(engine: FakeEngine, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engine.fail_in = 0
+    assert invoke(["bench", "--mode", "sim"]) == 4
+    assert capsys.readouterr().err.splitlines()[-1] == "wasp: the packet device failed: gone"

@@ -1,0 +1,174 @@
+"""What is wrong with an experiment is said in one line that names field, value, and what would be valid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from waspbench.errors import InputError
+from waspbench.experiment import parse
+
+DURATIONS = "expected a duration such as 100ms, 1.5s or 2min (units: ns, us, ms, s, min, h)"
+PROBABILITIES = "expected a probability from 0% to 100% such as 3%, 0.1% or 0.03"
+LIMIT = "must be below 60.61%, which is 1/(1+r) at r = 65%"
+PAIRS = "give rate and burst, or p and r"
+
+
+def group(**fields: Any) -> dict[str, Any]:
+    return {"name": "x", "clients": [{"name": "homes", **fields}]}
+
+
+CASES: list[tuple[dict[str, Any], str]] = [
+    ({"name": "x"}, "clients: missing"),
+    ({"clients": [{}]}, "name: missing"),
+    ({"name": "x", "clients": []}, "clients: []: must have at least 1"),
+    ({"name": "x", "clients": {}}, "clients: {}: must be a list of tables"),
+    (
+        {"name": "a b", "clients": [{}]},
+        "name: \"a b\": must be letters, digits, '.', '_' and '-', and begin with a letter or digit",
+    ),
+    ({"name": "x", "seed": -1, "clients": [{}]}, "seed: -1: must be at least 0"),
+    ({"name": "x", "clients": [{}], "mode": "shim"}, 'mode: "shim": comes in a later version; valid now: live, sim'),
+    ({"name": "x", "clients": [{}], "mode": "real"}, 'mode: "real": must be live or sim'),
+    ({"name": "x", "clients": [{}], "sweep": {}}, "sweep: comes in a later version; run a point at a time, with --set"),
+    ({"name": "x", "clients": [{}], "server": "nginx"}, 'server: "nginx": must be a table'),
+    (
+        {"name": "x", "clients": [{}], "server": {"kind": "apache"}},
+        'server.kind: "apache": comes in a later version; valid now: builtin, nginx',
+    ),
+    ({"name": "x", "clients": [{}], "server": {"kind": "iis"}}, 'server.kind: "iis": must be builtin or nginx'),
+    (
+        {"name": "x", "clients": [{}], "workload": {"kind": "surge"}},
+        'workload.kind: "surge": comes in a later version; valid now: single',
+    ),
+    (
+        {"name": "x", "clients": [{}], "workload": {"size": "0B"}},
+        'workload.size: "0B": must be above zero, such as "64KiB"',
+    ),
+    ({"name": "x", "clients": [{}], "measure": {"runs": 0}}, "measure.runs: 0: must be at least 1"),
+    (
+        {"name": "x", "clients": [{}], "measure": {"duration": "0s"}},
+        'measure.duration: "0s": must be above zero, such as "10s"',
+    ),
+    (
+        {"name": "x", "clients": [{}, {}]},
+        'clients: "clients": two groups have this name; give each [[clients]] a name of its own',
+    ),
+    (
+        {"name": "x", "clients": [{"name": "rtt"}]},
+        'clients: "rtt": a group cannot be named like a field of [[clients]]',
+    ),
+    (group(count=0), "clients.homes.count: 0: must be at least 1"),
+    (group(count=-3), "clients.homes.count: -3: must be at least 1"),
+    (group(count=True), "clients.homes.count: true: must be a whole number"),
+    (group(count=2.5), "clients.homes.count: 2.5: must be a whole number"),
+    (group(count="many"), 'clients.homes.count: "many": must be a whole number'),
+    (group(rtt="100"), f'clients.homes.rtt: "100": unknown or missing unit; {DURATIONS}'),
+    (group(rtt="-1ms"), f'clients.homes.rtt: "-1ms": {DURATIONS}'),
+    (group(rtt=100), 'clients.homes.rtt: 100: must be text with a unit, such as "100ms"'),
+    (group(mtu=9), "clients.homes.mtu: 9: must be at least 68"),
+    (
+        group(lost="3%"),
+        "clients.homes.lost: unknown field; did you mean loss? "
+        "valid here: name, count, rtt, loss, bandwidth, queue, mtu, http, tcp",
+    ),
+    (group(loss="100%"), f'clients.homes.loss.rate: "100%": {LIMIT}'),
+    (group(loss="61%"), f'clients.homes.loss.rate: "61%": {LIMIT}'),
+    (group(loss="lots"), f'clients.homes.loss.rate: "lots": {PROBABILITIES}'),
+    (group(loss=-0.1), f"clients.homes.loss.rate: -0.1: {PROBABILITIES}"),
+    (group(loss=True), "clients.homes.loss: true: must be a table"),
+    (group(loss={"model": "independent", "rate": "100%"}), 'clients.homes.loss.rate: "100%": must be below 100%'),
+    (group(loss={"model": "independent"}), "clients.homes.loss.rate: missing"),
+    (
+        group(loss={"model": "independent", "rate": "3%", "burst": "9%"}),
+        "clients.homes.loss.burst: only two-state loss has it",
+    ),
+    (
+        group(loss={"model": "bursty", "rate": "3%"}),
+        'clients.homes.loss.model: "bursty": must be one of two-state, independent, wasp2001',
+    ),
+    (
+        group(loss={"model": "wasp2001", "rate": "4%"}),
+        'clients.homes.loss.rate: "4%": must be 3%, 6% or 9%, the labels of the wasp2001 table',
+    ),
+    (group(loss={"model": "two-state"}), "clients.homes.loss.rate: missing; give rate (and burst), or p and r"),
+    (group(loss={"rate": "3%", "p": "2%"}), f'clients.homes.loss.p: "2%": contradicts rate; {PAIRS}'),
+    (group(loss={"p": "2%", "r": "5%", "burst": "3%"}), f'clients.homes.loss.burst: "3%": goes with rate; {PAIRS}'),
+    (group(loss={"p": "100%", "r": "5%"}), 'clients.homes.loss.p: "100%": must be below 100%'),
+    (group(loss={"p": "1%", "r": "0%"}), 'clients.homes.loss.r: "0%": must be above 0%, or a burst never ends'),
+    (
+        group(loss={"rate": "1%", "burst": "100%"}),
+        'clients.homes.loss.burst: "100%": must be below 100%, or a burst never ends',
+    ),
+    (group(loss={"rate": "1%", "start": "bad"}), 'clients.homes.loss.start: "bad": must be good or stationary'),
+    (
+        group(loss={"up": "1%", "scope": "host"}),
+        'clients.homes.loss.scope: "host": must be direction, connection or link',
+    ),
+    (
+        group(loss={"up": {"rate": "1%", "scope": "link"}}),
+        'clients.homes.loss.up.scope: "link": belongs beside up and down, for both',
+    ),
+    (
+        group(http={"pipeline": 2}),
+        "clients.homes.http.pipeline: comes in a later version; a client waits for each response",
+    ),
+    (group(http={"requests_per_connection": 0}), "clients.homes.http.requests_per_connection: 0: must be at least 1"),
+    (group(tcp={"preset": "plan9"}), 'clients.homes.tcp.preset: "plan9": must be linux or bsd1999'),
+    (
+        group(tcp={"congestion": "bbr"}),
+        'clients.homes.tcp.congestion: "bbr": comes in a later version; valid now: reno',
+    ),
+    (group(tcp={"recovery": "hope"}), 'clients.homes.tcp.recovery: "hope": must be one of reno, newreno, sack'),
+    (group(tcp={"sack": 1}), "clients.homes.tcp.sack: 1: must be true or false"),
+    (group(bandwidth={"both": "1Mbit/s"}), "clients.homes.bandwidth.both: unknown field; valid here: up, down"),
+    ({"name": "x", "clients": [{"count": 0}]}, "clients.count: 0: must be at least 1"),
+    ({"name": "x", "clients": [{}, {"count": 0}]}, "clients[2].count: 0: must be at least 1"),
+    (
+        {"name": "x", "clients": [{}], "network": {"shared": {"up": {"loss": {"rate": "3%", "scope": "link"}}}}},
+        'network.shared.up.loss.scope: "link": the shared link has one loss process a direction; leave scope out',
+    ),
+]
+
+
+@pytest.mark.parametrize(("document", "message"), CASES, ids=[message.partition(": ")[0] for _, message in CASES])
+def test_message(document: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        parse(document)
+    assert str(raised.value) == message
+
+
+def test_every_problem_has_a_line() -> None:
+    with pytest.raises(InputError) as raised:
+        parse(group(count=0, rtt="1") | {"seed": "one"})
+    assert [problem.where for problem in raised.value.problems] == ["seed", "clients.homes.count", "clients.homes.rtt"]
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = st.sampled_from(["name", "count", "rtt", "loss", "bandwidth", "queue", "mtu", "http", "tcp", "other"])
+LOSS_FIELDS = st.sampled_from(["model", "rate", "burst", "p", "r", "start", "scope", "up", "down"])
+
+
+@given(
+    st.dictionaries(FIELDS, VALUES, max_size=4) | st.fixed_dictionaries({"loss": st.dictionaries(LOSS_FIELDS, VALUES)})
+)
+def test_whatever_stands_in_a_group_is_valid_or_said_in_lines_that_name_a_field(fields: dict[str, Any]) -> None:
+    try:
+        parse({"name": "x", "clients": [fields]})
+    except InputError as error:
+        for problem in error.problems:
+            assert problem.where.startswith("clients")
+            assert "\n" not in str(problem)
+
+
+@given(VALUES)
+def test_no_document_breaks_the_reader(document: Any) -> None:
+    with pytest.raises(InputError):
+        parse(document)

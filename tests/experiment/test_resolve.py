@@ -1,0 +1,86 @@
+"""What the engine is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from waspbench.experiment import Experiment, parse, resolve
+from waspbench.experiment.schema import json_schema
+
+ROOT = Path(__file__).parents[2]
+
+
+def experiment() -> Experiment:
+    return parse(
+        {
+            "name": "x",
+            "seed": 7,
+            "server": {"tcp": {"preset": "bsd1999"}, "model": {"per_request": "50us"}},
+            "workload": {"size": "20KB"},
+            "clients": [
+                {
+                    "name": "homes",
+                    "count": 4,
+                    "rtt": "50ms",
+                    "bandwidth": {"down": "10Mbit/s"},
+                    "queue": "64KiB",
+                    "tcp": {"mss": 536, "sack": False},
+                    "http": {"requests_per_connection": 1},
+                }
+            ],
+        }
+    )
+
+
+UNLIMITED = {"rate": None, "queue": None, "delay": "0ms", "loss": None}
+
+
+def test_a_simulated_run_is_told_everything() -> None:
+    assert resolve(experiment(), 2, mode="sim") == {
+        "seed": 7,
+        "run": 2,
+        "mode": "sim",
+        "server": {
+            "address": "198.18.0.1",
+            "port": 80,
+            "tcp": {"preset": "bsd1999"},
+            "model": {"cores": 1, "per_connection": "20us", "per_request": "50us", "per_kib": "1us"},
+        },
+        "network": {"prefix": "198.18.0.0/17", "shared": {"up": UNLIMITED, "down": UNLIMITED}},
+        "workload": {"kind": "single", "path": "/20000", "size": "20KB"},
+        "clients": [
+            {
+                "name": "homes",
+                "count": 4,
+                "rtt": "50ms",
+                "loss": {"up": None, "down": None, "scope": "direction"},
+                "bandwidth": {"up": None, "down": "10Mbit/s"},
+                "queue": {"up": "64KiB", "down": "64KiB"},
+                "mtu": 1500,
+                "http": {"requests_per_connection": 1, "timeout": "60s"},
+                "tcp": {"preset": "linux", "mss": 536, "sack": False},
+            }
+        ],
+        "measure": {"warmup": "5s", "duration": "10s"},
+    }
+
+
+def test_a_live_run_is_told_nothing_of_the_modelled_server() -> None:
+    simulated, live = (resolve(experiment(), mode=mode) for mode in ("sim", "live"))
+    assert live["server"] == {"address": "198.18.0.1", "port": 80}
+    assert live | {"mode": "sim", "server": simulated["server"]} == simulated
+
+
+def test_the_schema_that_is_kept_is_the_models() -> None:
+    kept = (ROOT / "schemas" / "experiment.schema.json").read_text()
+    assert kept == json_schema(), "python -m waspbench.experiment.schema > schemas/experiment.schema.json"
+
+
+def test_every_field_is_documented() -> None:
+    schema = json.loads(json_schema())
+    for name, part in [("Experiment", schema), *schema["$defs"].items()]:
+        for field, described in part["properties"].items():
+            # A field that says the same as its table leaves it to the table.
+            table = schema["$defs"].get(described.get("$ref", "").removeprefix("#/$defs/"), {})
+            assert described.get("description") or table.get("description"), f"{name}.{field}"

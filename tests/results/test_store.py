@@ -1,0 +1,106 @@
+"""The results directory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from fake_core import FakeEngine
+from waspbench import InputError, load, run
+from waspbench.results import FORMAT, Store, load_manifest, write_table
+
+EXPERIMENT = {"name": "x", "mode": "sim", "clients": [{}], "measure": {"runs": 2}}
+
+
+def frame() -> pl.DataFrame:
+    count = 300_000
+    index = pl.int_range(0, count, eager=True, dtype=pl.UInt32)
+    return pl.DataFrame({"client": index, "bytes": index * 7 % 1000, "outcome": ["ok", "reset", "ok"] * (count // 3)})
+
+
+def test_equal_frames_make_equal_files(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_table(frame(), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_frame_in_pieces_makes_the_same_file(tmp_path: Path) -> None:
+    whole = frame()
+    write_table(whole, tmp_path / "whole")
+    write_table(pl.concat([whole[:1000], whole[1000:]], rechunk=False), tmp_path / "pieces")
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "pieces").read_bytes()
+
+
+def test_a_table_of_all_runs_is_read_as_one(engine: FakeEngine, tmp_path: Path) -> None:
+    run(EXPERIMENT, output=tmp_path / "out")
+    table = pl.read_parquet(tmp_path / "out" / "transactions")
+    assert table.columns == ["run", "client", "outcome", "start_ns"]
+    assert table["run"].to_list() == [0, 0, 1, 1]
+
+
+def test_a_result_is_read_back_as_it_was(engine: FakeEngine, tmp_path: Path) -> None:
+    result = run(EXPERIMENT, output=tmp_path / "out")
+    assert load(tmp_path / "out") == result
+
+
+def test_the_manifest_says_what_was_measured(engine: FakeEngine, tmp_path: Path) -> None:
+    run(EXPERIMENT, output=tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["format"] == FORMAT
+    assert manifest["scenario"] == engine.scenarios[0]
+    assert manifest["settings"] == {"used": ["tcp", "model"], "unused": ["kind", "congestion", "sysctl"]}
+    assert manifest["tables"] == ["histogram", "series", "transactions"]
+    assert manifest["machine"]["kernel"]
+    assert manifest["versions"]["waspbench"]
+    assert [entry["throughput"] for entry in manifest["runs"]] == [640.0, 650.0]
+
+
+def test_nothing_is_left_of_results_that_are_not_finished(tmp_path: Path) -> None:
+    with Store(tmp_path / "out") as store:
+        store.add(0, {"series": pl.DataFrame({"second": [0]})})
+        assert list(tmp_path.iterdir()) != []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["file", "directory", "dangling link"])
+def test_what_exists_is_not_overwritten(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "out"
+    if kind == "file":
+        path.touch()
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        path.symlink_to("nowhere")
+    with pytest.raises(InputError, match=r"exists already; name a new directory"):
+        Store(path)
+
+
+def test_a_newer_format_is_refused(engine: FakeEngine, tmp_path: Path) -> None:
+    run(EXPERIMENT, output=tmp_path / "out")
+    file = tmp_path / "out" / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"format": FORMAT + 1}))
+    with pytest.raises(InputError, match=r"format: 2: these results are newer than this version of waspbench"):
+        load_manifest(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no valid manifest: Expecting value"),
+        ("[]", "no valid manifest: not a table"),
+        ("{}", "format: null: must be a whole number"),
+        ('{"format": 1}', "created: no valid manifest: Field required"),
+    ],
+)
+def test_what_is_no_manifest(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(InputError, match=message):
+        load_manifest(tmp_path)
+
+
+def test_a_directory_without_manifest(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"manifest\.json: cannot be read: No such file or directory"):
+        load_manifest(tmp_path)

@@ -1,0 +1,81 @@
+"""What a live run asks of the testbed, and what it makes of the machine's counters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from waspbench import CannotRunError, InputError, live
+from waspbench.experiment import Experiment, Mode, parse
+from waspbench.testbed import Placement, Support
+
+
+def experiment(**server: object) -> Experiment:
+    return parse({"name": "x", "server": server, "clients": [{"count": 8}, {"name": "b", "count": 4, "mtu": 9000}]})
+
+
+PLACEMENT = Placement((0,), (0,))
+
+
+def test_the_testbed_is_sized_to_all_clients() -> None:
+    spec = live.spec(experiment(), PLACEMENT)
+    assert (spec.clients, spec.mtu, spec.server.name) == (12, 9000, "builtin")
+
+
+def test_an_unknown_kernel_setting_is_an_input_error() -> None:
+    with pytest.raises(InputError, match=r"server\.sysctl"):
+        live.spec(experiment(sysctl={"net.ipv4.tcp_magic": 1}), PLACEMENT)
+
+
+def test_a_list_that_is_none_names_its_flag() -> None:
+    with pytest.raises(InputError, match=r"^--server-cpus: "):
+        live.choose_cpus("x", None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "own", "able", "mode", "why"),
+    [
+        (None, None, True, "live", "this machine can"),
+        (None, None, False, "sim", "this machine cannot do live: no device"),
+        (None, "live", True, "live", "as asked"),
+        ("live", "sim", True, "live", "as asked"),
+        ("sim", "live", False, "sim", "as asked"),
+        (None, "sim", True, "sim", "as asked"),
+    ],
+)
+def test_the_mode_is_what_is_asked_for_or_else_live_where_it_can_be(
+    monkeypatch: pytest.MonkeyPatch, asked: Mode | None, own: str | None, able: bool, mode: str, why: str
+) -> None:
+    monkeypatch.setattr(live, "live_support", lambda: Support(able, "" if able else "no device"))
+    described = parse({"name": "x", "clients": [{}]} | ({"mode": own} if own else {}))
+    assert live.choose_mode(asked, described) == (mode, why)
+
+
+def test_live_that_cannot_be_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "live_support", lambda: Support(False, "no device"))
+    with pytest.raises(CannotRunError, match="live mode: this machine cannot do it: no device"):
+        live.choose_mode("live", experiment())
+
+
+def test_increases_of_counters_speak_against_a_run() -> None:
+    before = {"device": {"tx_dropped": 5, "tx_packets": 10}, "TcpExt": {"ListenDrops": 1}, "softnet": {"dropped": 0}}
+    after = {"device": {"tx_dropped": 8, "tx_packets": 99}, "TcpExt": {"ListenDrops": 3}, "softnet": {"dropped": 2}}
+    grown = live.increases(before, after)
+    assert grown["device"] == {"tx_dropped": 3, "tx_packets": 89}
+    assert [(reason.code, reason.message) for reason in live.reasons(grown)] == [
+        ("device_drops", "packets were lost outside the emulated network: tx_dropped 3, softnet dropped 2"),
+        ("server_queue", "the server's kernel turned connections away: ListenDrops 2"),
+    ]
+
+
+def test_counters_that_stand_still_say_nothing() -> None:
+    table = {"device": {"tx_dropped": 5}, "TcpExt": {"ListenDrops": 1}}
+    assert live.reasons(live.increases(table, table)) == []
+
+
+def test_the_built_in_server_is_a_command_that_finds_this_package() -> None:
+    launch = live.spec(experiment(), PLACEMENT).server
+    assert launch.argv[1:] == ("-P", "-m", "waspbench.serve", "198.18.0.1", "80")
+    path = launch.environment.get("PYTHONPATH")
+    assert path is None or (Path(path) / "waspbench" / "serve.py").exists()
