@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::num::NonZeroU16;
-use wasp_wire::{Checksum, Checksums, Packet, PayloadPool, VirtioNetHeader, View, cut, emit, frame};
+use wasp_wire::{Checksum, Checksums, Packet, PayloadPool, View, VirtioNetHeader, cut, emit, frame};
 
 fuzz_target!(|input: &[u8]| {
     // The first bytes are the limit and whether the IPv4 checksum is set right, without which little gets past it.
@@ -46,7 +46,9 @@ fn check(packet: &Packet, pool: &mut PayloadPool) {
 }
 
 fn fix_header_checksum(frame: &mut [u8]) {
-    let Some(packet) = frame.get_mut(VirtioNetHeader::LEN..).filter(|packet| packet.len() >= 20) else { return };
+    let Some(packet) = frame.get_mut(VirtioNetHeader::LEN..).filter(|packet| packet.len() >= 20) else {
+        return;
+    };
     let len = usize::from(packet[0] & 0x0f) * 4;
     let len = len.clamp(20, packet.len());
     packet[10..12].fill(0);
