@@ -1,0 +1,49 @@
+//! Scenarios for tests, as the JSON that the Python half would write.
+
+use serde_json::{Value, json};
+use wasp_engine::{Control, RunOutput, Scenario, simulate};
+
+/// A simulated scenario of one group over an unlimited star without loss; tests change what they are about.
+pub(crate) fn scenario(count: u32, size: &str) -> Value {
+    json!({
+        "seed": 1, "run": 0, "mode": "sim",
+        "server": {
+            "address": "198.18.0.1", "port": 80, "tcp": {"preset": "linux"},
+            "model": {"cores": 1, "per_connection": "20us", "per_request": "30us", "per_kib": "1us"},
+        },
+        "network": {"prefix": "198.18.0.0/17", "shared": {"up": {}, "down": {}}},
+        "workload": {"kind": "single", "path": "/file", "size": size},
+        "clients": [group("clients", count)],
+        "measure": {"warmup": "2s", "duration": "10s"},
+    })
+}
+
+/// A group of clients 100 ms away.
+pub(crate) fn group(name: &str, count: u32) -> Value {
+    json!({
+        "name": name, "count": count, "rtt": "100ms",
+        "loss": {}, "bandwidth": {}, "queue": {}, "mtu": 1500,
+        "http": {"requests_per_connection": 1, "timeout": "60s"},
+        "tcp": {"preset": "linux"},
+    })
+}
+
+/// Independent loss in both directions.
+#[allow(dead_code, reason = "not every test file loses packets")]
+pub(crate) fn independent(rate: &str) -> Value {
+    json!({"up": {"model": "independent", "rate": rate}, "down": {"model": "independent", "rate": rate}})
+}
+
+/// Two-state loss with r = 65 % in both directions.
+#[allow(dead_code, reason = "not every test file loses packets")]
+pub(crate) fn two_state(p: &str, scope: &str) -> Value {
+    let model = json!({"model": "two-state", "p": p, "r": "65%"});
+    json!({"up": model, "down": model, "scope": scope})
+}
+
+#[allow(dead_code, reason = "not every test file runs one")]
+/// Runs a scenario to its end.
+pub(crate) fn run(scenario: &Value) -> RunOutput {
+    let scenario = Scenario::from_json(&scenario.to_string()).expect("the scenario is valid");
+    simulate(&scenario, &Control::default(), ()).expect("the run succeeds")
+}

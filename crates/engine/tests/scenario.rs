@@ -1,0 +1,95 @@
+//! What is refused, and how it is said.
+
+mod common;
+
+use common::scenario;
+use serde_json::{Value, json};
+use wasp_engine::Scenario;
+
+/// The message for a scenario with `value` at `pointer`.
+fn refusal(pointer: &str, value: Value) -> String {
+    let mut scenario = scenario(1, "1KB");
+    *scenario.pointer_mut(pointer).unwrap() = value;
+    Scenario::from_json(&scenario.to_string()).unwrap_err().to_string()
+}
+
+#[test]
+fn wrong_values_are_named_with_what_would_be_valid() {
+    let cases = [
+        ("/clients/0/count", json!(0), "clients.clients.count: 0; must be at least 1"),
+        ("/clients/0/count", json!(40_000), "clients: 40000 clients; 198.18.0.0/17 has addresses for 32765"),
+        ("/clients/0/rtt", json!("100"), "clients[0].rtt: \"100\": unknown or missing unit"),
+        ("/clients/0/rtt", json!("-1ms"), "clients[0].rtt: \"-1ms\": expected a duration"),
+        (
+            "/clients/0/loss",
+            json!({"up": {"model": "independent", "rate": "100%"}}),
+            "clients.clients.loss.up.rate: 100%; must be below 100%",
+        ),
+        (
+            "/clients/0/loss",
+            json!({"up": {"model": "two-state", "p": "2%", "r": "0%"}}),
+            "clients.clients.loss.up.r: 0%; must be above zero",
+        ),
+        ("/clients/0/queue", json!({"up": "10KB"}), "clients.clients.queue.up: a queue never fills"),
+        ("/clients/0/mtu", json!(60), "clients.clients.mtu: 60; must be from 128"),
+        (
+            "/clients/0/http",
+            json!({"requests_per_connection": 0, "timeout": "1s"}),
+            "clients[0].http.requests_per_connection",
+        ),
+        (
+            "/clients/0/tcp",
+            json!({"preset": "linux", "mss": 9_000}),
+            "clients.clients.tcp.mss: 9000; must be at most 1460",
+        ),
+        ("/measure/duration", json!("0s"), "measure.duration: 0ms; must be above zero"),
+        ("/workload/path", json!("no slash"), "workload.path"),
+        ("/network/prefix", json!("198.18.0.0"), "network.prefix"),
+        ("/server/address", json!("198.18.0.7"), "server.address: 198.18.0.7; must be the first host"),
+        ("/clients", json!([]), "clients: none"),
+    ];
+    for (pointer, value, expected) in cases {
+        let message = refusal(pointer, value);
+        assert!(message.contains(expected), "{pointer}: {message}");
+        assert!(!message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn unknown_fields_are_refused_everywhere() {
+    let places = [
+        "",
+        "/server",
+        "/server/tcp",
+        "/server/model",
+        "/network",
+        "/network/shared",
+        "/network/shared/up",
+        "/workload",
+        "/clients/0",
+        "/clients/0/loss",
+        "/clients/0/bandwidth",
+        "/clients/0/queue",
+        "/clients/0/http",
+        "/clients/0/tcp",
+        "/measure",
+    ];
+    for pointer in places {
+        let mut scenario = scenario(1, "1KB");
+        scenario.pointer_mut(pointer).unwrap()["surprise"] = json!(1);
+        let message = Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();
+        assert!(message.contains("unknown field `surprise`"), "{pointer}: {message}");
+    }
+}
+
+#[test]
+fn two_groups_with_one_name_are_refused() {
+    let mut scenario = scenario(1, "1KB");
+    scenario["clients"] = json!([scenario["clients"][0], scenario["clients"][0]]);
+    assert!(
+        Scenario::from_json(&scenario.to_string())
+            .unwrap_err()
+            .to_string()
+            .contains("two groups have this name")
+    );
+}

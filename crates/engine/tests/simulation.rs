@@ -1,0 +1,232 @@
+//! Whole simulated runs: exact response times, conservation, Little's law, determinism.
+
+mod common;
+
+use common::{group, independent, run, scenario, two_state};
+use proptest::prelude::*;
+use serde_json::json;
+use wasp_engine::{RunOutput, TransactionColumns};
+
+const OK: u8 = 0;
+const MSS: u64 = 1448;
+
+/// Everything that the columns hold, row by row, as text.
+fn rows(columns: &TransactionColumns, group: u16) -> Vec<String> {
+    let mut rows = Vec::new();
+    for chunk in columns.chunks() {
+        for row in (0..chunk.client.len()).filter(|row| chunk.group[*row] == group) {
+            rows.push(format!(
+                "{} {} {} {} {} {} {} {} {} {} {}",
+                chunk.client[row],
+                chunk.connection[row],
+                chunk.request[row],
+                chunk.start_ns[row],
+                chunk.connected_ns[row],
+                chunk.sent_ns[row],
+                chunk.first_byte_ns[row],
+                chunk.last_byte_ns[row],
+                chunk.bytes[row],
+                chunk.outcome[row],
+                chunk.attempts[row],
+            ));
+        }
+    }
+    rows
+}
+
+/// Response times of the `ok` transactions in nanoseconds.
+fn response_times(output: &RunOutput) -> Vec<i64> {
+    let chunks = output.ledger.transactions.chunks().iter();
+    chunks
+        .flat_map(|chunk| {
+            (0..chunk.client.len())
+                .filter(|row| chunk.outcome[*row] == OK)
+                .map(|row| chunk.last_byte_ns[row] - chunk.start_ns[row])
+        })
+        .collect()
+}
+
+/// Rounds that slow start takes for `segments` when every segment is acknowledged: the window doubles each round.
+fn rounds(segments: u64, initial_window: u64) -> u64 {
+    let (mut sent, mut window, mut rounds) = (0, initial_window, 0);
+    while sent < segments {
+        sent += window;
+        window *= 2;
+        rounds += 1;
+    }
+    rounds
+}
+
+#[test]
+fn without_loss_a_response_takes_the_round_trips_that_slow_start_dictates() {
+    for initial_window in [1_u64, 2, 10] {
+        for size in [1_u64, 1_000, 20_000, 64_000, 500_000] {
+            let mut scenario = scenario(1, &format!("{size}B"));
+            scenario["clients"][0]["tcp"] =
+                json!({"preset": "linux", "delayed_ack": "0ms", "receive_buffer": "16MiB"});
+            scenario["server"]["tcp"] =
+                json!({"preset": "linux", "initial_window": initial_window, "send_buffer": "16MiB"});
+            let output = run(&scenario);
+            let times = response_times(&output);
+            assert!(times.len() > 5, "{} responses", times.len());
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nServer: wasp-model\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n"
+            )
+            .len() as u64;
+            let rounds = rounds((head + size).div_ceil(MSS), initial_window);
+            let service = 20_000 + 30_000 + 1_000 * size / 1_024;
+            let expected = ((1 + rounds) * 100_000_000 + service) as i64;
+            assert!(
+                times.iter().all(|time| *time == expected),
+                "{size} B, IW {initial_window}: {:?} instead of {expected}",
+                times[0]
+            );
+        }
+    }
+}
+
+#[test]
+fn a_kept_connection_asks_again_after_one_round_trip() {
+    let mut scenario = scenario(1, "1KB");
+    scenario["clients"][0]["http"]["requests_per_connection"] = json!(null);
+    let times = response_times(&run(&scenario));
+    assert_eq!(times[0], 200_000_000 + 20_000 + 30_000 + 976);
+    assert!(times[1..].iter().all(|time| *time == 100_000_000 + 30_000 + 976), "{:?}", &times[1..3]);
+}
+
+#[test]
+fn littles_law_holds_to_rounding_and_as_n_equals_x_times_r() {
+    let mut scenario = scenario(256, "20KB");
+    scenario["clients"][0]["loss"] = two_state("2%", "direction");
+    scenario["measure"] = json!({"warmup": "10s", "duration": "60s"});
+    let output = run(&scenario);
+    let (integral, records) = output.ledger.little();
+    assert_eq!(integral, records);
+    assert!(integral > 0);
+    let summary = &output.summary;
+    let n = summary.throughput * summary.response_time_ms.mean.unwrap() / 1e3;
+    assert!((n / 256.0 - 1.0).abs() < 0.01, "N = {n}");
+    assert_eq!(summary.invalid, []);
+}
+
+#[test]
+fn a_saturated_server_works_without_pause_and_paces_its_clients() {
+    let mut scenario = scenario(64, "1KB");
+    scenario["server"]["model"]["per_request"] = json!("5ms");
+    let output = run(&scenario);
+    assert!(output.summary.server_cpu.busy.unwrap() > 0.999);
+    let capacity = 1.0 / (0.005 + 0.000_020 + 0.000_000_976);
+    assert!((output.summary.throughput / capacity - 1.0).abs() < 0.01, "{}", output.summary.throughput);
+}
+
+#[test]
+fn every_packet_is_delivered_lost_dropped_or_in_flight() {
+    for scope in ["direction", "connection", "link"] {
+        let mut scenario = scenario(20, "64KB");
+        scenario["clients"][0]["loss"] = two_state("4%", scope);
+        scenario["clients"][0]["bandwidth"] = json!({"down": "2Mbit/s", "up": "256kbit/s"});
+        scenario["clients"][0]["queue"] = json!({"down": "10KB", "up": "10KB"});
+        let output = run(&scenario);
+        let summary = &output.summary;
+        assert_eq!(summary.packets.made, summary.fates.values().sum::<u64>() + summary.packets.in_flight);
+        assert!(summary.fates["queue full"] > 0 && summary.fates["random loss"] > 0);
+        let lost: u64 = output.links.iter().map(|link| link.lost).sum();
+        assert_eq!(lost, summary.fates["random loss"]);
+        let connections = output.ledger.connections.chunks().iter();
+        let by_connection: u64 =
+            connections.flat_map(|chunk| chunk.up_lost.iter().chain(&chunk.down_lost)).sum();
+        assert!(
+            by_connection <= lost && by_connection as f64 > 0.98 * lost as f64,
+            "{by_connection} of {lost}"
+        );
+    }
+}
+
+#[test]
+fn injected_loss_agrees_with_its_conditional_probabilities_in_every_scope_and_model() {
+    for scope in ["direction", "connection", "link"] {
+        for loss in [two_state("7%", scope), {
+            let mut loss = independent("3%");
+            loss["scope"] = json!(scope);
+            loss
+        }] {
+            let mut scenario = scenario(50, "20KB");
+            scenario["clients"][0]["loss"] = loss;
+            let output = run(&scenario);
+            for direction in [output.summary.network.up, output.summary.network.down] {
+                let error = direction.expected_standard_error.unwrap();
+                let distance = (direction.loss_rate.unwrap() - direction.expected_loss_rate.unwrap()) / error;
+                assert!(distance.abs() < 5.0, "{scope}: {distance} standard errors");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_seed_gives_one_run() {
+    let mut scenario = scenario(30, "20KB");
+    scenario["clients"][0]["loss"] = two_state("4%", "direction");
+    let text = |output: &RunOutput| rows(&output.ledger.transactions, 0);
+    let first = text(&run(&scenario));
+    assert_eq!(first, text(&run(&scenario)));
+    scenario["run"] = json!(1);
+    assert_ne!(first, text(&run(&scenario)));
+}
+
+#[test]
+fn another_group_changes_nothing_of_the_first_where_they_share_nothing_that_costs() {
+    let mut alone = scenario(20, "20KB");
+    alone["server"]["model"] =
+        json!({"cores": 1, "per_connection": "0ms", "per_request": "0ms", "per_kib": "0ms"});
+    alone["clients"][0]["loss"] = two_state("4%", "direction");
+    let mut before = group("others", 10);
+    before["loss"] = independent("5%");
+    let mut together = alone.clone();
+    together["clients"] = json!([before, alone["clients"][0]]);
+    let strip = |rows: Vec<String>| {
+        rows.iter().map(|row| row.split_once(' ').unwrap().1.to_owned()).collect::<Vec<_>>()
+    };
+    let mut first = strip(rows(&run(&alone).ledger.transactions, 0));
+    let mut second = strip(rows(&run(&together).ledger.transactions, 1));
+    first.sort_unstable();
+    second.sort_unstable();
+    assert_eq!(first, second);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn any_scenario_conserves_packets_and_transactions(
+        count in 1..12_u32, size in 0..200_000_u64, rtt in 0..300_u64, p in 0..30_u64, r in 5..100_u64,
+        requests in prop_oneof![Just(None), (1..9_u32).prop_map(Some)],
+        rate in prop_oneof![Just(None), (64..20_000_u64).prop_map(Some)],
+        queue in 2_000..100_000_u64, preset in prop_oneof![Just("linux"), Just("bsd1999")], seed in any::<u64>(),
+    ) {
+        let mut scenario = scenario(count, &format!("{size}B"));
+        scenario["seed"] = json!(seed);
+        let group = &mut scenario["clients"][0];
+        group["rtt"] = json!(format!("{rtt}ms"));
+        let loss = json!({"model": "two-state", "p": format!("{p}%"), "r": format!("{r}%")});
+        group["loss"] = json!({"up": loss, "down": loss});
+        group["http"]["requests_per_connection"] = json!(requests);
+        group["http"]["timeout"] = json!("5s");
+        group["tcp"] = json!({"preset": preset});
+        if let Some(rate) = rate {
+            group["bandwidth"] = json!({"up": format!("{rate}kbit/s"), "down": format!("{rate}kbit/s")});
+            group["queue"] = json!({"up": format!("{queue}B"), "down": format!("{queue}B")});
+        }
+        scenario["server"]["tcp"] = json!({"preset": preset});
+        scenario["measure"] = json!({"warmup": "1s", "duration": "5s"});
+        let output = run(&scenario);
+        let summary = &output.summary;
+        prop_assert_eq!(summary.packets.made, summary.fates.values().sum::<u64>() + summary.packets.in_flight);
+        let (integral, records) = output.ledger.little();
+        prop_assert_eq!(integral, records);
+        for chunk in output.ledger.transactions.chunks() {
+            for row in 0..chunk.client.len() {
+                prop_assert!(chunk.outcome[row] != OK || chunk.bytes[row] == size);
+                prop_assert!(chunk.end_ns[row] >= chunk.start_ns[row]);
+            }
+        }
+    }
+}
