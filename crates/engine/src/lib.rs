@@ -12,7 +12,9 @@ mod scenario;
 mod summary;
 
 pub use control::{Control, Progress};
-pub use ledger::{ConnectionColumns, Interval, Ledger, Second, TransactionColumns};
+pub use ledger::{
+    ConnectionChunk, ConnectionColumns, Interval, Ledger, Second, TransactionChunk, TransactionColumns,
+};
 pub use model::Model;
 pub use port::{MachineReport, Mark, Meters, PacketPort, PortError, Transmitted};
 pub use run::{RunError, drive, simulate};

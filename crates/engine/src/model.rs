@@ -53,7 +53,7 @@ impl<O: Observer> Model<O> {
             server: modelled_server(scenario, &star, root),
             network,
             star,
-            ledger: Ledger::new(interval),
+            ledger: Ledger::new(interval, root.purpose(Purpose::Sample)),
             egress: VecDeque::new(),
             inbox: Vec::new(),
         }

@@ -31,19 +31,19 @@ fn rows(columns: &TransactionColumns, group: u16) -> Vec<String> {
             ));
         }
     }
+    rows.sort_unstable();
     rows
 }
 
-/// Response times of the `ok` transactions in nanoseconds.
+/// Response times of the `ok` transactions in nanoseconds, in the order of their ends.
 fn response_times(output: &RunOutput) -> Vec<i64> {
-    let chunks = output.ledger.transactions.chunks().iter();
-    chunks
-        .flat_map(|chunk| {
-            (0..chunk.client.len())
-                .filter(|row| chunk.outcome[*row] == OK)
-                .map(|row| chunk.last_byte_ns[row] - chunk.start_ns[row])
-        })
-        .collect()
+    let mut times = Vec::new();
+    for chunk in output.ledger.transactions.chunks() {
+        let ok = (0..chunk.client.len()).filter(|row| chunk.outcome[*row] == OK);
+        times.extend(ok.map(|row| (chunk.end_ns[row], chunk.last_byte_ns[row] - chunk.start_ns[row])));
+    }
+    times.sort_unstable();
+    times.into_iter().map(|(_, time)| time).collect()
 }
 
 /// Rounds that slow start takes for `segments` when every segment is acknowledged: the window doubles each round.

@@ -1,10 +1,11 @@
 //! Records as columns, in chunks: a full chunk never moves, so that no record waits for the copy of all before it.
 
+use super::strata::Strata;
 use wasp_host::{ConnectionRecord, TransactionRecord};
 use wasp_units::Instant;
 
 /// Rows of a chunk.
-const CHUNK: usize = 65_536;
+const CHUNK: usize = 16_384;
 /// An instant that was not reached.
 const NEVER: i64 = i64::MIN;
 
@@ -51,8 +52,8 @@ macro_rules! columns {
 }
 
 columns! {
-    /// The transactions of a run; times are nanoseconds since its start, `i64::MIN` where not reached.
-    TransactionColumns, TransactionChunk {
+    /// Transactions in the order of their end; times are nanoseconds since the start of the run, `i64::MIN` where not reached.
+    TransactionRows, TransactionChunk {
         /// Index of the client.
         client: u32,
         /// Index of the group.
@@ -112,7 +113,17 @@ columns! {
     }
 }
 
-impl TransactionColumns {
+/// The transactions of a run: all of them, or a sample by their keys.
+pub type TransactionColumns = Strata<TransactionRows>;
+
+impl TransactionRows {
+    /// Takes the last chunk out; returns whether there was one.
+    pub(super) fn drop_chunk(&mut self) -> bool {
+        let chunk = self.chunks.pop();
+        self.rows -= chunk.as_ref().map_or(0, |chunk| chunk.client.len() as u64);
+        chunk.is_some()
+    }
+
     /// Appends a record.
     pub(super) fn push(&mut self, record: &TransactionRecord, measured: bool) {
         let chunk = self.open();

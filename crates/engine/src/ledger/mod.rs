@@ -2,12 +2,14 @@
 
 mod columns;
 mod interval;
+mod strata;
 
-pub use columns::{ConnectionColumns, TransactionColumns};
+pub use columns::{ConnectionChunk, ConnectionColumns, TransactionChunk, TransactionColumns};
 pub use interval::Interval;
 
 use hdrhistogram::Histogram;
 use wasp_host::{ConnectionRecord, Journal, Outcome, TransactionRecord};
+use wasp_random::Key;
 use wasp_units::{Duration, Instant};
 
 /// Response times in the histogram: 1 us to 1 h at four significant digits, in nanoseconds.
@@ -33,7 +35,9 @@ pub struct Second {
 #[derive(Debug)]
 pub struct Ledger {
     interval: Interval,
-    /// Every transaction.
+    /// Decides which transactions are kept when there are too many.
+    sample: Key,
+    /// Every transaction, or a sample of them.
     pub transactions: TransactionColumns,
     /// Every connection.
     pub connections: ConnectionColumns,
@@ -55,12 +59,13 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// An empty ledger for a run with this measured interval.
+    /// An empty ledger for a run with this measured interval; `sample` decides which transactions are kept when there are too many.
     #[must_use]
-    pub fn new(interval: Interval) -> Self {
+    pub fn new(interval: Interval, sample: Key) -> Self {
         let (least, most, digits) = HISTOGRAM;
         Self {
             interval,
+            sample,
             transactions: TransactionColumns::default(),
             connections: ConnectionColumns::default(),
             seconds: Vec::with_capacity(interval.end().as_secs_f64() as usize + 2),
@@ -201,7 +206,8 @@ impl Journal for Ledger {
             second.errors += u32::from(!ok);
             second.bytes += if ok { record.bytes } else { 0 };
         }
-        self.transactions.push(record, measured);
+        let draw = self.sample.entity(u64::from(record.client)).draw(u64::from(record.request));
+        self.transactions.push(record, measured, draw);
     }
 
     fn connection_ended(&mut self, record: &ConnectionRecord) {

@@ -51,6 +51,8 @@ pub struct Summary {
     pub little: Little,
     /// Names of the groups, in the order of their index.
     pub groups: Vec<String>,
+    /// The table of transactions holds one in so many: 1 if it holds all.
+    pub transactions_kept_one_in: u64,
     /// Events that the kernel handled.
     pub events: u64,
     /// Why the run must not be trusted.
@@ -209,6 +211,7 @@ pub(crate) fn output<O: Observer>(
         packets: PacketSummary { made: model.network.made(), in_flight: model.network.in_flight() },
         little: Little { integral_s: integral as f64 / 1e9, records_s: overlap as f64 / 1e9 },
         groups: scenario.clients.iter().map(|group| group.name.clone()).collect(),
+        transactions_kept_one_in: ledger.transactions.one_in(),
         events,
         invalid: Vec::new(),
     };
