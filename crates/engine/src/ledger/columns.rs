@@ -33,6 +33,12 @@ macro_rules! columns {
                 &self.chunks
             }
 
+            /// The chunks themselves, for whoever keeps the rows.
+            #[must_use]
+            pub fn into_chunks(self) -> Vec<$chunk> {
+                self.chunks
+            }
+
             /// Rows in all chunks.
             #[must_use]
             pub const fn rows(&self) -> u64 {

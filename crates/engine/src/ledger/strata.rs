@@ -38,6 +38,11 @@ impl Strata<TransactionRows> {
         self.strata.iter().flat_map(TransactionRows::chunks)
     }
 
+    /// The kept rows, for whoever keeps them.
+    pub fn into_chunks(self) -> impl Iterator<Item = TransactionChunk> {
+        self.strata.into_iter().flat_map(TransactionRows::into_chunks)
+    }
+
     /// Rows kept.
     #[must_use]
     pub const fn rows(&self) -> u64 {
