@@ -41,12 +41,14 @@ pub enum AckCounting {
     /// Each acknowledgment of new data counts once, however much it covers (RFC 5681 equation 3; BSD): a delayed
     /// acknowledgment slows growth.
     Acknowledgments,
-    /// The bytes acknowledged count (RFC 3465), at most this many segments per acknowledgment in slow start. Linux
-    /// sets no limit.
+    /// The bytes acknowledged count (appropriate byte counting, RFC 3465), in slow start at most `limit` segments of
+    /// them per acknowledgment.
     Bytes {
         /// RFC 3465's L in segments.
         limit: u32,
     },
+    /// The segments acknowledged count, without a limit (Linux `tcp_slow_start`, `tcp_cong_avoid_ai`).
+    Segments,
 }
 
 /// What happens to the congestion window when sending resumes after an idle time longer than the RTO.
@@ -204,7 +206,7 @@ impl Config {
             congestion: CongestionKind::Reno,
             initial_window: 10,
             initial_ssthresh: u32::MAX,
-            ack_counting: AckCounting::Bytes { limit: u32::MAX },
+            ack_counting: AckCounting::Segments,
             congestion_window_validation: true,
             bsd_ssthresh: false,
             bsd_duplicate_quirk: false,

@@ -1,135 +1,176 @@
-//! The endpoint.
+//! The endpoint: its state, its interface, and what every transition shares.
 
+use crate::acknowledgment::Acknowledgments;
 use crate::config::Config;
+use crate::receiver::Receiver;
+use crate::sender::{Fin, Now, Sender};
+use crate::timers::Timers;
 use crate::types::{Chunk, Event, Events, Identity, ReceivePolicy, State, Statistics};
 use std::sync::Arc;
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Payload, PayloadPool, TcpHeader, View};
+use wasp_wire::{PayloadPool, SequenceNumber, View};
 
 /// One end of a TCP connection.
+///
+/// There are four kinds of method. *Getters* read. *Events in* are [`Self::handle_segment`] and
+/// [`Self::handle_timeout`]. *Commands* of the application are [`Self::send`], [`Self::read`], [`Self::close`],
+/// [`Self::abort`] and their like. *Work out* is [`Self::poll_transmit`], [`Self::poll_event`] and
+/// [`Self::poll_timeout`].
+///
+/// After each event or command, call `poll_transmit` until it returns `None`, `poll_event` until it returns `None` (what
+/// the application then does is a command again), and arrange for `handle_timeout` at `poll_timeout`. Time never goes
+/// back from call to call. An endpoint is given up by [`Self::release`], after an event that ends it or at any time.
 #[derive(Debug)]
 pub struct Endpoint {
-    config: Arc<Config>,
-    local_port: u16,
-    remote_port: u16,
-    state: State,
-    events: Events,
-    policy: ReceivePolicy,
-    statistics: Statistics,
+    pub(crate) config: Arc<Config>,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) acks: Acknowledgments,
+    pub(crate) timers: Timers,
+    pub(crate) statistics: Statistics,
+    pub(crate) iss: SequenceNumber,
+    pub(crate) timestamp_offset: u32,
+    pub(crate) timer_phase: Duration,
+    /// TS.Recent (RFC 7323 section 4.3).
+    pub(crate) ts_recent: u32,
+    /// When our SYN was last sent, for the first round-trip sample.
+    pub(crate) syn_sent: Option<Instant>,
+    /// A reset is owed: its sequence number, and whether it carries an acknowledgment.
+    pub(crate) reset_due: Option<(SequenceNumber, bool)>,
+    /// Room in the send buffer that the application waits for.
+    pub(crate) space_wanted: u64,
+    pub(crate) local_port: u16,
+    pub(crate) remote_port: u16,
+    pub(crate) state: State,
+    pub(crate) events: Events,
+    /// We sent the first SYN.
+    pub(crate) active: bool,
+    /// A SYN or SYN-ACK is to be sent.
+    pub(crate) syn_due: bool,
+    /// Agreed, or before that offered: timestamps, selective acknowledgments, window scaling.
+    pub(crate) timestamps: bool,
+    pub(crate) sack: bool,
+    pub(crate) scaling: bool,
+    /// Something may have to leave.
+    pub(crate) output_due: bool,
+    /// A data segment has left since the last time nothing could.
+    pub(crate) data_sent: bool,
 }
 
 impl Endpoint {
-    /// An active open: the SYN comes from [`Self::poll_transmit`].
-    #[must_use]
-    pub fn connect(
+    pub(crate) fn new(
         config: &Arc<Config>,
         local_port: u16,
         remote_port: u16,
         identity: Identity,
-        now: Instant,
+        state: State,
     ) -> Self {
-        let _ = (identity, now);
+        let iss = SequenceNumber(identity.isn);
         Self {
-            config: Arc::clone(config),
+            sender: Sender::new(config, iss),
+            receiver: Receiver::new(config),
+            acks: Acknowledgments::new(config),
+            timers: Timers::new(),
+            statistics: Statistics::default(),
+            iss,
+            timestamp_offset: identity.timestamp_offset,
+            timer_phase: identity.timer_phase,
+            ts_recent: 0,
+            syn_sent: None,
+            reset_due: None,
+            space_wanted: 0,
             local_port,
             remote_port,
-            state: State::SynSent,
+            state,
             events: Events::default(),
-            policy: ReceivePolicy::default(),
-            statistics: Statistics::default(),
+            active: state == State::SynSent,
+            syn_due: true,
+            timestamps: config.timestamps,
+            sack: config.sack,
+            scaling: config.window_scaling,
+            output_due: true,
+            data_sent: false,
+            config: Arc::clone(config),
         }
-    }
-
-    /// A passive open by the SYN `syn`: the SYN-ACK comes from [`Self::poll_transmit`].
-    #[must_use]
-    pub fn accept(
-        config: &Arc<Config>,
-        syn: &TcpHeader,
-        local_port: u16,
-        identity: Identity,
-        now: Instant,
-    ) -> Self {
-        let endpoint = Self::connect(config, local_port, syn.source_port, identity, now);
-        Self { state: State::SynReceived, ..endpoint }
-    }
-
-    /// A segment of this connection has arrived. Keeps or releases the payload.
-    pub fn handle_segment(
-        &mut self,
-        now: Instant,
-        header: &TcpHeader,
-        payload: Payload,
-        pool: &mut PayloadPool,
-    ) {
-        let _ = (now, header);
-        self.statistics.segments_received += 1;
-        pool.release(payload);
     }
 
     /// When [`Self::handle_timeout`] is due.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        None
+        self.timers.next()
     }
 
-    /// Runs what is due at `now`; harmless when nothing is.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        let _ = now;
-    }
-
-    /// The next segment to send.
-    pub fn poll_transmit(&mut self, now: Instant, pool: &mut PayloadPool) -> Option<(TcpHeader, Payload)> {
-        let _ = (now, pool);
-        None
-    }
-
-    /// What has happened, oldest cause first.
+    /// What has happened since the last call, one event at a time; `None` when there is no more.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()
     }
 
-    /// Appends to the send stream.
+    /// Appends to the send stream. All is taken, however full the send buffer; nothing after [`Self::close`] or the end.
     pub fn send(&mut self, chunk: Chunk) {
-        let _ = chunk;
+        if self.sender.fin == Fin::Open && self.state != State::Closed {
+            self.sender.buffer.push(chunk);
+            self.output_due = true;
+        }
     }
 
-    /// Asks for [`Event::SendSpace`] once `at_least` bytes of the send buffer are free.
+    /// Asks for [`Event::SendSpace`], once, when [`Self::send_space`] is at least `at_least` (at most the send buffer).
     pub fn notify_send_space(&mut self, at_least: u64) {
-        let _ = at_least;
+        self.space_wanted = at_least.clamp(1, u64::from(self.config.send_buffer));
+        self.check_send_space();
+    }
+
+    pub(crate) fn check_send_space(&mut self) {
+        if self.space_wanted > 0 && self.send_space() >= self.space_wanted {
+            self.space_wanted = 0;
+            self.events.push(Event::SendSpace);
+        }
     }
 
     /// Hands over up to `max` bytes of in-order data, piece by piece, and opens the window. Returns how many.
-    pub fn read(
-        &mut self,
-        max: u64,
-        now: Instant,
-        pool: &mut PayloadPool,
-        sink: &mut dyn FnMut(View<'_>),
-    ) -> u64 {
-        let _ = (max, now, pool, sink);
-        0
+    pub fn read(&mut self, max: u64, pool: &mut PayloadPool, sink: &mut dyn FnMut(View<'_>)) -> u64 {
+        let taken = self.receiver.read(max, pool, sink);
+        if taken > 0
+            && self.receiver.owes_update(&self.config, u32::from(self.config.mss))
+            && self.may_receive()
+        {
+            self.acks.now();
+            self.output_due = true;
+        }
+        taken
     }
 
-    /// Sends a FIN after the data queued so far.
-    pub fn close(&mut self, now: Instant) {
-        let _ = now;
+    /// Whether the peer may still send data.
+    pub(crate) fn may_receive(&self) -> bool {
+        matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
     }
 
-    /// Gives the connection up, with a reset where the peer knows of it.
-    pub fn abort(&mut self) {
-        self.state = State::Closed;
-    }
-
-    /// Gives all held payload back.
-    pub fn release(self, pool: &mut PayloadPool) {
-        let _ = pool;
+    /// Gives all held payload back. Call it however a connection ended.
+    pub fn release(mut self, pool: &mut PayloadPool) {
+        self.receiver.release(pool);
     }
 
     /// What to keep of payload that arrives from now on.
     pub fn set_receive_policy(&mut self, policy: ReceivePolicy) {
-        self.policy = policy;
+        self.receiver.set_policy(policy);
     }
 
+    /// The time with what depends on it. Borrows nothing of the endpoint but `config`.
+    pub(crate) fn now<'a>(&self, config: &'a Config, at: Instant) -> Now<'a> {
+        Now { at, config, phase: self.timer_phase, timestamp_offset: self.timestamp_offset }
+    }
+
+    /// The connection ends: nothing leaves any more but a reset that is owed.
+    pub(crate) fn finish(&mut self, event: Event) {
+        self.state = State::Closed;
+        self.timers.clear();
+        self.syn_due = false;
+        self.output_due = true;
+        self.events.push(event);
+    }
+}
+
+/// Getters.
+impl Endpoint {
     /// State of the connection.
     #[must_use]
     pub fn state(&self) -> State {
@@ -163,74 +204,78 @@ impl Endpoint {
     /// In-order bytes that wait to be read.
     #[must_use]
     pub fn readable(&self) -> u64 {
-        0
+        u64::from(self.receiver.readable())
     }
 
-    /// Bytes queued and not yet sent for the first time.
+    /// Bytes queued and never sent.
     #[must_use]
     pub fn unsent(&self) -> u64 {
-        0
+        self.sender.buffer.unsent()
     }
 
-    /// Bytes sent and not yet acknowledged, and bytes not yet sent.
+    /// Bytes queued, sent or not, and not acknowledged.
     #[must_use]
     pub fn unacknowledged(&self) -> u64 {
-        0
+        self.sender.buffer.unacknowledged()
     }
 
-    /// Room in the send buffer, bytes; [`Self::send`] takes more all the same.
+    /// Room in the send buffer, bytes.
     #[must_use]
     pub fn send_space(&self) -> u64 {
-        0
+        u64::from(self.config.send_buffer).saturating_sub(self.unacknowledged())
     }
 
-    /// Congestion window, bytes.
+    /// Congestion window, bytes, without the inflation of fast recovery.
     #[must_use]
     pub fn cwnd(&self) -> u32 {
-        0
+        self.sender.congestion.window()
     }
 
     /// Slow-start threshold, bytes.
     #[must_use]
     pub fn ssthresh(&self) -> u32 {
-        0
+        self.sender.congestion.ssthresh()
     }
 
     /// Smoothed round-trip time; `None` before the first sample.
     #[must_use]
     pub fn srtt(&self) -> Option<Duration> {
-        None
+        self.sender.rto.srtt(&self.config)
     }
 
     /// Retransmission timeout, backed off.
     #[must_use]
     pub fn rto(&self) -> Duration {
-        self.config.initial_rto
+        self.sender.rto.current(&self.config)
     }
 
-    /// Sequence numbers sent and not acknowledged (RFC 5681's FlightSize).
+    /// FlightSize: sequence numbers sent and not acknowledged (RFC 5681 section 2).
     #[must_use]
     pub fn flight(&self) -> u32 {
-        0
+        self.sender.flight()
+    }
+
+    /// Bytes thought to be in the network (RFC 6675's pipe).
+    #[must_use]
+    pub fn pipe(&self) -> u32 {
+        self.sender.scoreboard.pipe()
+    }
+
+    /// Payload of a full segment that we send, bytes.
+    #[must_use]
+    pub fn mss(&self) -> u16 {
+        self.sender.mss
     }
 
     /// Bytes that the peer may still send: our window as last advertised.
     #[must_use]
     pub fn receive_window(&self) -> u32 {
-        0
+        self.receiver.window()
     }
 
-    /// Bytes that we may send: the peer's window, scaled.
+    /// The peer's window, bytes.
     #[must_use]
     pub fn send_window(&self) -> u32 {
-        0
-    }
-
-    /// Whether a SYN that arrives in TIME-WAIT may open a new connection in this one's place (RFC 6191, RFC 1122
-    /// section 4.2.2.13): release this endpoint and accept the SYN.
-    #[must_use]
-    pub fn yields_to(&self, syn: &TcpHeader) -> bool {
-        let _ = syn;
-        false
+        self.sender.window
     }
 }

@@ -4,9 +4,24 @@
 //! segments are handed in, segments and deadlines are polled out. Read RFC 9293 (the protocol), 5681 and 6582 and 6675
 //! (loss), 6298 (timeouts), 7323 and 2018 (options) and 5961 (blind attacks) before a change.
 
+mod acknowledgment;
+mod close;
 mod config;
+mod congestion;
 mod endpoint;
+mod handshake;
 mod options;
+mod ranges;
+mod reassembly;
+mod receiver;
+mod recovery;
+mod rto;
+mod scoreboard;
+mod segment;
+mod send_buffer;
+mod sender;
+mod timers;
+mod transmit;
 mod types;
 
 pub use config::{

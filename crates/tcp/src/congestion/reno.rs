@@ -1,0 +1,139 @@
+//! Slow start and congestion avoidance (RFC 5681 section 3.1), counting acknowledgments or bytes (RFC 3465).
+
+use super::{AckEvent, Algorithm, LossEvent, Window};
+use crate::config::{AckCounting, Config};
+use wasp_units::Instant;
+
+/// Reno's own state.
+#[derive(Debug, Default)]
+pub(super) struct Reno {
+    /// Bytes acknowledged in congestion avoidance that have not yet grown the window (byte counting).
+    acknowledged: u32,
+}
+
+impl Algorithm for Reno {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, config: &Config, mss: u32, _now: Instant, event: AckEvent) {
+        match config.ack_counting {
+            AckCounting::Acknowledgments => count_acknowledgment(window, config, mss, event.bytes),
+            AckCounting::Bytes { limit } => {
+                let slow_start = event.bytes.min(limit.saturating_mul(mss));
+                self.count_bytes(window, mss, event.bytes, slow_start);
+            }
+            AckCounting::Segments => {
+                let bytes = event.segments.saturating_mul(mss);
+                self.count_bytes(window, mss, bytes, bytes);
+            }
+        }
+    }
+
+    /// `ssthresh = max(FlightSize / 2, 2 SMSS)` (equation 4), or BSD's min(cwnd, window) / 2 in whole segments.
+    fn on_loss(&mut self, window: &mut Window, config: &Config, mss: u32, _now: Instant, event: LossEvent) {
+        self.acknowledged = 0;
+        window.ssthresh = if config.bsd_ssthresh {
+            (window.cwnd.min(event.send_window) / 2 / mss).max(2) * mss
+        } else {
+            (event.flight / 2).max(2 * mss)
+        };
+    }
+}
+
+/// One segment an acknowledgment in slow start (equation 2), SMSS²/cwnd in congestion avoidance (equation 3).
+fn count_acknowledgment(window: &mut Window, config: &Config, mss: u32, bytes: u32) {
+    let slow_start = window.cwnd < window.ssthresh || (config.bsd_ssthresh && window.cwnd == window.ssthresh);
+    let growth = if !slow_start {
+        (u64::from(mss) * u64::from(mss) / u64::from(window.cwnd)).max(1) as u32
+    } else if config.bsd_ssthresh {
+        mss
+    } else {
+        mss.min(bytes)
+    };
+    window.cwnd = window.cwnd.saturating_add(growth);
+}
+
+impl Reno {
+    /// As many bytes as were acknowledged in slow start; in congestion avoidance one segment for each window of them.
+    #[inline]
+    fn count_bytes(&mut self, window: &mut Window, mss: u32, bytes: u32, slow_start: u32) {
+        let mut left = bytes;
+        if window.cwnd < window.ssthresh {
+            let growth = slow_start.min(window.ssthresh - window.cwnd);
+            window.cwnd = window.cwnd.saturating_add(growth);
+            left = slow_start - growth;
+        }
+        if left == 0 {
+            return;
+        }
+        self.acknowledged = self.acknowledged.saturating_add(left);
+        while self.acknowledged >= window.cwnd {
+            self.acknowledged -= window.cwnd;
+            window.cwnd = window.cwnd.saturating_add(mss);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Congestion;
+    use super::*;
+
+    const MSS: u32 = 1_000;
+
+    fn round(congestion: &mut Congestion, config: &Config, acks: u32, segments: u32) {
+        for _ in 0..acks {
+            let event = AckEvent { bytes: segments * MSS, segments };
+            congestion.on_ack(config, MSS, Instant::ZERO, event);
+        }
+    }
+
+    fn reno(ack_counting: AckCounting) -> Config {
+        Config { ack_counting, initial_ssthresh: 16 * MSS, ..Config::linux() }
+    }
+
+    #[test]
+    fn delayed_acknowledgments_slow_the_growth_only_of_acknowledgment_counting() {
+        for (counting, expected) in [
+            (AckCounting::Acknowledgments, 12),
+            (AckCounting::Segments, 16),
+            (AckCounting::Bytes { limit: 1 }, 12),
+        ] {
+            let config = reno(counting);
+            let mut congestion = Congestion::new(&config, MSS, 8);
+            round(&mut congestion, &config, 4, 2);
+            assert_eq!(congestion.window(), expected * MSS, "{counting:?}");
+        }
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_a_segment_a_round_trip() {
+        for counting in [AckCounting::Acknowledgments, AckCounting::Segments] {
+            let config = reno(counting);
+            let mut congestion = Congestion::new(&config, MSS, 20);
+            round(&mut congestion, &config, 20, 1);
+            let grown = congestion.window() - 20 * MSS;
+            assert!((960..=1_000).contains(&grown), "{counting:?}: {grown}");
+        }
+    }
+
+    #[test]
+    fn a_loss_halves_the_flight_and_a_repeated_timeout_does_not() {
+        let config = reno(AckCounting::Segments);
+        let mut congestion = Congestion::new(&config, MSS, 20);
+        let event = LossEvent { flight: 18 * MSS, send_window: 1 << 20 };
+        congestion.on_timeout(&config, MSS, Instant::ZERO, event, true);
+        assert_eq!((congestion.window(), congestion.ssthresh()), (MSS, 9 * MSS));
+        congestion.on_timeout(&config, MSS, Instant::ZERO, LossEvent { flight: MSS, ..event }, false);
+        assert_eq!((congestion.window(), congestion.ssthresh()), (MSS, 9 * MSS));
+    }
+
+    #[test]
+    fn bsd_halves_the_window_in_whole_segments_at_each_timeout() {
+        let config = Config { initial_ssthresh: 16 * MSS, ..Config::bsd1999() };
+        let mut congestion = Congestion::new(&config, MSS, 7);
+        let event = LossEvent { flight: 7 * MSS, send_window: 1 << 20 };
+        congestion.on_timeout(&config, MSS, Instant::ZERO, event, true);
+        assert_eq!(congestion.ssthresh(), 3 * MSS);
+        congestion.on_timeout(&config, MSS, Instant::ZERO, event, false);
+        assert_eq!(congestion.ssthresh(), 2 * MSS);
+    }
+}

@@ -1,0 +1,187 @@
+//! Opening a connection (RFC 9293 sections 3.5 and 3.10.7.3; options of RFC 7323 and RFC 2018).
+
+use crate::config::Config;
+use crate::endpoint::Endpoint;
+use crate::receiver::Receiver;
+use crate::types::{Event, Identity, State};
+use std::sync::Arc;
+use wasp_units::{Duration, Instant};
+use wasp_wire::{Flags, SackBlocks, TcpHeader, Timestamps};
+
+/// The largest shift of the window field (RFC 7323 section 2.3).
+const MAX_SCALE: u8 = 14;
+/// Length of the timestamps option with its padding.
+const TIMESTAMPS_LEN: u16 = 12;
+/// No MSS option makes segments smaller than this (Linux `tcp_min_snd_mss`).
+const MIN_SEND_MSS: u16 = 48;
+
+impl Endpoint {
+    /// An active open: the SYN comes from [`Self::poll_transmit`].
+    #[must_use]
+    pub fn connect(
+        config: &Arc<Config>,
+        local_port: u16,
+        remote_port: u16,
+        identity: Identity,
+        now: Instant,
+    ) -> Self {
+        let mut endpoint = Self::new(config, local_port, remote_port, identity, State::SynSent);
+        endpoint.arm_handshake(now);
+        endpoint
+    }
+
+    /// A passive open by the SYN `syn`: the SYN-ACK comes from [`Self::poll_transmit`]. Payload of the SYN is ignored,
+    /// and will be sent again.
+    #[must_use]
+    pub fn accept(
+        config: &Arc<Config>,
+        syn: &TcpHeader,
+        local_port: u16,
+        identity: Identity,
+        now: Instant,
+    ) -> Self {
+        let mut endpoint = Self::new(config, local_port, syn.source_port, identity, State::SynReceived);
+        endpoint.take_options(syn);
+        endpoint.receiver.open(syn.sequence);
+        endpoint.sender.set_window(syn, 0);
+        endpoint.arm_handshake(now);
+        endpoint
+    }
+
+    /// What the peer's SYN offers is agreed on where we offer it too.
+    fn take_options(&mut self, syn: &TcpHeader) {
+        self.scaling &= syn.window_scale.is_some();
+        if self.scaling {
+            self.sender.scale = syn.window_scale.unwrap_or(0).min(MAX_SCALE);
+            self.receiver.set_scale(Receiver::wanted_scale(self.config.receive_buffer));
+        }
+        self.sack &= syn.sack_permitted;
+        self.timestamps &= syn.timestamps.is_some();
+        if let Some(timestamps) = syn.timestamps {
+            self.ts_recent = timestamps.value;
+        }
+        // RFC 6691: the MSS option does not count options, so that each segment subtracts its own.
+        let mss = syn.mss.unwrap_or(self.config.default_mss).max(MIN_SEND_MSS).min(self.config.mss);
+        self.sender.mss = if self.timestamps { mss - TIMESTAMPS_LEN } else { mss };
+    }
+
+    /// A segment in SYN-SENT. Its payload is ignored: the peer will send it again.
+    pub(crate) fn handle_in_syn_sent(&mut self, at: Instant, header: &TcpHeader) {
+        let flags = header.flags;
+        let acknowledges = flags.contains(Flags::ACK);
+        if acknowledges && header.acknowledgment != self.iss + 1 {
+            // A half-open peer answers from an old connection (RFC 9293 figure 9): reset that, our SYN stays due.
+            if !flags.contains(Flags::RST) {
+                self.owe_reset(header.acknowledgment, false);
+            }
+            return;
+        }
+        if flags.contains(Flags::RST) {
+            if acknowledges {
+                self.finish(Event::Refused);
+            }
+            return;
+        }
+        if !flags.contains(Flags::SYN) {
+            return;
+        }
+        self.take_options(header);
+        self.receiver.open(header.sequence);
+        self.sender.set_window(header, 0);
+        if acknowledges {
+            self.acks.now();
+            self.output_due = true;
+            self.establish(at, header);
+        } else {
+            // Simultaneous open (RFC 9293 figure 7).
+            self.state = State::SynReceived;
+            self.syn_due = true;
+            self.output_due = true;
+            self.arm_handshake(at);
+        }
+    }
+
+    /// Our SYN is acknowledged by `header`.
+    pub(crate) fn establish(&mut self, at: Instant, header: &TcpHeader) {
+        let config = Arc::clone(&self.config);
+        let now = self.now(&config, at);
+        if self.sender.timeouts == 0 {
+            if let Some(sent) = self.syn_sent {
+                self.sample_handshake(at.saturating_since(sent));
+            }
+        } else if let (true, Some(timestamps)) = (self.timestamps, header.timestamps) {
+            self.sender.sample_echo(&now, timestamps.echo);
+        }
+        self.sender.establish(&now, self.iss, self.sack);
+        self.timers.retransmit = crate::timers::Timers::NONE;
+        self.syn_due = false;
+        self.state = State::Established;
+        self.events.push(Event::Connected);
+        self.start_closing_if_queued();
+        self.output_due = true;
+    }
+
+    fn sample_handshake(&mut self, rtt: Duration) {
+        let config = Arc::clone(&self.config);
+        let una = self.iss;
+        self.sender.rto.sample(&config, rtt, una, una + 1);
+    }
+
+    /// The handshake's timer: the SYN's first retransmissions at a constant interval (Linux
+    /// `tcp_syn_linear_timeouts`), then doubling.
+    pub(crate) fn arm_handshake(&mut self, at: Instant) {
+        let linear = if self.state == State::SynSent { self.config.syn_linear_timeouts } else { 0 };
+        self.sender.rto.set_shift(self.sender.timeouts.saturating_sub(linear));
+        self.arm_retransmission(at);
+    }
+
+    /// The handshake's timer expired.
+    pub(crate) fn handshake_timeout(&mut self, at: Instant) {
+        let (retries, state) = match self.state {
+            State::SynSent => (self.config.syn_retries, State::SynSent),
+            state => (self.config.syn_ack_retries, state),
+        };
+        debug_assert!(matches!(state, State::SynSent | State::SynReceived));
+        if self.sender.timeouts >= retries {
+            self.finish(Event::TimedOut);
+            return;
+        }
+        self.sender.timeouts += 1;
+        self.statistics.timeouts += 1;
+        self.syn_due = true;
+        self.output_due = true;
+        self.arm_handshake(at);
+    }
+
+    /// The SYN or SYN-ACK that is due.
+    pub(crate) fn handshake_segment(&mut self, at: Instant) -> TcpHeader {
+        self.syn_due = false;
+        let passive = self.state == State::SynReceived;
+        if self.syn_sent.is_some() {
+            self.statistics.retransmitted += 1;
+        }
+        self.syn_sent = Some(at);
+        let config = Arc::clone(&self.config);
+        let now = self.now(&config, at);
+        self.sender.next = self.iss + 1;
+        let acknowledgment = if passive { self.receiver.next() } else { Default::default() };
+        if passive {
+            self.acks.on_sent(self.receiver.next());
+        }
+        let echo = if passive { self.ts_recent } else { 0 };
+        let scale = self.scaling.then(|| Receiver::wanted_scale(config.receive_buffer));
+        TcpHeader {
+            source_port: self.local_port,
+            destination_port: self.remote_port,
+            sequence: self.iss,
+            acknowledgment,
+            flags: if passive { Flags::SYN | Flags::ACK } else { Flags::SYN },
+            window: self.receiver.unscaled_window(),
+            mss: Some(config.mss),
+            window_scale: scale,
+            sack_permitted: self.sack,
+            timestamps: self.timestamps.then(|| Timestamps { value: now.timestamp(), echo }),
+            sack: SackBlocks::default(),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Data that arrived out of order, and what is reported of it (RFC 2018, RFC 2883).
+
+use crate::ranges::{Range, Ranges};
+use std::collections::VecDeque;
+use wasp_wire::{Payload, PayloadPool, SackBlocks, SequenceNumber};
+
+/// Payload from `start` on.
+#[derive(Debug)]
+struct Piece {
+    start: SequenceNumber,
+    payload: Payload,
+}
+
+impl Piece {
+    fn end(&self) -> SequenceNumber {
+        self.start + self.payload.len()
+    }
+}
+
+/// The out-of-order queue of a connection: disjoint pieces in order, and the ranges they make up.
+#[derive(Debug, Default)]
+pub(crate) struct Reassembly {
+    pieces: VecDeque<Piece>,
+    ranges: Ranges,
+    /// Ranges in the order in which they last grew, latest first: what the SACK option reports.
+    recent: [Option<Range>; SackBlocks::CAPACITY],
+}
+
+impl Reassembly {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Keeps what is new of `payload`, which begins at `start` and is not empty. Returns the first part held already.
+    pub(crate) fn insert(
+        &mut self,
+        start: SequenceNumber,
+        payload: Payload,
+        pool: &mut PayloadPool,
+    ) -> Option<Range> {
+        let end = start + payload.len();
+        let Self { pieces, ranges, .. } = self;
+        let inserted = ranges.insert(start, end, |part, _| {
+            let mut fresh = pool.share(&payload);
+            fresh.trim_front(part.0.since(start));
+            fresh.truncate(part.1.since(part.0));
+            keep(pieces, Piece { start: part.0, payload: fresh });
+        });
+        pool.release(payload);
+        self.report_first(inserted.merged);
+        inserted.duplicate
+    }
+
+    /// Moves `range` to the front of what is reported, in place of whatever it now contains.
+    fn report_first(&mut self, range: Range) {
+        let mut recent = [None; SackBlocks::CAPACITY];
+        recent[0] = Some(range);
+        let apart = |old: &Range| old.1.before(range.0) || old.0.after(range.1);
+        let others = self.recent.iter().flatten().filter(|old| apart(old));
+        for (slot, old) in recent[1..].iter_mut().zip(others) {
+            *slot = Some(*old);
+        }
+        self.recent = recent;
+    }
+
+    /// Takes the first piece if it begins at or before `next`, without what lies before `next`; pieces wholly before
+    /// are released.
+    pub(crate) fn take(&mut self, next: SequenceNumber, pool: &mut PayloadPool) -> Option<Payload> {
+        while let Some(front) = self.pieces.front() {
+            if front.start.after(next) {
+                return None;
+            }
+            let Piece { start, mut payload } = self.pieces.pop_front()?;
+            payload.trim_front(next.since(start));
+            if !payload.is_empty() {
+                return Some(payload);
+            }
+            pool.release(payload);
+        }
+        None
+    }
+
+    /// Everything before `next` is in order now.
+    pub(crate) fn advance(&mut self, next: SequenceNumber) {
+        self.ranges.advance(next);
+        let mut kept = self.recent.into_iter().flatten().filter(|range| range.1.after(next));
+        self.recent = std::array::from_fn(|_| kept.next());
+    }
+
+    /// Appends the ranges to report, latest first, to `blocks` until that holds `most`.
+    pub(crate) fn report(&self, blocks: &mut SackBlocks, most: usize) {
+        for range in self.recent.iter().flatten() {
+            if blocks.as_slice().len() >= most {
+                return;
+            }
+            blocks.push(range.0, range.1);
+        }
+    }
+
+    pub(crate) fn release(self, pool: &mut PayloadPool) {
+        for piece in self.pieces {
+            pool.release(piece.payload);
+        }
+    }
+}
+
+/// Inserts a piece that overlaps none. Virtual neighbours become one.
+fn keep(pieces: &mut VecDeque<Piece>, piece: Piece) {
+    let after = match pieces.back() {
+        Some(last) if last.start.before(piece.start) => pieces.len(),
+        _ => pieces.partition_point(|held| held.start.before(piece.start)),
+    };
+    let Payload::Virtual(len) = piece.payload else {
+        pieces.insert(after, piece);
+        return;
+    };
+    let next_len = match pieces.get(after) {
+        Some(Piece { start, payload: Payload::Virtual(more) }) if *start == piece.end() => Some(*more),
+        _ => None,
+    };
+    if next_len.is_some() {
+        let _ = pieces.remove(after);
+    }
+    let len = len + next_len.unwrap_or(0);
+    if let Some(before) = after.checked_sub(1).and_then(|index| pieces.get_mut(index))
+        && before.end() == piece.start
+        && let Payload::Virtual(held) = &mut before.payload
+    {
+        *held += len;
+        return;
+    }
+    pieces.insert(after, Piece { start: piece.start, payload: Payload::Virtual(len) });
+}

@@ -1,0 +1,255 @@
+//! Loss recovery: which segments are taken for lost, and when they are sent again.
+//!
+//! One state for all variants; each variant is a file of transitions on it. The order of calls for an arriving
+//! acknowledgment is: the scoreboard takes it in, then `on_ack` or `on_duplicate`, then [`Recovery::next`] and
+//! [`Recovery::window`] decide what the endpoint sends.
+
+mod newreno;
+mod reno;
+mod sack;
+
+use crate::config::{Config, RecoveryKind};
+use crate::congestion::{Congestion, LossEvent};
+use crate::scoreboard::{Acked, Scoreboard, Segment};
+use wasp_units::Instant;
+use wasp_wire::SequenceNumber;
+
+/// Where a connection stands with regard to losses.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Phase {
+    /// Nothing is known to be lost.
+    Open,
+    /// Fast recovery.
+    Fast,
+    /// After a timeout, until what was in flight then is acknowledged.
+    Loss,
+}
+
+/// What a transition may see and change.
+pub(crate) struct Context<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) mss: u32,
+    pub(crate) now: Instant,
+    /// SND.NXT.
+    pub(crate) next: SequenceNumber,
+    /// The peer's window in bytes.
+    pub(crate) send_window: u32,
+    pub(crate) scoreboard: &'a mut Scoreboard,
+    pub(crate) congestion: &'a mut Congestion,
+}
+
+impl Context<'_> {
+    fn flight(&self) -> u32 {
+        self.next.since(self.scoreboard.una())
+    }
+}
+
+/// What an acknowledgment of new data means for the window and the timer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Verdict {
+    /// Congestion control may grow the window.
+    pub(crate) grow: bool,
+    /// The retransmission timer starts anew.
+    pub(crate) restart_timer: bool,
+}
+
+impl Verdict {
+    const OPEN: Self = Self { grow: true, restart_timer: true };
+    const RECOVERING: Self = Self { grow: false, restart_timer: true };
+}
+
+/// What to send next, as far as recovery has a say.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Next {
+    /// The segment at this index again, whatever the window.
+    Forced(usize),
+    /// The segment at this index again, if the window allows.
+    Retransmit(usize),
+    /// The same, by RFC 6675's NextSeg rule 4.
+    Rescue(usize),
+    /// New data, if the windows allow.
+    New,
+}
+
+/// The loss recovery of one connection.
+#[derive(Debug)]
+pub(crate) struct Recovery {
+    kind: RecoveryKind,
+    phase: Phase,
+    /// The first segment is to be sent at once.
+    forced: bool,
+    /// A partial acknowledgment has restarted the timer (RFC 6582's impatient variant).
+    partial_seen: bool,
+    /// The rescue retransmission of this recovery is spent (RFC 6675 NextSeg rule 4).
+    rescued: bool,
+    /// Duplicate acknowledgments in a row.
+    duplicates: u32,
+    /// Bytes sent by limited transmit.
+    limited: u32,
+    /// SND.NXT when recovery began: RFC 6582's `recover` plus one, RFC 6675's RecoveryPoint.
+    recover: SequenceNumber,
+    /// What fast recovery adds to the congestion window, bytes: segments that have left the network.
+    inflation: i64,
+}
+
+impl Recovery {
+    /// Recovery of a connection that agreed on selective acknowledgments or not.
+    pub(crate) fn new(config: &Config, sack: bool, initial: SequenceNumber) -> Self {
+        let kind = match config.recovery {
+            RecoveryKind::Sack if !sack => RecoveryKind::NewReno,
+            kind => kind,
+        };
+        Self {
+            kind,
+            phase: Phase::Open,
+            forced: false,
+            partial_seen: false,
+            rescued: false,
+            duplicates: 0,
+            limited: 0,
+            recover: initial,
+            inflation: 0,
+        }
+    }
+
+    /// Whether selective acknowledgments are used.
+    pub(crate) fn uses_sack(&self) -> bool {
+        self.kind == RecoveryKind::Sack
+    }
+
+    /// In fast recovery.
+    pub(crate) fn is_fast(&self) -> bool {
+        self.phase == Phase::Fast
+    }
+
+    /// An acknowledgment of new data.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, context: &mut Context<'_>, acked: &Acked) -> Verdict {
+        if self.phase == Phase::Open && self.duplicates == 0 && acked.sacked == 0 {
+            return Verdict::OPEN;
+        }
+        if self.phase == Phase::Loss && context.scoreboard.una().at_or_after(self.recover) {
+            self.phase = Phase::Open;
+        }
+        let verdict = match self.kind {
+            RecoveryKind::Reno => reno::on_ack(self, context),
+            RecoveryKind::NewReno => newreno::on_ack(self, context, acked),
+            RecoveryKind::Sack => sack::on_ack(self, context, acked),
+        };
+        self.limited = 0;
+        verdict
+    }
+
+    /// A duplicate acknowledgment: for `sack` one with new selective acknowledgments (RFC 6675 section 2), otherwise one
+    /// by RFC 5681's definition.
+    pub(crate) fn on_duplicate(&mut self, context: &mut Context<'_>) {
+        match self.kind {
+            RecoveryKind::Reno => reno::on_duplicate(self, context),
+            RecoveryKind::NewReno => newreno::on_duplicate(self, context),
+            RecoveryKind::Sack => sack::on_news(self, context),
+        }
+    }
+
+    /// BSD: an acknowledgment repeated with data or with another window breaks a run of duplicates.
+    pub(crate) fn break_run(&mut self) {
+        if self.phase != Phase::Fast && !self.uses_sack() {
+            self.duplicates = 0;
+        }
+    }
+
+    /// The retransmission timer expired; `first` for this segment.
+    pub(crate) fn on_timeout(&mut self, context: &mut Context<'_>, first: bool) {
+        let event = self.loss_event(context);
+        context.congestion.on_timeout(context.config, context.mss, context.now, event, first);
+        context.scoreboard.lose_all();
+        self.phase = Phase::Loss;
+        self.recover = context.next;
+        self.duplicates = 0;
+        self.inflation = 0;
+        self.limited = 0;
+        self.forced = false;
+        self.rescued = false;
+    }
+
+    /// What to send next.
+    #[inline]
+    pub(crate) fn next(&mut self, scoreboard: &mut Scoreboard, new_data: bool) -> Next {
+        if self.phase == Phase::Open && !scoreboard.has_lost() {
+            return Next::New;
+        }
+        if self.forced {
+            return Next::Forced(0);
+        }
+        let candidate = scoreboard.next_candidate();
+        if let Some(index) = candidate
+            && scoreboard.get(index).is_some_and(|(_, segment)| segment.has(Segment::LOST))
+        {
+            return Next::Retransmit(index);
+        }
+        if !new_data && self.phase == Phase::Fast && self.uses_sack() {
+            return sack::without_new_data(self, scoreboard, candidate);
+        }
+        Next::New
+    }
+
+    /// A segment has been sent again.
+    pub(crate) fn on_retransmitted(&mut self, rescue: bool) {
+        self.forced = false;
+        self.rescued |= rescue;
+    }
+
+    /// `len` bytes have been sent for the first time.
+    #[inline]
+    pub(crate) fn on_new_data(&mut self, len: u32) {
+        if self.phase == Phase::Open && self.duplicates > 0 {
+            self.limited += len;
+        }
+    }
+
+    /// The window that `pipe` is held to, bytes.
+    #[inline]
+    pub(crate) fn window(&self, config: &Config, congestion: &Congestion, mss: u32) -> u32 {
+        let cwnd = congestion.window();
+        if self.phase == Phase::Open && self.duplicates == 0 {
+            return cwnd;
+        }
+        let mut window = i64::from(cwnd) + self.inflation;
+        if self.phase == Phase::Open && config.limited_transmit && !self.uses_sack() {
+            window += i64::from(self.duplicates.min(2) * mss);
+        }
+        window.clamp(i64::from(mss), i64::from(u32::MAX)) as u32
+    }
+
+    /// The bytes that count against [`Self::window`]. Without limited transmit, selectively acknowledged data make no
+    /// room before recovery begins.
+    #[inline]
+    pub(crate) fn outstanding(&self, config: &Config, scoreboard: &Scoreboard, flight: u32) -> u32 {
+        let held_back = self.phase == Phase::Open && self.duplicates > 0 && !config.limited_transmit;
+        if held_back { flight } else { scoreboard.pipe() }
+    }
+
+    fn loss_event(&self, context: &Context<'_>) -> LossEvent {
+        let flight = context.flight().saturating_sub(self.limited);
+        LossEvent { flight, send_window: context.send_window }
+    }
+
+    /// Begins fast recovery: halve, remember the end, and send the first segment again.
+    fn enter(&mut self, context: &mut Context<'_>) {
+        let event = self.loss_event(context);
+        context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
+        self.phase = Phase::Fast;
+        self.recover = context.next;
+        self.limited = 0;
+        self.partial_seen = false;
+        self.rescued = false;
+        self.forced = true;
+        context.scoreboard.lose_first();
+    }
+
+    fn leave(&mut self) {
+        self.phase = Phase::Open;
+        self.duplicates = 0;
+        self.inflation = 0;
+        self.forced = false;
+    }
+}

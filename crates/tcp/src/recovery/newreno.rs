@@ -1,0 +1,55 @@
+//! NewReno (RFC 6582): a partial acknowledgment retransmits the next hole and stays in recovery.
+
+use super::{Context, Phase, Recovery, Verdict};
+use crate::scoreboard::Acked;
+
+pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked) -> Verdict {
+    if recovery.phase != Phase::Fast {
+        recovery.duplicates = 0;
+        return Verdict::OPEN;
+    }
+    if context.scoreboard.una().at_or_after(recovery.recover) {
+        full(recovery, context)
+    } else {
+        partial(recovery, context, acked)
+    }
+}
+
+/// `cwnd = min(ssthresh, max(FlightSize, SMSS) + SMSS)` (section 3.2 step 3, first option): no burst.
+fn full(recovery: &mut Recovery, context: &mut Context<'_>) -> Verdict {
+    let mss = context.mss;
+    let room = context.flight().max(mss).saturating_add(mss);
+    let window = context.congestion.ssthresh().min(room);
+    context.congestion.set_window(mss, window);
+    recovery.leave();
+    Verdict::RECOVERING
+}
+
+/// Retransmit the first segment; deflate by what was acknowledged, add a segment back if it was at least one; restart the
+/// timer only for the first (the impatient variant).
+fn partial(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked) -> Verdict {
+    recovery.forced = true;
+    context.scoreboard.lose_first();
+    recovery.inflation -= i64::from(acked.bytes);
+    if acked.bytes >= context.mss {
+        recovery.inflation += i64::from(context.mss);
+    }
+    let restart_timer = !recovery.partial_seen;
+    recovery.partial_seen = true;
+    Verdict { grow: false, restart_timer }
+}
+
+/// As Reno, but not for data that was in flight when the last recovery began or the last timeout happened (section 3.2
+/// step 1).
+pub(super) fn on_duplicate(recovery: &mut Recovery, context: &mut Context<'_>) {
+    recovery.duplicates += 1;
+    let mss = i64::from(context.mss);
+    if recovery.phase == Phase::Fast {
+        recovery.inflation += mss;
+    } else if recovery.duplicates == context.config.duplicate_ack_threshold
+        && context.scoreboard.una().after(recovery.recover)
+    {
+        recovery.enter(context);
+        recovery.inflation = i64::from(recovery.duplicates) * mss;
+    }
+}

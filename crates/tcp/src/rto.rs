@@ -1,0 +1,268 @@
+//! Round-trip time estimation and the retransmission timeout (RFC 6298; Linux `tcp_rtt_estimator`; 4.4BSD
+//! `tcp_xmit_timer`).
+
+use crate::config::{Config, RttEstimator};
+use wasp_units::{Duration, Instant};
+use wasp_wire::SequenceNumber;
+
+/// BSD's table of back-off factors ends at 2^6.
+const BSD_MAX_SHIFT: u8 = 6;
+/// After more back-offs than this BSD distrusts its estimate (TCP_MAXRXTSHIFT / 4).
+const BSD_CLOBBER_SHIFT: u8 = 3;
+const MAX_SHIFT: u8 = 20;
+
+/// The estimator of one connection.
+///
+/// `srtt`, `variation` and the deviations are in the units of the estimator: nanoseconds, scaled as in Linux, or ticks,
+/// scaled as in BSD.
+#[derive(Debug)]
+pub(crate) struct Rto {
+    srtt: u64,
+    variation: u64,
+    /// Linux: smoothed deviation, and its maximum in the current round trip.
+    deviation: u64,
+    greatest_deviation: u64,
+    /// Linux: the round trip ends when this is acknowledged.
+    round_end: SequenceNumber,
+    /// BSD: the number whose acknowledgment ends the timing that began at `timed_at` (`None`: nothing is timed).
+    timed: SequenceNumber,
+    timed_at: Option<Instant>,
+    /// RTO before back-off.
+    base: Duration,
+    shift: u8,
+    sampled: bool,
+}
+
+impl Rto {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            srtt: 0,
+            variation: 0,
+            deviation: 0,
+            greatest_deviation: 0,
+            round_end: SequenceNumber(0),
+            timed: SequenceNumber(0),
+            timed_at: None,
+            base: config.initial_rto,
+            shift: 0,
+            sampled: false,
+        }
+    }
+
+    /// The timeout, backed off.
+    pub(crate) fn current(&self, config: &Config) -> Duration {
+        self.base.saturating_mul(1 << self.shift).min(config.max_rto)
+    }
+
+    /// The smoothed round-trip time, once there is one.
+    pub(crate) fn srtt(&self, config: &Config) -> Option<Duration> {
+        self.sampled.then(|| match config.rtt_estimator {
+            RttEstimator::Rfc6298 => Duration::from_nanos(self.srtt),
+            RttEstimator::Linux => Duration::from_nanos(self.srtt >> 3),
+            RttEstimator::Bsd => Duration::from_nanos((config.timer_granularity.as_nanos() * self.srtt) >> 3),
+        })
+    }
+
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.sampled
+    }
+
+    /// Doubles the timeout (RFC 6298 rule 5.5).
+    pub(crate) fn back_off(&mut self, config: &Config) {
+        let most = if config.rtt_estimator == RttEstimator::Bsd { BSD_MAX_SHIFT } else { MAX_SHIFT };
+        self.shift = (self.shift + 1).min(most);
+        if config.rtt_estimator == RttEstimator::Bsd && self.shift > BSD_CLOBBER_SHIFT {
+            self.variation += self.srtt >> 3;
+            self.srtt = 0;
+        }
+    }
+
+    /// Sets the back-off: the handshake's own schedule.
+    pub(crate) fn set_shift(&mut self, shift: u32) {
+        self.shift = shift.min(u32::from(MAX_SHIFT)) as u8;
+    }
+
+    /// The handshake needed retransmissions and gave no sample (RFC 6298 rule 5.7).
+    pub(crate) fn fall_back(&mut self, config: &Config) {
+        self.base = self.base.max(config.fallback_rto).min(config.max_rto);
+        self.shift = 0;
+    }
+
+    /// BSD: times the segment that starts at `start`, if nothing is being timed.
+    pub(crate) fn time_segment(&mut self, start: SequenceNumber, now: Instant) {
+        if self.timed_at.is_none() {
+            self.timed = start;
+            self.timed_at = Some(now);
+        }
+    }
+
+    /// BSD: a retransmission makes the timing worthless.
+    pub(crate) fn stop_timing(&mut self) {
+        self.timed_at = None;
+    }
+
+    /// BSD: the sample that `ack` completes, in ticks counted from one.
+    pub(crate) fn timed_ticks(
+        &mut self,
+        ack: SequenceNumber,
+        now: Instant,
+        config: &Config,
+        phase: Duration,
+    ) -> Option<u64> {
+        let since = self.timed_at?;
+        if !ack.after(self.timed) {
+            return None;
+        }
+        self.timed_at = None;
+        let step = config.timer_granularity.as_nanos();
+        let ticks = |at: Instant| (at.as_nanos() + step - phase.as_nanos() % step) / step;
+        Some(1 + ticks(now) - ticks(since))
+    }
+
+    /// Takes a sample. `una` and `next` bound what is in flight.
+    pub(crate) fn sample(
+        &mut self,
+        config: &Config,
+        rtt: Duration,
+        una: SequenceNumber,
+        next: SequenceNumber,
+    ) {
+        match config.rtt_estimator {
+            RttEstimator::Rfc6298 => self.sample_rfc6298(config, rtt.as_nanos()),
+            RttEstimator::Linux => self.sample_linux(config, rtt.as_nanos(), una, next),
+            RttEstimator::Bsd => {
+                let ticks = rtt.as_nanos() / config.timer_granularity.as_nanos();
+                self.sample_ticks(config, ticks + 1);
+            }
+        }
+    }
+
+    fn sample_rfc6298(&mut self, config: &Config, rtt: u64) {
+        if self.sampled {
+            self.variation = (3 * self.variation + self.srtt.abs_diff(rtt)) / 4;
+            self.srtt = (7 * self.srtt + rtt) / 8;
+        } else {
+            (self.srtt, self.variation) = (rtt, rtt / 2);
+        }
+        let margin = config.timer_granularity.as_nanos().max(4 * self.variation);
+        self.settle(config, Duration::from_nanos(self.srtt + margin));
+    }
+
+    /// `tcp_rtt_estimator` and `__tcp_set_rto`: srtt scaled by 8, deviations by 4.
+    fn sample_linux(&mut self, config: &Config, rtt: u64, una: SequenceNumber, next: SequenceNumber) {
+        let least = config.min_rto.as_nanos();
+        if self.sampled {
+            self.deviate(rtt as i64 - (self.srtt >> 3) as i64);
+            if self.deviation > self.greatest_deviation {
+                self.greatest_deviation = self.deviation;
+                self.variation = self.variation.max(self.greatest_deviation);
+            }
+            if una.after(self.round_end) {
+                self.variation -= self.variation.saturating_sub(self.greatest_deviation) >> 2;
+                self.round_end = next;
+                self.greatest_deviation = least;
+            }
+        } else {
+            self.srtt = rtt << 3;
+            self.deviation = rtt << 1;
+            self.variation = self.deviation.max(least);
+            self.greatest_deviation = self.variation;
+            self.round_end = next;
+        }
+        self.srtt = self.srtt.max(1);
+        let step = config.timer_granularity.as_nanos();
+        let timeout = ((self.srtt >> 3) + self.variation).next_multiple_of(step);
+        self.settle(config, Duration::from_nanos(timeout));
+    }
+
+    /// One error of Linux's estimate; a sudden decrease counts an eighth.
+    fn deviate(&mut self, error: i64) {
+        self.srtt = (self.srtt as i64 + error) as u64;
+        let mut change = error.abs() - (self.deviation >> 2) as i64;
+        if error < 0 && change > 0 {
+            change >>= 3;
+        }
+        self.deviation = (self.deviation as i64 + change).max(0) as u64;
+    }
+
+    /// `tcp_xmit_timer`: srtt scaled by 8, variation by 4, in ticks; `ticks` counts from one.
+    pub(crate) fn sample_ticks(&mut self, config: &Config, ticks: u64) {
+        if self.srtt == 0 {
+            (self.srtt, self.variation) = (ticks << 3, ticks << 1);
+        } else {
+            let error = ticks as i64 - 1 - (self.srtt >> 3) as i64;
+            self.srtt = (self.srtt as i64 + error).max(1) as u64;
+            let change = error.abs() - (self.variation >> 2) as i64;
+            self.variation = (self.variation as i64 + change).max(1) as u64;
+        }
+        let timeout = (self.srtt >> 3) + self.variation;
+        self.settle(config, Duration::from_nanos(timeout * config.timer_granularity.as_nanos()));
+    }
+
+    fn settle(&mut self, config: &Config, timeout: Duration) {
+        self.base = timeout.max(config.min_rto).min(config.max_rto);
+        self.shift = 0;
+        self.sampled = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(rto: &mut Rto, config: &Config, rtts: &[u64]) {
+        let mut una = SequenceNumber(0);
+        for rtt in rtts {
+            una += 1000;
+            rto.sample(config, Duration::from_millis(*rtt), una, una + 1000);
+        }
+    }
+
+    #[test]
+    fn rfc6298_starts_at_three_round_trips() {
+        let config = Config { rtt_estimator: RttEstimator::Rfc6298, ..Config::linux() };
+        let mut rto = Rto::new(&config);
+        take(&mut rto, &config, &[100]);
+        assert_eq!(rto.current(&config), Duration::from_millis(300));
+        take(&mut rto, &config, &[100; 40]);
+        assert_eq!(rto.srtt(&config), Some(Duration::from_millis(100)));
+        assert_eq!(rto.current(&config), Duration::from_millis(200), "the minimum holds");
+    }
+
+    #[test]
+    fn linux_keeps_the_minimum_above_the_round_trip() {
+        let config = Config::linux();
+        let mut rto = Rto::new(&config);
+        take(&mut rto, &config, &[100]);
+        assert_eq!(rto.current(&config), Duration::from_millis(300));
+        take(&mut rto, &config, &[100; 40]);
+        assert_eq!(rto.current(&config), Duration::from_millis(300));
+        take(&mut rto, &config, &[400]);
+        assert!(rto.current(&config) > Duration::from_millis(400));
+    }
+
+    #[test]
+    fn bsd_counts_ticks() {
+        let config = Config::bsd1999();
+        let mut rto = Rto::new(&config);
+        assert_eq!(rto.current(&config), Duration::from_secs(3));
+        rto.sample_ticks(&config, 1);
+        assert_eq!(rto.current(&config), Duration::from_millis(1500), "three ticks");
+        for _ in 0..20 {
+            rto.sample_ticks(&config, 1);
+        }
+        assert_eq!(rto.current(&config), Duration::from_secs(1), "two ticks at least");
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_the_maximum() {
+        let config = Config::linux();
+        let mut rto = Rto::new(&config);
+        let mut seen = Vec::new();
+        for _ in 0..9 {
+            seen.push(rto.current(&config).as_millis() / 1000);
+            rto.back_off(&config);
+        }
+        assert_eq!(seen, [1, 2, 4, 8, 16, 32, 64, 120, 120]);
+    }
+}

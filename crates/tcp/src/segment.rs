@@ -1,0 +1,252 @@
+//! An arriving segment (RFC 9293 section 3.10.7.4, RFC 5961, RFC 7323 section 5).
+
+use crate::endpoint::Endpoint;
+use crate::sender::Fin;
+use crate::timers::{self, Timers};
+use crate::types::{Event, State};
+use std::sync::Arc;
+use wasp_units::Instant;
+use wasp_wire::{Flags, Payload, PayloadPool, SequenceNumber, TcpHeader};
+
+impl Endpoint {
+    /// A segment of this connection has arrived. Takes the payload over, and releases what it does not keep.
+    pub fn handle_segment(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        payload: Payload,
+        pool: &mut PayloadPool,
+    ) {
+        self.statistics.segments_received += 1;
+        let keep = match self.state {
+            State::Closed => false,
+            State::SynSent => {
+                self.handle_in_syn_sent(now, header);
+                false
+            }
+            _ => self.accepts(now, header, payload.len()),
+        };
+        if keep {
+            self.take_payload(now, header, payload, pool);
+        } else {
+            pool.release(payload);
+        }
+    }
+
+    /// The checks of a synchronised state, in the order of RFC 9293, up to the acknowledgment. Returns whether the
+    /// segment's text is to be processed.
+    #[inline]
+    fn accepts(&mut self, now: Instant, header: &TcpHeader, payload_len: u32) -> bool {
+        let len = header.sequence_len(payload_len);
+        if self.state == State::SynReceived && header.flags.contains(Flags::SYN) {
+            return self.handle_syn_in_syn_received(now, header, payload_len);
+        }
+        if !self.is_acceptable(header, len) {
+            if !header.flags.contains(Flags::RST) {
+                self.answer_unacceptable(now, header, payload_len);
+            }
+            return false;
+        }
+        if header.flags.intersects(Flags::RST | Flags::SYN) {
+            self.handle_reset_or_syn(now, header);
+            return false;
+        }
+        if !header.flags.contains(Flags::ACK) {
+            return false;
+        }
+        self.note_timestamp(header);
+        if self.state == State::SynReceived && !self.handle_ack_in_syn_received(now, header) {
+            return false;
+        }
+        self.handle_acknowledgment(now, header, len) && self.state != State::Closed
+    }
+
+    /// Whether a segment of `len` sequence numbers touches the window, and is not older than what came before (PAWS).
+    ///
+    /// As in Linux, a segment that begins at the right edge of the window passes: with a closed window that is the
+    /// peer's acknowledgment or its probe.
+    #[inline]
+    fn is_acceptable(&self, header: &TcpHeader, len: u32) -> bool {
+        if self.timestamps
+            && let Some(timestamps) = header.timestamps
+            && (timestamps.value.wrapping_sub(self.ts_recent) as i32) < 0
+            && !header.flags.contains(Flags::RST)
+        {
+            return false;
+        }
+        let (next, edge) = (self.receiver.next(), self.receiver.edge());
+        let end = header.sequence + len;
+        let reaches = if len == 0 { next.at_or_before(end) } else { next.before(end) };
+        reaches && header.sequence.at_or_before(edge)
+    }
+
+    /// An acknowledgment answers what is not acceptable: at once if it carries data (the peer missed our
+    /// acknowledgment), at a limited rate otherwise, so that two confused ends do not answer each other for ever.
+    fn answer_unacceptable(&mut self, now: Instant, header: &TcpHeader, payload_len: u32) {
+        self.output_due = true;
+        if self.state == State::TimeWait && header.flags.contains(Flags::FIN) {
+            self.enter_time_wait(now);
+        }
+        let end = header.sequence + payload_len;
+        if payload_len > 0 && end.at_or_before(self.receiver.next()) {
+            self.statistics.duplicates_received += 1;
+            self.acks.report_duplicate((header.sequence, end));
+        } else if payload_len > 0 || header.flags.contains(Flags::FIN) {
+            self.acks.now();
+        } else {
+            self.acks.challenge(now, self.config.challenge_ack_interval);
+        }
+    }
+
+    /// A reset counts only at exactly RCV.NXT, a SYN never (RFC 5961 sections 3 and 4): anything else is asked back by a
+    /// challenge acknowledgment.
+    fn handle_reset_or_syn(&mut self, now: Instant, header: &TcpHeader) {
+        let exact = header.sequence == self.receiver.next();
+        if !header.flags.contains(Flags::RST) || !exact {
+            self.acks.challenge(now, self.config.challenge_ack_interval);
+            self.output_due = true;
+            return;
+        }
+        let event = match self.state {
+            State::SynReceived if self.active => Event::Refused,
+            State::TimeWait => Event::Closed,
+            _ => Event::Reset,
+        };
+        self.finish(event);
+    }
+
+    /// In SYN-RECEIVED a SYN is the peer's again: our SYN-ACK was lost, or both opened at once.
+    fn handle_syn_in_syn_received(&mut self, now: Instant, header: &TcpHeader, payload_len: u32) -> bool {
+        let same = header.sequence + 1 == self.receiver.next();
+        if !same || header.flags.contains(Flags::RST) {
+            self.acks.challenge(now, self.config.challenge_ack_interval);
+            self.output_due = true;
+            return false;
+        }
+        if header.flags.contains(Flags::ACK) {
+            if !self.handle_ack_in_syn_received(now, header) {
+                return false;
+            }
+            let rest = TcpHeader {
+                sequence: header.sequence + 1,
+                flags: header.flags.without(Flags::SYN),
+                ..*header
+            };
+            self.acks.now();
+            self.handle_acknowledgment(now, &rest, payload_len);
+            return false;
+        }
+        self.syn_due = true;
+        self.output_due = true;
+        false
+    }
+
+    /// The acknowledgment that completes the handshake, or a reset for another.
+    fn handle_ack_in_syn_received(&mut self, now: Instant, header: &TcpHeader) -> bool {
+        if header.acknowledgment != self.iss + 1 {
+            self.owe_reset(header.acknowledgment, false);
+            return false;
+        }
+        let scale = if header.flags.contains(Flags::SYN) { 0 } else { self.sender.scale };
+        self.establish(now, header);
+        self.sender.set_window(header, scale);
+        true
+    }
+
+    /// TS.Recent follows the segment that spans Last.ACK.sent (RFC 7323 section 4.3).
+    #[inline]
+    fn note_timestamp(&mut self, header: &TcpHeader) {
+        if self.timestamps
+            && let Some(timestamps) = header.timestamps
+            && header.sequence.at_or_before(self.acks.last_sent())
+        {
+            self.ts_recent = timestamps.value;
+        }
+    }
+
+    /// The acknowledgment field. Returns false when the segment is to be dropped.
+    #[inline]
+    fn handle_acknowledgment(&mut self, at: Instant, header: &TcpHeader, len: u32) -> bool {
+        let una = self.sender.una();
+        let ack = header.acknowledgment;
+        let beyond = ack.after(self.sender.next);
+        if beyond || una.since(ack) as i32 > self.sender.max_window().max(1) as i32 {
+            // RFC 5961 section 5.2.
+            self.acks.challenge(at, self.config.challenge_ack_interval);
+            self.output_due = true;
+            return false;
+        }
+        if ack.before(una) {
+            return true;
+        }
+        self.take_acknowledgment(at, header, len);
+        true
+    }
+
+    fn take_acknowledgment(&mut self, at: Instant, header: &TcpHeader, len: u32) {
+        let config = Arc::clone(&self.config);
+        let now = self.now(&config, at);
+        let outcome = self.sender.acknowledge(&now, header, len);
+        self.statistics.duplicate_acks += u32::from(outcome.duplicate);
+        self.statistics.fast_retransmits += u32::from(outcome.entered_recovery);
+        if outcome.progress || outcome.duplicate || outcome.window_changed {
+            self.output_due = true;
+        }
+        if outcome.restart_timer || (outcome.progress && self.sender.scoreboard.is_empty()) {
+            if self.sender.scoreboard.is_empty() {
+                self.timers.retransmit = Timers::NONE;
+            } else {
+                self.arm_retransmission(at);
+            }
+        }
+        if outcome.progress {
+            self.check_send_space();
+            if self.sender.fin == Fin::Sent && self.sender.una() == self.sender.next {
+                self.on_fin_acknowledged(at);
+            }
+        }
+    }
+
+    /// The retransmission timer starts anew.
+    pub(crate) fn arm_retransmission(&mut self, at: Instant) {
+        let wait = self.sender.rto.current(&self.config);
+        self.timers.retransmit = timers::deadline(&self.config, at, wait, self.timer_phase);
+    }
+
+    /// The segment's text and FIN.
+    #[inline]
+    fn take_payload(&mut self, now: Instant, header: &TcpHeader, payload: Payload, pool: &mut PayloadPool) {
+        let fin = header.flags.contains(Flags::FIN);
+        if (payload.is_empty() && !fin) || !self.may_receive() {
+            pool.release(payload);
+            return;
+        }
+        let sent = payload.len();
+        let arrival = self.receiver.receive(header.sequence, payload, fin, pool);
+        self.output_due = true;
+        if arrival.in_order > 0 {
+            self.events.push(Event::Readable);
+            if self.acks.on_data(&self.config, arrival.in_order, self.receiver.next(), now) {
+                self.timers.delayed_ack = timers::delayed_ack_deadline(&self.config, now, self.timer_phase);
+            }
+        }
+        self.statistics.out_of_order += u32::from(arrival.out_of_order);
+        if let Some(range) = arrival.duplicate {
+            self.statistics.duplicates_received += 1;
+            self.acks.report_duplicate(range);
+        }
+        // Data beyond the window (a probe of a closed one) is answered too.
+        if arrival.disorder || (arrival.in_order == 0 && sent > 0) {
+            self.acks.now();
+        }
+        if arrival.fin {
+            self.on_remote_fin(now);
+        }
+    }
+
+    /// A reset is owed.
+    pub(crate) fn owe_reset(&mut self, sequence: SequenceNumber, acknowledge: bool) {
+        self.reset_due = Some((sequence, acknowledge));
+        self.output_due = true;
+    }
+}

@@ -1,0 +1,149 @@
+//! The send stream: what the application queued and the peer has not acknowledged.
+
+use crate::types::Chunk;
+use std::collections::VecDeque;
+use wasp_wire::{Payload, PayloadPool};
+
+/// Chunks of the stream with the offset at which each ends. Offsets count from the start of the connection.
+#[derive(Debug, Default)]
+pub(crate) struct SendBuffer {
+    chunks: VecDeque<(u64, Chunk)>,
+    /// Offset of SND.UNA.
+    start: u64,
+    /// Offset of SND.NXT.
+    sent: u64,
+    /// Offset after the last byte queued.
+    end: u64,
+}
+
+impl SendBuffer {
+    pub(crate) fn push(&mut self, chunk: Chunk) {
+        if chunk.is_empty() {
+            return;
+        }
+        self.end += chunk.len();
+        if let (Chunk::Virtual(more), Some((end, Chunk::Virtual(len)))) = (&chunk, self.chunks.back_mut()) {
+            *len += more;
+            *end = self.end;
+            return;
+        }
+        self.chunks.push_back((self.end, chunk));
+    }
+
+    /// Bytes queued and never sent.
+    pub(crate) fn unsent(&self) -> u64 {
+        self.end - self.sent
+    }
+
+    /// Bytes queued and not acknowledged.
+    pub(crate) fn unacknowledged(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// The next `len` bytes have been sent.
+    pub(crate) fn advance_sent(&mut self, len: u32) {
+        self.sent += u64::from(len);
+        debug_assert!(self.sent <= self.end);
+    }
+
+    /// The first `len` bytes have been acknowledged.
+    pub(crate) fn acknowledge(&mut self, len: u32) {
+        self.start += u64::from(len);
+        debug_assert!(self.start <= self.sent, "acknowledged is at most sent");
+        while let Some((end, _)) = self.chunks.front()
+            && *end <= self.start
+        {
+            self.chunks.pop_front();
+        }
+    }
+
+    /// Whether the `len` bytes `distance` after SND.UNA are the last that are queued.
+    pub(crate) fn is_last(&self, distance: u32, len: u32) -> bool {
+        self.start + u64::from(distance) + u64::from(len) == self.end
+    }
+
+    /// The `len` bytes `distance` after SND.UNA; `None` when the pool is exhausted.
+    pub(crate) fn payload(&self, distance: u32, len: u32, pool: &mut PayloadPool) -> Option<Payload> {
+        if len == 0 {
+            return Some(Payload::Empty);
+        }
+        let from = self.start + u64::from(distance);
+        let to = from + u64::from(len);
+        let first = self.chunks.iter().position(|(end, _)| *end > from).unwrap_or(self.chunks.len());
+        let Some((end, chunk)) = self.chunks.get(first) else {
+            debug_assert!(false, "a segment lies within the stream");
+            return Some(Payload::Virtual(len));
+        };
+        if *end < to {
+            return pool.build(len as usize, |slab| self.fill(first, from, slab));
+        }
+        match chunk {
+            Chunk::Virtual(_) => Some(Payload::Virtual(len)),
+            Chunk::Shared(bytes) => {
+                let offset = (from - (end - chunk.len())) as usize;
+                pool.store(&bytes[offset..offset + len as usize])
+            }
+        }
+    }
+
+    /// Writes the bytes from offset `from`, which lies in chunk `first`, with zeros for what has no content.
+    fn fill(&self, first: usize, mut from: u64, mut slab: &mut [u8]) {
+        for (end, chunk) in self.chunks.range(first..) {
+            let len = slab.len().min((end - from) as usize);
+            let (part, rest) = slab.split_at_mut(len);
+            match chunk {
+                Chunk::Virtual(_) => part.fill(0),
+                Chunk::Shared(bytes) => {
+                    let offset = (from - (end - chunk.len())) as usize;
+                    part.copy_from_slice(&bytes[offset..offset + len]);
+                }
+            }
+            slab = rest;
+            from += len as u64;
+            if slab.is_empty() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wasp_wire::View;
+
+    fn stream() -> (SendBuffer, PayloadPool) {
+        let mut buffer = SendBuffer::default();
+        buffer.push(Chunk::Shared((*b"0123456789").into()));
+        buffer.push(Chunk::Virtual(5));
+        buffer.push(Chunk::Virtual(5));
+        buffer.push(Chunk::Shared((*b"abc").into()));
+        (buffer, PayloadPool::new(1 << 20))
+    }
+
+    #[test]
+    fn a_segment_within_a_virtual_range_stays_virtual() {
+        let (buffer, mut pool) = stream();
+        assert_eq!(buffer.payload(10, 10, &mut pool), Some(Payload::Virtual(10)));
+    }
+
+    #[test]
+    fn a_mixed_segment_has_zeros_where_there_is_no_content() {
+        let (buffer, mut pool) = stream();
+        let payload = buffer.payload(8, 14, &mut pool).unwrap();
+        assert_eq!(pool.view(&payload), View::Bytes(b"89\0\0\0\0\0\0\0\0\0\0ab"));
+        pool.release(payload);
+    }
+
+    #[test]
+    fn acknowledged_chunks_are_dropped_and_offsets_stay_right() {
+        let (mut buffer, mut pool) = stream();
+        buffer.advance_sent(22);
+        buffer.acknowledge(21);
+        assert_eq!(buffer.unacknowledged(), 2);
+        let payload = buffer.payload(0, 2, &mut pool).unwrap();
+        assert_eq!(pool.view(&payload), View::Bytes(b"bc"));
+        assert!(buffer.is_last(0, 2));
+        pool.release(payload);
+    }
+}

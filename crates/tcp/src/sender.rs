@@ -1,0 +1,519 @@
+//! The sending half: what may leave, and what an acknowledgment of it means.
+
+use crate::config::{Config, Nagle, RttEstimator};
+use crate::congestion::{AckEvent, Congestion};
+use crate::recovery::{Context, Next, Recovery};
+use crate::rto::Rto;
+use crate::scoreboard::{Acked, Scoreboard};
+use crate::send_buffer::SendBuffer;
+use wasp_units::{Duration, Instant};
+use wasp_wire::{SequenceNumber, TcpHeader};
+
+/// How far our FIN has come.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Fin {
+    /// The stream goes on.
+    Open,
+    /// It follows the last byte queued.
+    Queued,
+    /// It is in flight.
+    Sent,
+}
+
+/// What the persist timer asks for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Probe {
+    /// Nothing.
+    None,
+    /// A segment without data below SND.UNA, which the peer must answer with its window.
+    Window,
+    /// Whatever fits into the window, however little (RFC 1122 section 4.2.3.4's override).
+    Data,
+}
+
+/// What is to leave next.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Plan {
+    /// A segment again.
+    Retransmit {
+        /// Its place on the scoreboard.
+        index: usize,
+        /// By RFC 6675's NextSeg rule 4.
+        rescue: bool,
+    },
+    /// So many new bytes, perhaps with the FIN.
+    New {
+        /// Bytes.
+        len: u32,
+        /// The FIN goes with them.
+        fin: bool,
+    },
+    /// Nothing.
+    Nothing,
+}
+
+/// The time, and what reading it takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now<'a> {
+    pub(crate) at: Instant,
+    pub(crate) config: &'a Config,
+    /// Phase of the host's coarse timers.
+    pub(crate) phase: Duration,
+    /// What our timestamp clock showed at time zero.
+    pub(crate) timestamp_offset: u32,
+}
+
+impl Now<'_> {
+    /// Our timestamp clock (RFC 7323 section 5.4).
+    pub(crate) fn timestamp(&self) -> u32 {
+        let steps = self.at.as_nanos() / self.config.timestamp_step.as_nanos();
+        self.timestamp_offset.wrapping_add(steps as u32)
+    }
+}
+
+/// What an acknowledgment did.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Outcome {
+    /// It acknowledged something new.
+    pub(crate) progress: bool,
+    /// The retransmission timer starts anew, or stops if nothing is in flight.
+    pub(crate) restart_timer: bool,
+    /// The window opened or changed.
+    pub(crate) window_changed: bool,
+    /// It was a duplicate.
+    pub(crate) duplicate: bool,
+    /// Fast recovery began.
+    pub(crate) entered_recovery: bool,
+}
+
+/// The send sequence space of a connection (RFC 9293 section 3.3.1) and everything that governs it.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    pub(crate) scoreboard: Scoreboard,
+    pub(crate) congestion: Congestion,
+    pub(crate) recovery: Recovery,
+    pub(crate) rto: Rto,
+    pub(crate) buffer: SendBuffer,
+    /// SND.NXT: nothing beyond it has ever been sent.
+    pub(crate) next: SequenceNumber,
+    /// SND.WND in bytes, SND.WL1, SND.WL2, and the largest window seen.
+    pub(crate) window: u32,
+    window_sequence: SequenceNumber,
+    window_acknowledgment: SequenceNumber,
+    max_window: u32,
+    /// Shift of the peer's window field.
+    pub(crate) scale: u8,
+    /// Payload of a full segment, bytes: the peer's MSS less the timestamps.
+    pub(crate) mss: u16,
+    pub(crate) fin: Fin,
+    pub(crate) probe: Probe,
+    /// Window probes sent since the window closed.
+    pub(crate) probes: u8,
+    /// Timeouts in a row without an answer.
+    pub(crate) timeouts: u32,
+    /// When data was last sent.
+    last_data: Instant,
+    /// End of the last segment that was not full (Minshall's variant of Nagle's algorithm).
+    small_end: SequenceNumber,
+    /// Congestion window validation: whether the window limited what was sent, the most segments in flight, and the end
+    /// of the round trip that these describe.
+    limited: bool,
+    max_packets: u32,
+    usage_end: SequenceNumber,
+    /// The window stopped us since the last segment left.
+    stopped: bool,
+}
+
+impl Sender {
+    /// Before the handshake: the SYN will be `iss`.
+    pub(crate) fn new(config: &Config, iss: SequenceNumber) -> Self {
+        let mut scoreboard = Scoreboard::default();
+        scoreboard.reset(iss);
+        Self {
+            scoreboard,
+            congestion: Congestion::new(config, u32::from(config.mss), config.initial_window),
+            recovery: Recovery::new(config, false, iss),
+            rto: Rto::new(config),
+            buffer: SendBuffer::default(),
+            next: iss,
+            window: 0,
+            window_sequence: SequenceNumber(0),
+            window_acknowledgment: iss,
+            max_window: 0,
+            scale: 0,
+            mss: config.mss,
+            fin: Fin::Open,
+            probe: Probe::None,
+            probes: 0,
+            timeouts: 0,
+            last_data: Instant::ZERO,
+            small_end: iss,
+            limited: false,
+            max_packets: 0,
+            usage_end: iss,
+            stopped: false,
+        }
+    }
+
+    /// The handshake is complete: our SYN is acknowledged.
+    pub(crate) fn establish(&mut self, now: &Now<'_>, iss: SequenceNumber, sack: bool) {
+        let first = iss + 1;
+        self.scoreboard.reset(first);
+        self.next = first;
+        self.small_end = first;
+        self.usage_end = first;
+        self.recovery = Recovery::new(now.config, sack, iss);
+        self.last_data = now.at;
+        // RFC 5681 section 3.1 asks for one segment after a lost SYN; as Linux does, a single retransmission after the
+        // one second of RFC 6298 is not yet taken for a loss.
+        let segments = if self.timeouts > 1 { 1 } else { now.config.initial_window };
+        self.congestion = Congestion::new(now.config, u32::from(self.mss), segments);
+        if !self.rto.is_sampled() && self.timeouts > 0 {
+            self.rto.fall_back(now.config);
+        }
+        self.timeouts = 0;
+    }
+
+    /// SND.UNA.
+    pub(crate) fn una(&self) -> SequenceNumber {
+        self.scoreboard.una()
+    }
+
+    /// FlightSize: sequence numbers sent and not acknowledged.
+    pub(crate) fn flight(&self) -> u32 {
+        self.next.since(self.una())
+    }
+
+    /// The largest window that the peer has offered.
+    pub(crate) fn max_window(&self) -> u32 {
+        self.max_window
+    }
+
+    /// Takes the window of an acceptable segment (RFC 9293 section 3.10.7.4). `scale` is zero for a SYN.
+    #[inline]
+    pub(crate) fn update_window(&mut self, header: &TcpHeader, scale: u8) -> bool {
+        let (seq, ack) = (header.sequence, header.acknowledgment);
+        let newer = self.window_sequence.before(seq)
+            || (self.window_sequence == seq && self.window_acknowledgment.at_or_before(ack));
+        if !newer {
+            return false;
+        }
+        let window = u32::from(header.window) << scale;
+        let changed = window != self.window;
+        if window > 0 {
+            self.probes = 0;
+        }
+        self.window = window;
+        self.window_sequence = seq;
+        self.window_acknowledgment = ack;
+        self.max_window = self.max_window.max(window);
+        changed
+    }
+
+    /// The first segment of the peer sets the window whatever came before.
+    pub(crate) fn set_window(&mut self, header: &TcpHeader, scale: u8) {
+        self.window_sequence = header.sequence;
+        self.window_acknowledgment = header.acknowledgment;
+        self.update_window(header, scale);
+    }
+
+    /// Takes in an acknowledgment between SND.UNA and SND.NXT. `len` is the segment's sequence length.
+    pub(crate) fn acknowledge(&mut self, now: &Now<'_>, header: &TcpHeader, len: u32) -> Outcome {
+        let window_changed = self.update_window(header, self.scale);
+        let mut acked = Acked::default();
+        if self.scoreboard.is_empty() {
+            // The answer to a window probe: the peer lives.
+            self.timeouts = 0;
+        }
+        let progress = header.acknowledgment.after(self.una());
+        if progress {
+            acked = self.scoreboard.acknowledge(header.acknowledgment);
+        }
+        if !header.sack.is_empty() && self.recovery.uses_sack() {
+            self.take_sack(header, &mut acked);
+        }
+        let mut outcome = Outcome { progress, window_changed, ..Outcome::default() };
+        let was_fast = self.recovery.is_fast();
+        if progress {
+            outcome.restart_timer = self.on_progress(now, header, &acked);
+        } else if self.is_duplicate(header, len, window_changed, &acked) {
+            outcome.duplicate = true;
+            let (recovery, mut context) = self.context(now);
+            recovery.on_duplicate(&mut context);
+        } else if now.config.bsd_duplicate_quirk {
+            self.recovery.break_run();
+        }
+        if !was_fast && self.recovery.is_fast() {
+            outcome.entered_recovery = true;
+            outcome.restart_timer = true;
+            self.rto.stop_timing();
+        }
+        if acked.sacked > 0 && !progress {
+            self.sample(now, header, &acked);
+        }
+        self.check();
+        outcome
+    }
+
+    /// Something new was acknowledged. Returns whether the timer restarts.
+    #[inline]
+    fn on_progress(&mut self, now: &Now<'_>, header: &TcpHeader, acked: &Acked) -> bool {
+        self.timeouts = 0;
+        self.sample(now, header, acked);
+        let fin = self.fin == Fin::Sent && self.una() == self.next;
+        self.buffer.acknowledge(acked.bytes - u32::from(fin));
+        let (recovery, mut context) = self.context(now);
+        let verdict = recovery.on_ack(&mut context, acked);
+        if verdict.grow && self.window_in_use(now.config) {
+            let event = AckEvent { bytes: acked.bytes, segments: acked.segments.max(1) };
+            self.congestion.on_ack(now.config, u32::from(self.mss), now.at, event);
+        }
+        verdict.restart_timer
+    }
+
+    fn context<'a>(&'a mut self, now: &Now<'a>) -> (&'a mut Recovery, Context<'a>) {
+        let context = Context {
+            config: now.config,
+            mss: u32::from(self.mss),
+            now: now.at,
+            next: self.next,
+            send_window: self.window,
+            scoreboard: &mut self.scoreboard,
+            congestion: &mut self.congestion,
+        };
+        (&mut self.recovery, context)
+    }
+
+    /// Marks what the receiver reports. Blocks at or below SND.UNA are D-SACKs; impossible ones are ignored.
+    fn take_sack(&mut self, header: &TcpHeader, acked: &mut Acked) {
+        let una = self.una();
+        for &(left, right) in header.sack.as_slice() {
+            let sensible = left.before(right) && right.at_or_before(self.next);
+            if sensible && left.after(una) {
+                self.scoreboard.sack(left, right, acked);
+            }
+        }
+    }
+
+    /// RFC 6675 section 2 with selective acknowledgments, else RFC 5681 section 2: data outstanding, no payload, no SYN
+    /// or FIN, the same acknowledgment and the same window.
+    fn is_duplicate(&self, header: &TcpHeader, len: u32, window_changed: bool, acked: &Acked) -> bool {
+        if self.recovery.uses_sack() {
+            return acked.sacked > 0;
+        }
+        header.acknowledgment == self.una() && !self.scoreboard.is_empty() && len == 0 && !window_changed
+    }
+
+    /// Takes a round-trip sample where there is one: of segments sent once (Karn), else by timestamps (RFC 7323 section
+    /// 4); BSD times one segment at a time unless there are timestamps.
+    #[inline]
+    fn sample(&mut self, now: &Now<'_>, header: &TcpHeader, acked: &Acked) {
+        let (una, next) = (self.una(), self.next);
+        if now.config.rtt_estimator == RttEstimator::Bsd && header.timestamps.is_none() {
+            if let Some(ticks) = self.rto.timed_ticks(una, now.at, now.config, now.phase) {
+                self.rto.sample_ticks(now.config, ticks);
+            }
+        } else if let Some(sent) = acked.sample {
+            self.rto.sample(now.config, now.at.saturating_since(sent), una, next);
+        } else if let Some(timestamps) = header.timestamps {
+            self.sample_echo(now, timestamps.echo);
+        }
+    }
+
+    /// A sample by the timestamp that the peer echoes.
+    pub(crate) fn sample_echo(&mut self, now: &Now<'_>, echo: u32) {
+        let steps = now.timestamp().wrapping_sub(echo);
+        let rtt = now.config.timestamp_step.saturating_mul(u64::from(steps));
+        if echo != 0 && rtt <= now.config.max_rto {
+            let (una, next) = (self.una(), self.next);
+            self.rto.sample(now.config, rtt.max(Duration::from_micros(1)), una, next);
+        }
+    }
+
+    /// The congestion window limited what was sent in the last round trip (Linux `tcp_is_cwnd_limited`).
+    #[inline]
+    fn window_in_use(&self, config: &Config) -> bool {
+        if !config.congestion_window_validation || self.limited {
+            return true;
+        }
+        let used = u64::from(self.max_packets) * u64::from(self.mss);
+        self.congestion.in_slow_start() && u64::from(self.congestion.window()) < 2 * used
+    }
+
+    /// Nothing more can leave now: notes how much of the congestion window was used (Linux `tcp_cwnd_validate`).
+    pub(crate) fn note_usage(&mut self) {
+        let packets = self.scoreboard.len() as u32;
+        let full = self.scoreboard.pipe().saturating_add(u32::from(self.mss)) > self.congestion.window();
+        let limited = self.stopped || full;
+        if self.una().at_or_after(self.usage_end) || limited || (!self.limited && packets > self.max_packets)
+        {
+            self.limited = limited;
+            self.max_packets = packets;
+            self.usage_end = self.next;
+        }
+    }
+
+    /// The retransmission timer expired. Returns false when it is time to give up.
+    pub(crate) fn on_timeout(&mut self, now: &Now<'_>) -> bool {
+        self.timeouts += 1;
+        if self.timeouts > now.config.retries {
+            return false;
+        }
+        let first = self.timeouts == 1;
+        let (recovery, mut context) = self.context(now);
+        recovery.on_timeout(&mut context, first);
+        self.rto.back_off(now.config);
+        self.rto.stop_timing();
+        self.check();
+        true
+    }
+
+    /// The persist timer expired: the next segment is a probe. Returns false when it is time to give up.
+    pub(crate) fn on_persist(&mut self, now: &Now<'_>) -> bool {
+        self.timeouts += 1;
+        self.probes = self.probes.saturating_add(1);
+        self.probe = if self.window > 0 { Probe::Data } else { Probe::Window };
+        self.timeouts <= now.config.retries
+    }
+
+    /// How long to wait before the next probe: the RTO, doubled for each probe, within the limits.
+    pub(crate) fn persist_interval(&self, config: &Config) -> Duration {
+        let interval = self.rto.current(config).saturating_mul(1 << self.probes.min(20));
+        interval.max(config.min_persist).min(config.max_persist)
+    }
+
+    /// Whether data waits that only the peer's window holds back, with nothing in flight to bring an answer.
+    pub(crate) fn needs_persist(&self) -> bool {
+        self.scoreboard.is_empty() && self.buffer.unsent() > 0
+    }
+
+    /// The window restarts when nothing has been sent for longer than the RTO (RFC 5681 section 4.1).
+    pub(crate) fn check_idle(&mut self, now: &Now<'_>) {
+        if !self.scoreboard.is_empty() || self.buffer.unsent() == 0 {
+            return;
+        }
+        let idle = now.at.saturating_since(self.last_data);
+        let rto = self.rto.current(now.config);
+        if idle > rto {
+            self.congestion.on_idle(now.config, u32::from(self.mss), idle, rto);
+            self.last_data = now.at;
+        }
+    }
+
+    /// What leaves next. `limit` is the most payload that fits a segment with its options.
+    #[inline]
+    pub(crate) fn plan(&mut self, config: &Config, limit: u32) -> Plan {
+        self.stopped = false;
+        let new = self.new_segment(config, limit);
+        match self.recovery.next(&mut self.scoreboard, new.is_some()) {
+            Next::Forced(index) => Plan::Retransmit { index, rescue: false },
+            Next::Retransmit(index) => self.plan_retransmission(config, index, false),
+            Next::Rescue(index) => self.plan_retransmission(config, index, true),
+            Next::New => match new {
+                Some((len, fin)) if self.fits(config, len) => Plan::New { len, fin },
+                Some(_) => self.stop(),
+                None => Plan::Nothing,
+            },
+        }
+    }
+
+    fn plan_retransmission(&mut self, config: &Config, index: usize, rescue: bool) -> Plan {
+        let len = self.scoreboard.get(index).map_or(0, |(start, segment)| segment.end.since(start));
+        if self.fits(config, len.min(u32::from(self.mss))) {
+            Plan::Retransmit { index, rescue }
+        } else {
+            self.stop()
+        }
+    }
+
+    fn stop(&mut self) -> Plan {
+        self.stopped = true;
+        Plan::Nothing
+    }
+
+    #[inline]
+    fn fits(&self, config: &Config, len: u32) -> bool {
+        let window = self.recovery.window(config, &self.congestion, u32::from(self.mss));
+        let outstanding = self.recovery.outstanding(config, &self.scoreboard, self.flight());
+        len == 0 || outstanding.saturating_add(len) <= window
+    }
+
+    /// The new segment that the peer's window, the send buffer and the rules against small segments allow.
+    #[inline]
+    fn new_segment(&self, config: &Config, limit: u32) -> Option<(u32, bool)> {
+        let unsent = self.buffer.unsent();
+        if unsent == 0 {
+            return (self.fin == Fin::Queued).then_some((0, true));
+        }
+        let flight = self.flight();
+        let room = self.window.saturating_sub(flight);
+        let mut len = unsent.min(u64::from(limit.min(config.send_buffer))) as u32;
+        if flight > 0 && flight.saturating_add(len) > config.send_buffer {
+            return None;
+        }
+        if len > room {
+            // Sender's silly window avoidance (RFC 1122 section 4.2.3.4): half the peer's buffer or nothing.
+            let worthwhile = self.probe == Probe::Data || room >= (self.max_window / 2).max(1);
+            if room == 0 || !worthwhile {
+                return None;
+            }
+            len = room;
+        }
+        let last = u64::from(len) == unsent;
+        let fin = last && self.fin == Fin::Queued;
+        let small = len < limit && last && !fin && len < (self.max_window / 2).max(1);
+        if small && self.nagle_holds(config, flight) {
+            return None;
+        }
+        Some((len, fin))
+    }
+
+    fn nagle_holds(&self, config: &Config, flight: u32) -> bool {
+        match config.nagle {
+            Nagle::Off => false,
+            Nagle::Classic => flight > 0,
+            Nagle::Minshall => self.small_end.after(self.una()),
+        }
+    }
+
+    /// New data leaves. Returns the first number of the segment, and whether it is the first in flight.
+    #[inline]
+    pub(crate) fn on_new_sent(&mut self, now: &Now<'_>, len: u32, fin: bool) -> (SequenceNumber, bool) {
+        let start = self.next;
+        let first = self.scoreboard.is_empty();
+        self.next = start + len + u32::from(fin);
+        self.scoreboard.push(self.next, fin, now.at);
+        self.buffer.advance_sent(len);
+        self.recovery.on_new_data(len);
+        self.probe = Probe::None;
+        if fin {
+            self.fin = Fin::Sent;
+        }
+        if len < u32::from(self.mss) {
+            self.small_end = self.next;
+        }
+        if now.config.rtt_estimator == RttEstimator::Bsd {
+            self.rto.time_segment(start, now.at);
+        }
+        self.last_data = now.at;
+        (start, first)
+    }
+
+    /// The segment at `index` leaves again.
+    pub(crate) fn on_resent(&mut self, now: &Now<'_>, index: usize, rescue: bool) {
+        self.scoreboard.retransmit(index, now.at);
+        self.recovery.on_retransmitted(rescue);
+        self.rto.stop_timing();
+        self.last_data = now.at;
+    }
+
+    #[inline]
+    fn check(&self) {
+        #[cfg(debug_assertions)]
+        {
+            self.scoreboard.check();
+            debug_assert!(self.una().at_or_before(self.next), "acknowledged is at most sent");
+            debug_assert!(self.congestion.window() >= u32::from(self.mss), "cwnd is at least a segment");
+        }
+    }
+}

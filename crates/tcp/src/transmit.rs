@@ -1,0 +1,258 @@
+//! What leaves: resets, the handshake, data, acknowledgments, probes; and the timers that make something leave.
+
+use crate::acknowledgment::Due;
+use crate::endpoint::Endpoint;
+use crate::scoreboard::Segment;
+use crate::sender::{Fin, Now, Plan, Probe};
+use crate::timers::{self, Timers};
+use crate::types::{Event, State};
+use std::sync::Arc;
+use wasp_units::Instant;
+use wasp_wire::{Flags, Payload, PayloadPool, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
+
+/// A data segment before its header: where it starts, its payload, its flags.
+type Data = (SequenceNumber, Payload, Flags);
+
+impl Endpoint {
+    /// The next segment to send. Call it until it returns `None` after each event and command.
+    ///
+    /// When the pool has no room for a segment's payload, the segment counts as sent, and is lost.
+    pub fn poll_transmit(&mut self, at: Instant, pool: &mut PayloadPool) -> Option<(TcpHeader, Payload)> {
+        if !self.output_due {
+            return None;
+        }
+        let config = Arc::clone(&self.config);
+        let now = self.now(&config, at);
+        let segment = self.next_segment(&now, pool);
+        if segment.is_some() {
+            self.statistics.segments_sent += 1;
+        } else {
+            self.output_due = false;
+        }
+        segment
+    }
+
+    fn next_segment(&mut self, now: &Now<'_>, pool: &mut PayloadPool) -> Option<(TcpHeader, Payload)> {
+        if let Some((sequence, acknowledge)) = self.reset_due.take() {
+            return Some((self.reset(sequence, acknowledge), Payload::Empty));
+        }
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            return self.syn_due.then(|| (self.handshake_segment(now.at), Payload::Empty));
+        }
+        if self.state == State::Closed && self.acks.due() != Due::Now {
+            return None;
+        }
+        if let Some((sequence, payload, flags)) = self.next_data(now, pool) {
+            return Some((self.header(now, sequence, flags, payload.len()), payload));
+        }
+        if self.acks.due() == Due::Now {
+            let next = self.sender.next;
+            return Some((self.header(now, next, Flags::ACK, 0), Payload::Empty));
+        }
+        if self.sender.probe == Probe::Window {
+            self.sender.probe = Probe::None;
+            let below = self.sender.una() - 1;
+            return Some((self.header(now, below, Flags::ACK, 0), Payload::Empty));
+        }
+        None
+    }
+
+    /// The next data segment, first transmission or not. Ends, because each turn without a segment uses up window.
+    fn next_data(&mut self, now: &Now<'_>, pool: &mut PayloadPool) -> Option<Data> {
+        if self.state == State::Closed {
+            return None;
+        }
+        self.sender.check_idle(now);
+        loop {
+            match self.sender.plan(now.config, self.payload_limit()) {
+                Plan::New { len, fin } => {
+                    if let Some(data) = self.send_new(now, len, fin, pool) {
+                        return Some(data);
+                    }
+                }
+                Plan::Retransmit { index, rescue } => {
+                    if let Some(data) = self.send_again(now, index, rescue, pool) {
+                        return Some(data);
+                    }
+                }
+                Plan::Nothing => break,
+            }
+        }
+        if std::mem::take(&mut self.data_sent) {
+            self.sender.note_usage();
+        }
+        if self.timers.retransmit == Timers::NONE && self.sender.needs_persist() {
+            self.arm_persist(now.at);
+        }
+        None
+    }
+
+    #[inline]
+    fn send_new(&mut self, now: &Now<'_>, len: u32, fin: bool, pool: &mut PayloadPool) -> Option<Data> {
+        let distance = self.sender.flight();
+        let payload = self.sender.buffer.payload(distance, len, pool);
+        let flags = self.data_flags(distance, len, fin);
+        let (start, first) = self.sender.on_new_sent(now, len, fin);
+        if first || self.timers.retransmit == Timers::NONE {
+            self.arm_retransmission(now.at);
+        }
+        self.acks.on_data_sent(now.config, now.at);
+        self.data_sent = true;
+        payload.map(|payload| (start, payload, flags))
+    }
+
+    fn send_again(
+        &mut self,
+        now: &Now<'_>,
+        index: usize,
+        rescue: bool,
+        pool: &mut PayloadPool,
+    ) -> Option<Data> {
+        let (start, segment) = self.sender.scoreboard.get(index)?;
+        let distance = start.since(self.sender.una());
+        let fin = segment.has(Segment::FIN);
+        let len = segment.end.since(start) - u32::from(fin);
+        let payload = self.sender.buffer.payload(distance, len, pool);
+        let flags = self.data_flags(distance, len, fin);
+        self.sender.on_resent(now, index, rescue);
+        self.statistics.retransmitted += 1;
+        if self.timers.retransmit == Timers::NONE {
+            self.arm_retransmission(now.at);
+        }
+        payload.map(|payload| (start, payload, flags))
+    }
+
+    /// PSH goes with the last byte queued (RFC 9293 section 3.9.1.2).
+    #[inline]
+    fn data_flags(&self, distance: u32, len: u32, fin: bool) -> Flags {
+        let mut flags = Flags::ACK;
+        if len > 0 && self.sender.buffer.is_last(distance, len) {
+            flags = flags | Flags::PSH;
+        }
+        if fin { flags | Flags::FIN } else { flags }
+    }
+
+    /// The most payload that fits beside the SACK blocks that are to be reported.
+    #[inline]
+    fn payload_limit(&self) -> u32 {
+        let mss = u32::from(self.sender.mss);
+        if !self.sack || !self.receiver.has_gap() {
+            return mss;
+        }
+        let mut blocks = SackBlocks::default();
+        self.receiver.report(&mut blocks, self.most_blocks());
+        mss - (4 + 8 * blocks.as_slice().len() as u32).min(mss - 1)
+    }
+
+    /// SACK blocks that fit into the options (RFC 2018 section 3).
+    fn most_blocks(&self) -> usize {
+        if self.timestamps { 3 } else { 4 }
+    }
+
+    /// The header of a segment with an acknowledgment; whatever it acknowledges and advertises is taken as said.
+    #[inline]
+    fn header(&mut self, now: &Now<'_>, sequence: SequenceNumber, flags: Flags, len: u32) -> TcpHeader {
+        let next = self.receiver.next();
+        let window = self.receiver.advertise(u32::from(now.config.mss));
+        self.timers.delayed_ack = Timers::NONE;
+        let duplicate = self.acks.on_sent(next);
+        let mut sack = SackBlocks::default();
+        if self.sack && (duplicate.is_some() || self.receiver.has_gap()) {
+            let most = self.blocks_beside(len);
+            if let Some((left, right)) = duplicate
+                && most > 0
+            {
+                sack.push(left, right);
+            }
+            self.receiver.report(&mut sack, most);
+        }
+        let echo = self.ts_recent;
+        TcpHeader {
+            source_port: self.local_port,
+            destination_port: self.remote_port,
+            sequence,
+            acknowledgment: next,
+            flags,
+            window,
+            mss: None,
+            window_scale: None,
+            sack_permitted: false,
+            timestamps: self.timestamps.then(|| Timestamps { value: now.timestamp(), echo }),
+            sack,
+        }
+    }
+
+    /// SACK blocks that fit beside `len` bytes of payload.
+    fn blocks_beside(&self, len: u32) -> usize {
+        let room = u32::from(self.sender.mss).saturating_sub(len);
+        if len == 0 {
+            self.most_blocks()
+        } else {
+            self.most_blocks().min(room.saturating_sub(4) as usize / 8)
+        }
+    }
+
+    fn reset(&self, sequence: SequenceNumber, acknowledge: bool) -> TcpHeader {
+        TcpHeader {
+            source_port: self.local_port,
+            destination_port: self.remote_port,
+            sequence,
+            acknowledgment: if acknowledge { self.receiver.next() } else { SequenceNumber::default() },
+            flags: if acknowledge { Flags::RST | Flags::ACK } else { Flags::RST },
+            ..TcpHeader::default()
+        }
+    }
+
+    fn arm_persist(&mut self, at: Instant) {
+        let wait = self.sender.persist_interval(&self.config);
+        self.timers.retransmit = timers::deadline(&self.config, at, wait, self.timer_phase);
+    }
+
+    /// Runs what is due at `at`; harmless when nothing is.
+    pub fn handle_timeout(&mut self, at: Instant) {
+        if self.timers.retransmit <= at {
+            self.timers.retransmit = Timers::NONE;
+            self.retransmission_timeout(at);
+        }
+        if self.timers.delayed_ack <= at {
+            self.timers.delayed_ack = Timers::NONE;
+            self.acks.on_delay_expired();
+            self.output_due = true;
+        }
+        if self.timers.linger <= at {
+            self.timers.linger = Timers::NONE;
+            self.linger_timeout();
+        }
+    }
+
+    fn retransmission_timeout(&mut self, at: Instant) {
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            self.handshake_timeout(at);
+            return;
+        }
+        let config = Arc::clone(&self.config);
+        let now = self.now(&config, at);
+        self.output_due = true;
+        let alive = if !self.sender.scoreboard.is_empty() {
+            self.statistics.timeouts += 1;
+            self.sender.on_timeout(&now)
+        } else if self.sender.needs_persist() {
+            self.sender.on_persist(&now)
+        } else {
+            return;
+        };
+        if !alive {
+            self.finish(Event::TimedOut);
+        } else if self.sender.scoreboard.is_empty() {
+            self.arm_persist(at);
+        } else {
+            self.arm_retransmission(at);
+        }
+    }
+
+    /// Whether everything queued has been sent and acknowledged, the FIN included if we closed.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.sender.buffer.unacknowledged() == 0 && self.sender.fin != Fin::Queued && self.flight() == 0
+    }
+}

@@ -1,0 +1,390 @@
+//! Two endpoints in virtual time: a client, a server that accepts, and a path between them that each test bends.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, reset_for};
+use wasp_units::{Duration, Instant};
+use wasp_wire::{Flags, Payload, PayloadPool, TcpHeader, View};
+
+pub const CLIENT: usize = 0;
+pub const SERVER: usize = 1;
+
+/// One segment on its way, and what became of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing {
+    pub at: Instant,
+    pub from: usize,
+    /// How many segments that side has sent before.
+    pub index: u64,
+    pub header: TcpHeader,
+    pub len: u32,
+}
+
+/// What the path does with a segment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fate {
+    Deliver,
+    Drop,
+    /// Deliver so much later.
+    Delay(Duration),
+    /// Deliver, and again so much later.
+    Duplicate(Duration),
+}
+
+pub type Path = Box<dyn FnMut(&Crossing) -> Fate>;
+
+/// One end with a simple application: it reads at once and remembers.
+pub struct Side {
+    pub config: Arc<Config>,
+    pub identity: Identity,
+    pub endpoint: Option<Endpoint>,
+    pub events: Vec<(Instant, Event)>,
+    pub received: Vec<u8>,
+    pub received_len: u64,
+    pub received_at: Instant,
+    /// Read whatever arrives.
+    pub reading: bool,
+    /// Keep `received`.
+    pub keeping: bool,
+    /// Close as soon as the peer has.
+    pub closing: bool,
+    sent: u64,
+}
+
+impl Side {
+    fn new(config: Config, isn: u32) -> Self {
+        let identity =
+            Identity { isn, timestamp_offset: 0x8000_0000, timer_phase: Duration::from_millis(123) };
+        Self {
+            config: Arc::new(config),
+            identity,
+            endpoint: None,
+            events: Vec::new(),
+            received: Vec::new(),
+            received_len: 0,
+            received_at: Instant::ZERO,
+            reading: true,
+            keeping: true,
+            closing: false,
+            sent: 0,
+        }
+    }
+
+    pub fn has(&self, event: Event) -> bool {
+        self.events.iter().any(|(_, seen)| *seen == event)
+    }
+
+    pub fn when(&self, event: Event) -> Option<Instant> {
+        self.events.iter().find(|(_, seen)| *seen == event).map(|(at, _)| *at)
+    }
+
+    /// The endpoint.
+    pub fn tcp(&self) -> &Endpoint {
+        self.endpoint.as_ref().expect("an endpoint")
+    }
+
+    pub fn state(&self) -> State {
+        self.endpoint.as_ref().map_or(State::Closed, Endpoint::state)
+    }
+}
+
+pub struct Pair {
+    pub now: Instant,
+    pub sides: [Side; 2],
+    pub pool: PayloadPool,
+    /// One way.
+    pub delay: Duration,
+    pub path: Path,
+    pub listening: bool,
+    pub log: Vec<(Crossing, Fate)>,
+    queue: BTreeMap<(Instant, u64), (usize, TcpHeader, Payload)>,
+    order: u64,
+}
+
+impl Pair {
+    pub fn new(client: Config, server: Config) -> Self {
+        Self {
+            now: Instant::ZERO,
+            sides: [Side::new(client, 0xffff_f000), Side::new(server, 0x7fff_fc00)],
+            pool: PayloadPool::new(64 << 20),
+            delay: Duration::from_millis(50),
+            path: Box::new(|_| Fate::Deliver),
+            listening: true,
+            log: Vec::new(),
+            queue: BTreeMap::new(),
+            order: 0,
+        }
+    }
+
+    pub fn client(&self) -> &Endpoint {
+        self.sides[CLIENT].tcp()
+    }
+
+    pub fn server(&self) -> &Endpoint {
+        self.sides[SERVER].tcp()
+    }
+
+    /// Opens from the client.
+    pub fn connect(&mut self) {
+        let side = &mut self.sides[CLIENT];
+        side.endpoint = Some(Endpoint::connect(&side.config, 40_000, 80, side.identity, self.now));
+        self.flush(CLIENT);
+    }
+
+    /// Opens from both sides at once.
+    pub fn connect_both(&mut self) {
+        self.connect();
+        let side = &mut self.sides[SERVER];
+        side.endpoint = Some(Endpoint::connect(&side.config, 80, 40_000, side.identity, self.now));
+        self.flush(SERVER);
+    }
+
+    /// Connects and waits until both sides know.
+    #[track_caller]
+    pub fn established(client: Config, server: Config) -> Self {
+        let mut pair = Self::new(client, server);
+        pair.connect();
+        pair.run_for(pair.delay * 3);
+        assert_eq!(pair.client().state(), State::Established);
+        assert_eq!(pair.server().state(), State::Established);
+        pair
+    }
+
+    /// A command to one endpoint, and everything that follows at this instant.
+    pub fn command<T>(
+        &mut self,
+        side: usize,
+        command: impl FnOnce(&mut Endpoint, &mut PayloadPool) -> T,
+    ) -> T {
+        let result = command(self.sides[side].endpoint.as_mut().expect("an endpoint"), &mut self.pool);
+        self.flush(side);
+        result
+    }
+
+    pub fn send(&mut self, side: usize, bytes: &[u8]) {
+        self.command(side, |tcp, _| tcp.send(Chunk::Shared(bytes.into())));
+    }
+
+    pub fn send_virtual(&mut self, side: usize, len: u64) {
+        self.command(side, |tcp, _| tcp.send(Chunk::Virtual(len)));
+    }
+
+    pub fn close(&mut self, side: usize) {
+        self.command(side, |tcp, _| tcp.close());
+    }
+
+    /// Puts a segment on its way to `to`, to arrive now.
+    pub fn inject(&mut self, to: usize, header: TcpHeader, payload: &[u8]) {
+        let payload = self.pool.store(payload).expect("room");
+        self.arrive(to, header, payload);
+    }
+
+    /// A segment that `from` could send now.
+    pub fn template(&self, from: usize) -> TcpHeader {
+        let (tcp, peer) = (self.sides[from].tcp(), self.sides[1 - from].tcp());
+        let last = |side: usize| {
+            let sent = self.log.iter().rev().find(|(crossing, _)| crossing.from == side);
+            sent.map(|(crossing, _)| *crossing).expect("it has sent something")
+        };
+        let (own, other) = (last(from), last(1 - from));
+        let _ = peer;
+        TcpHeader {
+            source_port: tcp.local_port(),
+            destination_port: tcp.remote_port(),
+            sequence: own.header.sequence + own.header.sequence_len(own.len),
+            acknowledgment: other.header.sequence + other.header.sequence_len(other.len),
+            flags: Flags::ACK,
+            window: own.header.window,
+            timestamps: own.header.timestamps,
+            ..TcpHeader::default()
+        }
+    }
+
+    fn next_time(&self) -> Option<Instant> {
+        let arrival = self.queue.keys().next().map(|(at, _)| *at);
+        let timers = self.sides.iter().filter_map(|side| side.endpoint.as_ref()?.poll_timeout());
+        timers.chain(arrival).min()
+    }
+
+    /// Runs the next event. Returns whether there was one.
+    pub fn step(&mut self) -> bool {
+        let Some(next) = self.next_time() else { return false };
+        self.now = self.now.max(next);
+        if let Some((&key, _)) = self.queue.iter().next()
+            && key.0 <= self.now
+        {
+            let (to, header, payload) = self.queue.remove(&key).expect("it is there");
+            self.arrive(to, header, payload);
+            return true;
+        }
+        for side in [CLIENT, SERVER] {
+            let now = self.now;
+            if let Some(tcp) = &mut self.sides[side].endpoint
+                && tcp.poll_timeout().is_some_and(|at| at <= now)
+            {
+                tcp.handle_timeout(now);
+                assert!(tcp.poll_timeout().is_none_or(|at| at > now || tcp.state() == State::TimeWait));
+                self.flush(side);
+            }
+        }
+        true
+    }
+
+    /// Runs until `until`, inclusive.
+    pub fn run_until(&mut self, until: Instant) {
+        while self.next_time().is_some_and(|at| at <= until) {
+            self.step();
+        }
+        self.now = self.now.max(until);
+    }
+
+    pub fn run_for(&mut self, time: Duration) {
+        self.run_until(self.now + time);
+    }
+
+    /// Runs until nothing is left to happen or `limit` has passed; returns whether nothing is left.
+    pub fn run(&mut self, limit: Duration) -> bool {
+        let end = self.now + limit;
+        while self.next_time().is_some_and(|at| at <= end) {
+            self.step();
+        }
+        self.next_time().is_none()
+    }
+
+    /// Runs until `done`; panics after `limit`.
+    #[track_caller]
+    pub fn run_to(&mut self, limit: Duration, mut done: impl FnMut(&Self) -> bool) {
+        let end = self.now + limit;
+        while !done(self) {
+            assert!(self.now <= end, "not done after {limit}");
+            assert!(self.step(), "nothing left to happen, and not done");
+        }
+    }
+
+    fn arrive(&mut self, to: usize, header: TcpHeader, payload: Payload) {
+        let now = self.now;
+        let side = &mut self.sides[to];
+        if side.endpoint.as_ref().is_some_and(|tcp| tcp.yields_to(&header))
+            && let Some(old) = side.endpoint.take()
+        {
+            old.release(&mut self.pool);
+        }
+        if let Some(tcp) = &mut side.endpoint {
+            tcp.handle_segment(now, &header, payload, &mut self.pool);
+            self.flush(to);
+            return;
+        }
+        let len = payload.len();
+        self.pool.release(payload);
+        let syn = header.flags.contains(Flags::SYN) && !header.flags.intersects(Flags::ACK | Flags::RST);
+        if syn && self.listening && to == SERVER {
+            side.endpoint =
+                Some(Endpoint::accept(&side.config, &header, header.destination_port, side.identity, now));
+            self.flush(to);
+        } else if let Some(reset) = reset_for(&header, len) {
+            self.transmit(to, reset, Payload::Empty);
+        }
+    }
+
+    /// Lets everything out that a side has to say.
+    fn flush(&mut self, from: usize) {
+        loop {
+            let now = self.now;
+            let Some(tcp) = &mut self.sides[from].endpoint else { return };
+            if let Some((header, payload)) = tcp.poll_transmit(now, &mut self.pool) {
+                self.transmit(from, header, payload);
+                continue;
+            }
+            let Some(event) = tcp.poll_event() else { break };
+            self.react(from, event);
+        }
+        let ended = [Event::Closed, Event::Reset, Event::Refused, Event::TimedOut];
+        let side = &mut self.sides[from];
+        if side.events.last().is_some_and(|(_, event)| ended.contains(event))
+            && side.state() == State::Closed
+            && let Some(tcp) = side.endpoint.take()
+        {
+            tcp.release(&mut self.pool);
+        }
+    }
+
+    fn react(&mut self, from: usize, event: Event) {
+        let side = &mut self.sides[from];
+        side.events.push((self.now, event));
+        if event == Event::Readable && side.reading {
+            self.read(from, u64::MAX);
+        }
+        let side = &mut self.sides[from];
+        if event == Event::RemoteClosed && side.closing {
+            side.endpoint.as_mut().expect("an endpoint").close();
+        }
+    }
+
+    /// The application of `at` reads.
+    pub fn read(&mut self, at: usize, max: u64) -> u64 {
+        let Side { endpoint, received, received_len, keeping, received_at, .. } = &mut self.sides[at];
+        let mut sink = |view: View<'_>| {
+            match view {
+                View::Bytes(bytes) if *keeping => received.extend_from_slice(bytes),
+                View::Virtual(len) if *keeping => received.resize(received.len() + len as usize, 0),
+                _ => {}
+            }
+            *received_len += match view {
+                View::Bytes(bytes) => bytes.len() as u64,
+                View::Virtual(len) => u64::from(len),
+            };
+        };
+        let taken = endpoint.as_mut().expect("an endpoint").read(max, &mut self.pool, &mut sink);
+        *received_at = self.now;
+        taken
+    }
+
+    fn transmit(&mut self, from: usize, header: TcpHeader, payload: Payload) {
+        let index = self.sides[from].sent;
+        self.sides[from].sent += 1;
+        let crossing = Crossing { at: self.now, from, index, header, len: payload.len() };
+        let fate = (self.path)(&crossing);
+        self.log.push((crossing, fate));
+        let arrival = self.now + self.delay;
+        match fate {
+            Fate::Drop => self.pool.release(payload),
+            Fate::Deliver => self.enqueue(arrival, 1 - from, header, payload),
+            Fate::Delay(more) => self.enqueue(arrival + more, 1 - from, header, payload),
+            Fate::Duplicate(more) => {
+                let copy = self.pool.share(&payload);
+                self.enqueue(arrival, 1 - from, header, payload);
+                self.enqueue(arrival + more, 1 - from, header, copy);
+            }
+        }
+    }
+
+    fn enqueue(&mut self, at: Instant, to: usize, header: TcpHeader, payload: Payload) {
+        self.order += 1;
+        self.queue.insert((at, self.order), (to, header, payload));
+    }
+
+    /// Ends the test: everything is released, and nothing may be left in the pool.
+    #[track_caller]
+    pub fn finish(mut self) {
+        for (_, (_, _, payload)) in std::mem::take(&mut self.queue) {
+            self.pool.release(payload);
+        }
+        for side in &mut self.sides {
+            if let Some(tcp) = side.endpoint.take() {
+                tcp.release(&mut self.pool);
+            }
+        }
+        assert_eq!(self.pool.in_use(), 0, "no payload is leaked");
+    }
+
+    /// Data segments that a side sent, with their fates.
+    pub fn data_from(&self, from: usize) -> impl Iterator<Item = &(Crossing, Fate)> {
+        self.log.iter().filter(move |(crossing, _)| crossing.from == from && crossing.len > 0)
+    }
+}
+
+/// Bytes that tell their place.
+pub fn pattern(len: usize) -> Vec<u8> {
+    (0..len as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+}
