@@ -30,7 +30,7 @@ def direction(packets: int, lost: int) -> dict[str, Any]:
         "dropped": 1,
         "expected_loss_rate": 0.03,
         "expected_standard_error": 0.001,
-        "label_loss_rate": None,
+        "stationary_loss_rate": 0.03,
     }
 
 
@@ -59,7 +59,9 @@ def summary_of(scenario: dict[str, Any], interval: float, invalid: list[dict[str
 def tables_of(scenario: dict[str, Any]) -> dict[str, pl.DataFrame]:
     run = scenario["run"]
     return {
-        "transactions": pl.DataFrame({"client": [0, 1], "outcome": ["ok", "reset"], "start_ns": [run, 2]}),
+        "transactions": pl.DataFrame(
+            {"client": [0, 1], "outcome": ["ok", "reset"], "request": [0, 0], "end_ns": [run, 2]}
+        ),
         "series": pl.DataFrame({"second": [0, 1], "ok": [10, 20]}),
         "histogram": pl.DataFrame(
             {
@@ -116,7 +118,8 @@ class FakeHandle:
         if self._engine.fail_in == self._scenario["run"]:
             raise FakeEngineError("the packet device failed: gone")
         interval = max(self._second - 1.0, 0.0) if self._stopped else 10.0
-        return FakeResult(self._scenario, interval, self._engine.invalid)
+        stopped = [{"code": "stopped", "message": f"stopped after {interval:.0f}s of 10s measured"}]
+        return FakeResult(self._scenario, interval, self._engine.invalid + (stopped if self._stopped else []))
 
 
 class FakeEngine:

@@ -73,7 +73,7 @@ def test_an_interrupt_keeps_and_marks_what_was_measured(engine: FakeEngine, tmp_
     assert not result.valid
     assert [summary.interval_s for summary in result.runs] == [10.0, 1.0]
     assert [(reason.run, reason.code) for reason in result.invalid_reasons] == [
-        (1, "interrupted"),
+        (1, "stopped"),
         (None, "interrupted"),
     ]
     assert load(tmp_path / "out") == result

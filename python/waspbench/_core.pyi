@@ -1,8 +1,25 @@
 """Typed face of the private extension module (crate ``wasp-py``)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, final
+from typing import Any, TypedDict, final, type_check_only
 
+__all__ = [
+    "ArrowTable",
+    "EngineError",
+    "Handle",
+    "RunResult",
+    "ScenarioError",
+    "check_scenario",
+    "parse_bytes",
+    "parse_duration",
+    "parse_probability",
+    "parse_rate",
+    "serve",
+    "start",
+    "version",
+]
+
+@type_check_only
 class Sample(TypedDict):
     elapsed: float
     measuring: bool
@@ -44,6 +61,5 @@ def start(
     emulator_cpus: Sequence[int] | None = None,
     server_cpus: Sequence[int] | None = None,
     server_pids: Sequence[int] | None = None,
-    capture: str | None = None,
 ) -> Handle: ...
 def serve(address: str, port: int, on_listening: Callable[[str], object] | None = None) -> None: ...

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 from waspbench import _core, live
 from waspbench.errors import InputError, Problem, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode, load, parse, resolve, settings_used
-from waspbench.results import Invalid, Manifest, Reason, Result, RunSummary, Store, combine, histogram_of
+from waspbench.results import Manifest, Reason, Result, RunSummary, Store, combine, histogram_of
 from waspbench.results.manifest import now, versions
 from waspbench.stats import Histogram
 from waspbench.testbed import Testbed, TestbedSpec, machine
@@ -232,14 +232,10 @@ class Handle:
         summary, tables = run.finish()
         number = len(self._summaries)
         if summary.interval_s > 0:
-            reasons = list(summary.invalid)
-            if self._stopped:
-                message = f"stopped after {summary.interval_s:.1f} s of measuring"
-                reasons.append(Invalid(code="interrupted", message=message))
             if self._store is not None:
                 self._store.add(number, tables)
             self._histograms.append(histogram_of(tables["histogram"]))
-            self._summaries.append(summary.model_copy(update={"run": number, "invalid": reasons}))
+            self._summaries.append(summary.model_copy(update={"run": number}))
         if not self._stopped and len(self._summaries) < self.experiment.measure.runs:
             self._begin()
 

@@ -47,7 +47,8 @@ def test_the_defaults_of_bench(engine: FakeEngine) -> None:
 def test_every_flag_of_bench_reaches_the_engine(engine: FakeEngine) -> None:
     flags = (
         "--mode sim --server nginx --clients 64 --rtt 50ms --loss 3% --loss-up 1% --burst 50% "
-        "--down 10Mbit/s --up 1Mbit/s --queue 64KiB --mss 536 --tcp bsd1999 --file-size 20KB --requests-per-connection 1 --warmup 1s --duration 2s "
+        "--down 10Mbit/s --up 1Mbit/s --queue 64KiB --mss 536 --tcp bsd1999 --file-size 20KB "
+        "--requests-per-connection 1 --warmup 1s --duration 2s "
         "--runs 1 --seed 9 --timeout 5s --congestion reno"
     )
     assert invoke(["bench", *flags.split()]) == 0

@@ -37,7 +37,7 @@ def test_a_frame_in_pieces_makes_the_same_file(tmp_path: Path) -> None:
 def test_a_table_of_all_runs_is_read_as_one(engine: FakeEngine, tmp_path: Path) -> None:
     run(EXPERIMENT, output=tmp_path / "out")
     table = pl.read_parquet(tmp_path / "out" / "transactions")
-    assert table.columns == ["run", "client", "outcome", "start_ns"]
+    assert table.columns == ["run", "client", "outcome", "request", "end_ns"]
     assert table["run"].to_list() == [0, 0, 1, 1]
 
 

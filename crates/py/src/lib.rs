@@ -2,7 +2,12 @@
 //!
 //! The module is private to the Python package (`waspbench._core`); its typed face is `python/waspbench/_core.pyi`.
 
+mod device;
+mod error;
+mod result;
+mod run;
 mod serve;
+mod table;
 mod units;
 
 use pyo3::prelude::*;
@@ -18,9 +23,17 @@ fn py_version() -> &'static str {
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::error::{EngineError, ScenarioError};
+    #[pymodule_export]
     use super::py_version;
     #[pymodule_export]
+    use super::result::RunResult;
+    #[pymodule_export]
+    use super::run::{Handle, py_check_scenario, py_start};
+    #[pymodule_export]
     use super::serve::py_serve;
+    #[pymodule_export]
+    use super::table::ArrowTable;
     #[pymodule_export]
     use super::units::{py_parse_bytes, py_parse_duration, py_parse_probability, py_parse_rate};
 }

@@ -25,6 +25,9 @@ from waspbench.results.result import Result, combine
 from waspbench.stats import Histogram
 
 MANIFEST = "manifest.json"
+ORDER = {"transactions": ["end_ns", "client", "request"]}
+"""Columns that order the rows of tables that the engine hands over out of order."""
+
 TABLES = ("transactions", "connections", "series", "links", "histogram")
 
 
@@ -60,6 +63,8 @@ class Store:
         """Writes the tables (Arrow streams) of one run."""
         for name, table in tables.items():
             frame = pl.DataFrame(table)
+            if name in ORDER:
+                frame = frame.sort(ORDER[name])
             folder = self._partial / name
             folder.mkdir(exist_ok=True)
             write_table(

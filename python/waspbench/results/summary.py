@@ -68,8 +68,11 @@ class RunDirection(Record):
     dropped: int
     """For any other reason, such as a full queue."""
     expected_loss_rate: float | None = None
+    """Mean of the packets' conditional probabilities of loss."""
     expected_standard_error: float | None = None
-    label_loss_rate: float | None = None
+    """Standard error of loss_rate about that."""
+    stationary_loss_rate: float | None = None
+    """Long-run rate of the loss models."""
 
 
 class RunNetwork(Record):
@@ -100,6 +103,8 @@ class RunSummary(Record):
     """Increase of the device's counters over the run; None in simulation."""
     tcpext: dict[str, int] | None = None
     """Increase of the kernel's TCP counters over the run; None in simulation."""
+    transactions_kept_one_in: int = 1
+    """One transaction in so many is a row of the table: 1 when all are. Figures, series and histogram have them all."""
     invalid: list[Invalid]
     """Reasons not to trust the run; empty when it is valid."""
 

@@ -1,0 +1,156 @@
+//! What a run left behind, converted for Python.
+
+use crate::error::engine_error;
+use crate::table::{ArrowTable, Column};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt8Array, UInt16Array, UInt32Array,
+    UInt64Array,
+};
+use hdrhistogram::Histogram;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::{Arc, Mutex, PoisonError};
+use wasp_engine::{
+    ConnectionChunk, ConnectionColumns, Ledger, LinkRow, RunOutput, Second, Summary, TransactionChunk,
+    TransactionColumns,
+};
+use wasp_host::Outcome;
+
+/// The figures and the records of a run.
+#[pyclass(frozen, module = "waspbench._core")]
+pub(crate) struct RunResult {
+    summary: Summary,
+    records: Mutex<Option<(Ledger, Vec<LinkRow>)>>,
+}
+
+impl RunResult {
+    pub(crate) fn new(output: RunOutput) -> Self {
+        let RunOutput { summary, ledger, links } = output;
+        Self { summary, records: Mutex::new(Some((ledger, links))) }
+    }
+}
+
+#[pymethods]
+impl RunResult {
+    /// The figures as one JSON object.
+    fn summary(&self) -> PyResult<String> {
+        serde_json::to_string(&self.summary).map_err(engine_error)
+    }
+
+    /// The records by the name of their table; once, because they are handed over and not copied.
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let records = self.records.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (ledger, links) = records.ok_or_else(|| engine_error(TAKEN))?;
+        let Ledger { transactions, connections, seconds, response_times, .. } = ledger;
+        let tables = PyDict::new(py);
+        tables.set_item("transactions", transaction_table(transactions)?)?;
+        tables.set_item("connections", connection_table(connections)?)?;
+        tables.set_item("series", series_table(&seconds)?)?;
+        tables.set_item("links", link_table(&links)?)?;
+        tables.set_item("histogram", histogram_table(&response_times)?)?;
+        Ok(tables)
+    }
+}
+
+const TAKEN: &str = "the run's tables were taken before";
+
+/// How the engine writes an instant that was not reached.
+const NEVER: i64 = i64::MIN;
+
+fn array<A: arrow_array::Array + 'static>(array: A) -> ArrayRef {
+    Arc::new(array)
+}
+
+/// Instants, null where they were not reached.
+fn instants(nanos: Vec<i64>) -> ArrayRef {
+    array(nanos.into_iter().map(|nanos| (nanos != NEVER).then_some(nanos)).collect::<Int64Array>())
+}
+
+fn outcomes(places: Vec<u8>) -> ArrayRef {
+    array(StringArray::from_iter_values(
+        places.into_iter().map(|place| Outcome::ALL[usize::from(place)].name()),
+    ))
+}
+
+fn transaction_table(transactions: TransactionColumns) -> PyResult<ArrowTable> {
+    let columns = |chunk: TransactionChunk| -> Vec<Column> {
+        vec![
+            ("client", array(UInt32Array::from(chunk.client))),
+            ("group", array(UInt16Array::from(chunk.group))),
+            ("connection", array(UInt32Array::from(chunk.connection))),
+            ("request", array(UInt32Array::from(chunk.request))),
+            ("start_ns", instants(chunk.start_ns)),
+            ("connected_ns", instants(chunk.connected_ns)),
+            ("sent_ns", instants(chunk.sent_ns)),
+            ("first_byte_ns", instants(chunk.first_byte_ns)),
+            ("last_byte_ns", instants(chunk.last_byte_ns)),
+            ("end_ns", instants(chunk.end_ns)),
+            ("status", array(UInt16Array::from(chunk.status))),
+            ("bytes", array(UInt64Array::from(chunk.bytes))),
+            ("outcome", outcomes(chunk.outcome)),
+            ("attempts", array(UInt8Array::from(chunk.attempts))),
+            ("measured", array(BooleanArray::from(chunk.measured))),
+        ]
+    };
+    ArrowTable::new(transactions.into_chunks().map(columns), columns(TransactionChunk::default()))
+}
+
+fn connection_table(connections: ConnectionColumns) -> PyResult<ArrowTable> {
+    let columns = |chunk: ConnectionChunk| -> Vec<Column> {
+        vec![
+            ("client", array(UInt32Array::from(chunk.client))),
+            ("group", array(UInt16Array::from(chunk.group))),
+            ("connection", array(UInt32Array::from(chunk.connection))),
+            ("opened_ns", instants(chunk.opened_ns)),
+            ("closed_ns", instants(chunk.closed_ns)),
+            ("up_packets", array(UInt64Array::from(chunk.up_packets))),
+            ("up_lost", array(UInt64Array::from(chunk.up_lost))),
+            ("down_packets", array(UInt64Array::from(chunk.down_packets))),
+            ("down_lost", array(UInt64Array::from(chunk.down_lost))),
+            ("retransmitted", array(UInt32Array::from(chunk.retransmitted))),
+        ]
+    };
+    ArrowTable::new(connections.into_chunks().into_iter().map(columns), columns(ConnectionChunk::default()))
+}
+
+fn series_table(seconds: &[Second]) -> PyResult<ArrowTable> {
+    let of = |value: fn(&Second) -> u32| array(seconds.iter().map(value).collect::<UInt32Array>());
+    ArrowTable::single(vec![
+        ("second", array((0..seconds.len() as u32).collect::<UInt32Array>())),
+        ("ok", of(|second| second.ok)),
+        ("errors", of(|second| second.errors)),
+        ("bytes", array(seconds.iter().map(|second| second.bytes).collect::<UInt64Array>())),
+        ("in_flight", of(|second| second.in_flight)),
+    ])
+}
+
+fn link_table(links: &[LinkRow]) -> PyResult<ArrowTable> {
+    let of = |value: fn(&LinkRow) -> u64| array(links.iter().map(value).collect::<UInt64Array>());
+    let text = |value: fn(&LinkRow) -> &str| array(StringArray::from_iter_values(links.iter().map(value)));
+    ArrowTable::single(vec![
+        ("link", text(|link| &link.link)),
+        ("direction", text(|link| link.direction)),
+        ("packets", of(|link| link.packets)),
+        ("bytes", of(|link| link.bytes)),
+        ("lost", of(|link| link.lost)),
+        ("dropped", of(|link| link.dropped)),
+        ("max_queue_bytes", of(|link| link.max_queue_bytes)),
+        ("mean_queue_bytes", array(links.iter().map(|link| link.mean_queue_bytes).collect::<Float64Array>())),
+    ])
+}
+
+/// The buckets that hold something.
+fn histogram_table(histogram: &Histogram<u64>) -> PyResult<ArrowTable> {
+    let buckets: Vec<_> = histogram
+        .iter_recorded()
+        .map(|bucket| (bucket.value_iterated_to(), bucket.count_since_last_iteration()))
+        .collect();
+    let of = |value: &dyn Fn(u64, u64) -> u64| {
+        array(buckets.iter().map(|(upper, count)| value(*upper, *count)).collect::<UInt64Array>())
+    };
+    ArrowTable::single(vec![
+        ("lower_ns", of(&|upper, _| histogram.lowest_equivalent(upper))),
+        ("upper_ns", of(&|upper, _| histogram.highest_equivalent(upper))),
+        ("count", of(&|_, count| count)),
+    ])
+}

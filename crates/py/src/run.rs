@@ -1,0 +1,229 @@
+//! One run on a thread of its own, and the handle by which Python follows it.
+//!
+//! The engine's thread tells nobody anything: the handle reads its counters once a second. What ends a wait early is the thread's
+//! own end, or a signal that Python has to look at.
+
+use crate::device::duplicate;
+use crate::error::{engine_error, scenario_error};
+use crate::result::RunResult;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration as Wait;
+use wasp_engine::{Control, Progress, RunOutput, Scenario, drive, simulate};
+use wasp_io::{MachineMeters, MeterTargets, Stopper, Tun, WallClock, pin_current_thread};
+use wasp_units::Duration;
+
+/// How long Python is left without a look at its signals.
+const SLICE: Wait = Wait::from_millis(50);
+/// Slices between two samples: a second.
+const SLICES_PER_SAMPLE: u32 = 20;
+
+type Outcome = Result<RunOutput, String>;
+
+/// Fails as `start` would, without running anything.
+#[pyfunction]
+#[pyo3(name = "check_scenario")]
+pub(crate) fn py_check_scenario(scenario: &str) -> PyResult<()> {
+    Scenario::from_json(scenario).map(drop).map_err(scenario_error)
+}
+
+/// Starts a run: in virtual time, or before `device` if there is one.
+#[pyfunction]
+#[pyo3(name = "start", signature = (scenario, *, device = None, emulator_cpus = None, server_cpus = None, server_pids = None))]
+pub(crate) fn py_start(
+    scenario: &str,
+    device: Option<i32>,
+    emulator_cpus: Option<Vec<u32>>,
+    server_cpus: Option<Vec<u32>>,
+    server_pids: Option<Vec<u32>>,
+) -> PyResult<Handle> {
+    let scenario = Scenario::from_json(scenario).map_err(scenario_error)?;
+    let targets = MeterTargets {
+        server_cpus: server_cpus.unwrap_or_default(),
+        emulator_cpus: emulator_cpus.unwrap_or_default(),
+        server_processes: server_pids.unwrap_or_default(),
+        device: None,
+    };
+    let device = device.map(duplicate).transpose()?;
+    let stopper = Stopper::new().map_err(engine_error)?;
+    Handle::start(scenario, device, targets, stopper)
+}
+
+/// A run that was started.
+#[pyclass(frozen, module = "waspbench._core")]
+pub(crate) struct Handle {
+    control: Arc<Control>,
+    stopper: Stopper,
+    warmup_ns: u64,
+    state: Mutex<State>,
+}
+
+/// What the handle knows of its run.
+struct State {
+    receiver: Receiver<Outcome>,
+    outcome: Option<Outcome>,
+    ended: bool,
+    slices: u32,
+    last: Progress,
+}
+
+impl State {
+    /// Waits for the run's end, for one slice at most.
+    fn wait_a_slice(&mut self) {
+        if self.ended {
+            return;
+        }
+        match self.receiver.recv_timeout(SLICE) {
+            Ok(outcome) => self.end(outcome),
+            Err(RecvTimeoutError::Timeout) => self.slices += 1,
+            Err(RecvTimeoutError::Disconnected) => self.end(Err(PANICKED.to_owned())),
+        }
+    }
+
+    fn look(&mut self) {
+        if self.ended {
+            return;
+        }
+        match self.receiver.try_recv() {
+            Ok(outcome) => self.end(outcome),
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => self.end(Err(PANICKED.to_owned())),
+        }
+    }
+
+    fn end(&mut self, outcome: Outcome) {
+        self.outcome = Some(outcome);
+        self.ended = true;
+    }
+}
+
+const PANICKED: &str = "the engine panicked; what it said is on standard error";
+
+impl Handle {
+    fn start(
+        scenario: Scenario,
+        device: Option<OwnedFd>,
+        targets: MeterTargets,
+        stopper: Stopper,
+    ) -> PyResult<Self> {
+        let control = Arc::new(Control::default());
+        let (sender, receiver) = channel();
+        let warmup_ns = scenario.measure.warmup.as_nanos();
+        let (theirs, wake) = (Arc::clone(&control), stopper.clone());
+        let work = move || {
+            let outcome = match device {
+                None => simulate(&scenario, &theirs, ()).map_err(|error| error.to_string()),
+                Some(device) => run_live(&scenario, &theirs, device, targets, &wake),
+            };
+            // Nobody listens any more when the handle is gone.
+            let _ = sender.send(outcome);
+        };
+        thread::Builder::new().name("wasp-engine".to_owned()).spawn(work).map_err(engine_error)?;
+        let state = State { receiver, outcome: None, ended: false, slices: 0, last: Progress::default() };
+        Ok(Self { control, stopper, warmup_ns, state: Mutex::new(state) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last second's figures.
+    fn sample<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let now = self.control.progress();
+        let mut state = self.state();
+        state.slices = 0;
+        let last = std::mem::replace(&mut state.last, now);
+        let seconds = now.elapsed_ns.saturating_sub(last.elapsed_ns) as f64 / 1e9;
+        let ok = now.ok.saturating_sub(last.ok) as f64;
+        let sample = PyDict::new(py);
+        sample.set_item("elapsed", now.elapsed_ns as f64 / 1e9)?;
+        sample.set_item("measuring", now.elapsed_ns >= self.warmup_ns)?;
+        sample.set_item("throughput", if seconds > 0.0 { ok / seconds } else { 0.0 })?;
+        sample.set_item("in_flight", now.in_progress)?;
+        sample.set_item("completed", now.ok + now.errors)?;
+        sample.set_item("errors", now.errors)?;
+        Ok(sample)
+    }
+}
+
+#[pymethods]
+impl Handle {
+    /// The figures of the last second (wall clock), or `None` if none are due within `timeout_s` seconds or the run has ended.
+    fn next_sample<'py>(&self, py: Python<'py>, timeout_s: f64) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let slices = (timeout_s.clamp(0.0, 1e6) / SLICE.as_secs_f64()).ceil() as u64;
+        for _ in 0..slices {
+            let (ended, due) = py.detach(|| {
+                let mut state = self.state();
+                state.wait_a_slice();
+                (state.ended, state.slices >= SLICES_PER_SAMPLE)
+            });
+            py.check_signals()?;
+            if ended {
+                return Ok(None);
+            }
+            if due {
+                return self.sample(py).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the run has ended.
+    fn done(&self, py: Python<'_>) -> bool {
+        py.detach(|| {
+            let mut state = self.state();
+            state.look();
+            state.ended
+        })
+    }
+
+    /// Asks the run to end; what was measured is kept.
+    fn stop(&self) {
+        self.control.stop();
+        self.stopper.stop();
+    }
+
+    /// Waits for the run's end and returns what it left behind; once.
+    fn wait(&self, py: Python<'_>) -> PyResult<RunResult> {
+        loop {
+            let ended = py.detach(|| {
+                let mut state = self.state();
+                state.wait_a_slice();
+                state.ended
+            });
+            if ended {
+                let outcome = self.state().outcome.take();
+                let outcome = outcome.unwrap_or_else(|| Err("the run's result was taken before".to_owned()));
+                return outcome.map(RunResult::new).map_err(engine_error);
+            }
+            py.check_signals()?;
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// On the engine's own thread: the clock starts when everything else is in place.
+fn run_live(
+    scenario: &Scenario,
+    control: &Control,
+    device: OwnedFd,
+    targets: MeterTargets,
+    stopper: &Stopper,
+) -> Outcome {
+    if !targets.emulator_cpus.is_empty() {
+        pin_current_thread(&targets.emulator_cpus).map_err(|error| error.to_string())?;
+    }
+    let mut port = Tun::from_fd(device).map_err(|error| error.to_string())?;
+    let mut meters = MachineMeters::new(targets);
+    let mut clock = WallClock::new(&port, stopper, Duration::ZERO).map_err(|error| error.to_string())?;
+    drive(scenario, control, (), &mut clock, &mut port, &mut meters).map_err(|error| error.to_string())
+}
