@@ -245,8 +245,9 @@ impl Config {
             sack: false,
             timestamps: false,
             timestamp_step: Duration::from_millis(500),
-            receive_buffer: 16 << 10,
-            send_buffer: 16 << 10,
+            // 16 KiB, rounded up to whole segments (`tcp_mss`).
+            receive_buffer: 12 * 1_460,
+            send_buffer: 12 * 1_460,
             recovery: RecoveryKind::Reno,
             initial_window: 1,
             ack_counting: AckCounting::Acknowledgments,

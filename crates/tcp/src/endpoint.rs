@@ -3,7 +3,7 @@
 use crate::acknowledgment::Acknowledgments;
 use crate::config::Config;
 use crate::receiver::Receiver;
-use crate::sender::{Fin, Now, Sender};
+use crate::sender::{Clocks, Fin, Sender};
 use crate::timers::Timers;
 use crate::types::{Chunk, Event, Events, Identity, ReceivePolicy, State, Statistics};
 use std::sync::Arc;
@@ -29,8 +29,7 @@ pub struct Endpoint {
     pub(crate) timers: Timers,
     pub(crate) statistics: Statistics,
     pub(crate) iss: SequenceNumber,
-    pub(crate) timestamp_offset: u32,
-    pub(crate) timer_phase: Duration,
+    pub(crate) clocks: Clocks,
     /// TS.Recent (RFC 7323 section 4.3).
     pub(crate) ts_recent: u32,
     /// When our SYN was last sent, for the first round-trip sample.
@@ -73,8 +72,7 @@ impl Endpoint {
             timers: Timers::new(),
             statistics: Statistics::default(),
             iss,
-            timestamp_offset: identity.timestamp_offset,
-            timer_phase: identity.timer_phase,
+            clocks: Clocks { phase: identity.timer_phase, timestamp_offset: identity.timestamp_offset },
             ts_recent: 0,
             syn_sent: None,
             reset_due: None,
@@ -152,11 +150,6 @@ impl Endpoint {
     /// What to keep of payload that arrives from now on.
     pub fn set_receive_policy(&mut self, policy: ReceivePolicy) {
         self.receiver.set_policy(policy);
-    }
-
-    /// The time with what depends on it. Borrows nothing of the endpoint but `config`.
-    pub(crate) fn now<'a>(&self, config: &'a Config, at: Instant) -> Now<'a> {
-        Now { at, config, phase: self.timer_phase, timestamp_offset: self.timestamp_offset }
     }
 
     /// The connection ends: nothing leaves any more but a reset that is owed.

@@ -3,9 +3,11 @@
 use crate::config::Config;
 use crate::endpoint::Endpoint;
 use crate::receiver::Receiver;
+use crate::sender::Now;
+use crate::timers::Timers;
 use crate::types::{Event, Identity, State};
 use std::sync::Arc;
-use wasp_units::{Duration, Instant};
+use wasp_units::Instant;
 use wasp_wire::{Flags, SackBlocks, TcpHeader, Timestamps};
 
 /// The largest shift of the window field (RFC 7323 section 2.3).
@@ -103,28 +105,22 @@ impl Endpoint {
 
     /// Our SYN is acknowledged by `header`.
     pub(crate) fn establish(&mut self, at: Instant, header: &TcpHeader) {
-        let config = Arc::clone(&self.config);
-        let now = self.now(&config, at);
+        let now = Now::new(&self.config, self.clocks, at);
         if self.sender.timeouts == 0 {
             if let Some(sent) = self.syn_sent {
-                self.sample_handshake(at.saturating_since(sent));
+                let rtt = at.saturating_since(sent);
+                self.sender.rto.sample(&self.config, rtt, self.iss, self.iss + 1);
             }
         } else if let (true, Some(timestamps)) = (self.timestamps, header.timestamps) {
             self.sender.sample_echo(&now, timestamps.echo);
         }
         self.sender.establish(&now, self.iss, self.sack);
-        self.timers.retransmit = crate::timers::Timers::NONE;
+        self.timers.retransmit = Timers::NONE;
         self.syn_due = false;
         self.state = State::Established;
         self.events.push(Event::Connected);
         self.start_closing_if_queued();
         self.output_due = true;
-    }
-
-    fn sample_handshake(&mut self, rtt: Duration) {
-        let config = Arc::clone(&self.config);
-        let una = self.iss;
-        self.sender.rto.sample(&config, rtt, una, una + 1);
     }
 
     /// The handshake's timer: the SYN's first retransmissions at a constant interval (Linux
@@ -161,15 +157,14 @@ impl Endpoint {
             self.statistics.retransmitted += 1;
         }
         self.syn_sent = Some(at);
-        let config = Arc::clone(&self.config);
-        let now = self.now(&config, at);
+        let timestamp = Now::new(&self.config, self.clocks, at).timestamp();
         self.sender.next = self.iss + 1;
         let acknowledgment = if passive { self.receiver.next() } else { Default::default() };
         if passive {
             self.acks.on_sent(self.receiver.next());
         }
         let echo = if passive { self.ts_recent } else { 0 };
-        let scale = self.scaling.then(|| Receiver::wanted_scale(config.receive_buffer));
+        let scale = self.scaling.then(|| Receiver::wanted_scale(self.config.receive_buffer));
         TcpHeader {
             source_port: self.local_port,
             destination_port: self.remote_port,
@@ -177,10 +172,10 @@ impl Endpoint {
             acknowledgment,
             flags: if passive { Flags::SYN | Flags::ACK } else { Flags::SYN },
             window: self.receiver.unscaled_window(),
-            mss: Some(config.mss),
+            mss: Some(self.config.mss),
             window_scale: scale,
             sack_permitted: self.sack,
-            timestamps: self.timestamps.then(|| Timestamps { value: now.timestamp(), echo }),
+            timestamps: self.timestamps.then_some(Timestamps { value: timestamp, echo }),
             sack: SackBlocks::default(),
         }
     }

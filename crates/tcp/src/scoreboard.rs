@@ -197,6 +197,7 @@ impl Scoreboard {
         if !self.segments.is_empty() {
             self.change(0, |flags| (flags | Segment::LOST) & !Segment::RETRANSMITTED);
             self.lost_end = self.lost_end.max(1);
+            self.candidate = 0;
         }
     }
 

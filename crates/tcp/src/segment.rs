@@ -1,10 +1,9 @@
 //! An arriving segment (RFC 9293 section 3.10.7.4, RFC 5961, RFC 7323 section 5).
 
 use crate::endpoint::Endpoint;
-use crate::sender::Fin;
+use crate::sender::{Fin, Now};
 use crate::timers::{self, Timers};
 use crate::types::{Event, State};
-use std::sync::Arc;
 use wasp_units::Instant;
 use wasp_wire::{Flags, Payload, PayloadPool, SequenceNumber, TcpHeader};
 
@@ -184,8 +183,7 @@ impl Endpoint {
     }
 
     fn take_acknowledgment(&mut self, at: Instant, header: &TcpHeader, len: u32) {
-        let config = Arc::clone(&self.config);
-        let now = self.now(&config, at);
+        let now = Now::new(&self.config, self.clocks, at);
         let outcome = self.sender.acknowledge(&now, header, len);
         self.statistics.duplicate_acks += u32::from(outcome.duplicate);
         self.statistics.fast_retransmits += u32::from(outcome.entered_recovery);
@@ -210,7 +208,7 @@ impl Endpoint {
     /// The retransmission timer starts anew.
     pub(crate) fn arm_retransmission(&mut self, at: Instant) {
         let wait = self.sender.rto.current(&self.config);
-        self.timers.retransmit = timers::deadline(&self.config, at, wait, self.timer_phase);
+        self.timers.retransmit = timers::deadline(&self.config, at, wait, self.clocks.phase);
     }
 
     /// The segment's text and FIN.
@@ -227,7 +225,7 @@ impl Endpoint {
         if arrival.in_order > 0 {
             self.events.push(Event::Readable);
             if self.acks.on_data(&self.config, arrival.in_order, self.receiver.next(), now) {
-                self.timers.delayed_ack = timers::delayed_ack_deadline(&self.config, now, self.timer_phase);
+                self.timers.delayed_ack = timers::delayed_ack_deadline(&self.config, now, self.clocks.phase);
             }
         }
         self.statistics.out_of_order += u32::from(arrival.out_of_order);

@@ -52,22 +52,34 @@ pub(crate) enum Plan {
     Nothing,
 }
 
+/// The clocks of a host, as an offset and a phase of the one time there is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clocks {
+    /// Phase of the coarse timers.
+    pub(crate) phase: Duration,
+    /// What the timestamp clock showed at time zero.
+    pub(crate) timestamp_offset: u32,
+}
+
 /// The time, and what reading it takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Now<'a> {
     pub(crate) at: Instant,
     pub(crate) config: &'a Config,
-    /// Phase of the host's coarse timers.
-    pub(crate) phase: Duration,
-    /// What our timestamp clock showed at time zero.
-    pub(crate) timestamp_offset: u32,
+    pub(crate) clocks: Clocks,
 }
 
-impl Now<'_> {
+impl<'a> Now<'a> {
+    #[inline]
+    pub(crate) fn new(config: &'a Config, clocks: Clocks, at: Instant) -> Self {
+        Self { at, config, clocks }
+    }
+
     /// Our timestamp clock (RFC 7323 section 5.4).
+    #[inline]
     pub(crate) fn timestamp(&self) -> u32 {
         let steps = self.at.as_nanos() / self.config.timestamp_step.as_nanos();
-        self.timestamp_offset.wrapping_add(steps as u32)
+        self.clocks.timestamp_offset.wrapping_add(steps as u32)
     }
 }
 
@@ -310,7 +322,7 @@ impl Sender {
     fn sample(&mut self, now: &Now<'_>, header: &TcpHeader, acked: &Acked) {
         let (una, next) = (self.una(), self.next);
         if now.config.rtt_estimator == RttEstimator::Bsd && header.timestamps.is_none() {
-            if let Some(ticks) = self.rto.timed_ticks(una, now.at, now.config, now.phase) {
+            if let Some(ticks) = self.rto.timed_ticks(una, now.at, now.config, now.clocks.phase) {
                 self.rto.sample_ticks(now.config, ticks);
             }
         } else if let Some(sent) = acked.sample {
@@ -500,11 +512,11 @@ impl Sender {
     }
 
     /// The segment at `index` leaves again.
-    pub(crate) fn on_resent(&mut self, now: &Now<'_>, index: usize, rescue: bool) {
-        self.scoreboard.retransmit(index, now.at);
+    pub(crate) fn on_resent(&mut self, now: Instant, index: usize, rescue: bool) {
+        self.scoreboard.retransmit(index, now);
         self.recovery.on_retransmitted(rescue);
         self.rto.stop_timing();
-        self.last_data = now.at;
+        self.last_data = now;
     }
 
     #[inline]

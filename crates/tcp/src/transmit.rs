@@ -6,7 +6,6 @@ use crate::scoreboard::Segment;
 use crate::sender::{Fin, Now, Plan, Probe};
 use crate::timers::{self, Timers};
 use crate::types::{Event, State};
-use std::sync::Arc;
 use wasp_units::Instant;
 use wasp_wire::{Flags, Payload, PayloadPool, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
 
@@ -21,9 +20,7 @@ impl Endpoint {
         if !self.output_due {
             return None;
         }
-        let config = Arc::clone(&self.config);
-        let now = self.now(&config, at);
-        let segment = self.next_segment(&now, pool);
+        let segment = self.next_segment(at, pool);
         if segment.is_some() {
             self.statistics.segments_sent += 1;
         } else {
@@ -32,12 +29,12 @@ impl Endpoint {
         segment
     }
 
-    fn next_segment(&mut self, now: &Now<'_>, pool: &mut PayloadPool) -> Option<(TcpHeader, Payload)> {
+    fn next_segment(&mut self, now: Instant, pool: &mut PayloadPool) -> Option<(TcpHeader, Payload)> {
         if let Some((sequence, acknowledge)) = self.reset_due.take() {
             return Some((self.reset(sequence, acknowledge), Payload::Empty));
         }
         if matches!(self.state, State::SynSent | State::SynReceived) {
-            return self.syn_due.then(|| (self.handshake_segment(now.at), Payload::Empty));
+            return self.syn_due.then(|| (self.handshake_segment(now), Payload::Empty));
         }
         if self.state == State::Closed && self.acks.due() != Due::Now {
             return None;
@@ -58,13 +55,14 @@ impl Endpoint {
     }
 
     /// The next data segment, first transmission or not. Ends, because each turn without a segment uses up window.
-    fn next_data(&mut self, now: &Now<'_>, pool: &mut PayloadPool) -> Option<Data> {
+    fn next_data(&mut self, now: Instant, pool: &mut PayloadPool) -> Option<Data> {
         if self.state == State::Closed {
             return None;
         }
-        self.sender.check_idle(now);
+        self.sender.check_idle(&Now::new(&self.config, self.clocks, now));
         loop {
-            match self.sender.plan(now.config, self.payload_limit()) {
+            let limit = self.payload_limit();
+            match self.sender.plan(&self.config, limit) {
                 Plan::New { len, fin } => {
                     if let Some(data) = self.send_new(now, len, fin, pool) {
                         return Some(data);
@@ -82,28 +80,28 @@ impl Endpoint {
             self.sender.note_usage();
         }
         if self.timers.retransmit == Timers::NONE && self.sender.needs_persist() {
-            self.arm_persist(now.at);
+            self.arm_persist(now);
         }
         None
     }
 
     #[inline]
-    fn send_new(&mut self, now: &Now<'_>, len: u32, fin: bool, pool: &mut PayloadPool) -> Option<Data> {
+    fn send_new(&mut self, now: Instant, len: u32, fin: bool, pool: &mut PayloadPool) -> Option<Data> {
         let distance = self.sender.flight();
         let payload = self.sender.buffer.payload(distance, len, pool);
         let flags = self.data_flags(distance, len, fin);
-        let (start, first) = self.sender.on_new_sent(now, len, fin);
+        let (start, first) = self.sender.on_new_sent(&Now::new(&self.config, self.clocks, now), len, fin);
         if first || self.timers.retransmit == Timers::NONE {
-            self.arm_retransmission(now.at);
+            self.arm_retransmission(now);
         }
-        self.acks.on_data_sent(now.config, now.at);
+        self.acks.on_data_sent(&self.config, now);
         self.data_sent = true;
         payload.map(|payload| (start, payload, flags))
     }
 
     fn send_again(
         &mut self,
-        now: &Now<'_>,
+        now: Instant,
         index: usize,
         rescue: bool,
         pool: &mut PayloadPool,
@@ -117,7 +115,7 @@ impl Endpoint {
         self.sender.on_resent(now, index, rescue);
         self.statistics.retransmitted += 1;
         if self.timers.retransmit == Timers::NONE {
-            self.arm_retransmission(now.at);
+            self.arm_retransmission(now);
         }
         payload.map(|payload| (start, payload, flags))
     }
@@ -151,9 +149,9 @@ impl Endpoint {
 
     /// The header of a segment with an acknowledgment; whatever it acknowledges and advertises is taken as said.
     #[inline]
-    fn header(&mut self, now: &Now<'_>, sequence: SequenceNumber, flags: Flags, len: u32) -> TcpHeader {
+    fn header(&mut self, now: Instant, sequence: SequenceNumber, flags: Flags, len: u32) -> TcpHeader {
         let next = self.receiver.next();
-        let window = self.receiver.advertise(u32::from(now.config.mss));
+        let window = self.receiver.advertise(u32::from(self.config.mss));
         self.timers.delayed_ack = Timers::NONE;
         let duplicate = self.acks.on_sent(next);
         let mut sack = SackBlocks::default();
@@ -166,7 +164,10 @@ impl Endpoint {
             }
             self.receiver.report(&mut sack, most);
         }
-        let echo = self.ts_recent;
+        let timestamps = self.timestamps.then(|| {
+            let value = Now::new(&self.config, self.clocks, now).timestamp();
+            Timestamps { value, echo: self.ts_recent }
+        });
         TcpHeader {
             source_port: self.local_port,
             destination_port: self.remote_port,
@@ -177,7 +178,7 @@ impl Endpoint {
             mss: None,
             window_scale: None,
             sack_permitted: false,
-            timestamps: self.timestamps.then(|| Timestamps { value: now.timestamp(), echo }),
+            timestamps,
             sack,
         }
     }
@@ -205,7 +206,7 @@ impl Endpoint {
 
     fn arm_persist(&mut self, at: Instant) {
         let wait = self.sender.persist_interval(&self.config);
-        self.timers.retransmit = timers::deadline(&self.config, at, wait, self.timer_phase);
+        self.timers.retransmit = timers::deadline(&self.config, at, wait, self.clocks.phase);
     }
 
     /// Runs what is due at `at`; harmless when nothing is.
@@ -230,8 +231,7 @@ impl Endpoint {
             self.handshake_timeout(at);
             return;
         }
-        let config = Arc::clone(&self.config);
-        let now = self.now(&config, at);
+        let now = Now::new(&self.config, self.clocks, at);
         self.output_due = true;
         let alive = if !self.sender.scoreboard.is_empty() {
             self.statistics.timeouts += 1;

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use proptest::prelude::*;
-use wasp_tcp::{Config, Event, State};
+use wasp_tcp::{Config, Event, RecoveryKind, State};
 use wasp_units::Duration;
 
 const LONG: Duration = Duration::from_secs(3_600);
@@ -35,5 +35,72 @@ fn bytes_cross_both_ways_and_both_ends_close() {
         assert_eq!(pair.sides[CLIENT].state(), State::Closed);
         assert!(pair.sides[CLIENT].has(Event::Closed) && pair.sides[SERVER].has(Event::Closed));
         pair.finish();
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Storm {
+    loss: u32,
+    delay: u32,
+    duplicate: u32,
+    seed: u64,
+}
+
+impl Storm {
+    /// A path that loses, delays and duplicates so many of 256 segments.
+    fn path(&self) -> Path {
+        let Self { loss, delay, duplicate, mut seed } = *self;
+        Box::new(move |_| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (draw, time) = ((seed >> 56) as u32, Duration::from_micros(seed >> 40 & 0xffff));
+            if draw < loss {
+                Fate::Drop
+            } else if draw < loss + delay {
+                Fate::Delay(time)
+            } else if draw < loss + delay + duplicate {
+                Fate::Duplicate(time)
+            } else {
+                Fate::Deliver
+            }
+        })
+    }
+}
+
+fn storm() -> impl Strategy<Value = Storm> {
+    let rates = (0_u32..40, 0_u32..60, 0_u32..30);
+    (rates, any::<u64>()).prop_map(|((loss, delay, duplicate), seed)| Storm { loss, delay, duplicate, seed })
+}
+
+fn variant() -> impl Strategy<Value = Config> {
+    let base = prop_oneof![Just(Config::linux()), Just(Config::bsd1999())];
+    let recovery =
+        prop_oneof![Just(RecoveryKind::Reno), Just(RecoveryKind::NewReno), Just(RecoveryKind::Sack)];
+    (base, recovery, any::<bool>(), any::<bool>(), prop_oneof![Just(0), 2_000_u32..70_000]).prop_map(
+        |(base, recovery, sack, timestamps, buffer)| Config {
+            recovery,
+            sack,
+            timestamps,
+            receive_buffer: if buffer > 0 { buffer } else { base.receive_buffer },
+            retries: 1_000,
+            syn_retries: 1_000,
+            syn_ack_retries: 1_000,
+            max_rto: Duration::from_secs(5),
+            ..base
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn loss_reordering_and_duplication_change_no_byte(
+        client in variant(),
+        server in variant(),
+        storm in storm(),
+        up in 1_usize..20_000,
+        down in 1_usize..120_000,
+    ) {
+        exchange(client, server, up, down, storm.path()).finish();
     }
 }
