@@ -32,13 +32,13 @@ TABLES = ("transactions", "connections", "series", "links", "histogram")
 
 
 class Store:
-    """A results directory in the making, beside its final place under a hidden name until ``finish``.
+    """A results directory in the making. What is added waits beside its final place, under a hidden name, for ``finish``.
 
     As a context manager it removes what was not finished.
     """
 
     def __init__(self, path: Path) -> None:
-        """Makes the hidden directory.
+        """Makes sure that the directory can be made when there is something to put into it.
 
         Raises:
             InputError: the directory exists already, or cannot be made.
@@ -48,6 +48,7 @@ class Store:
         self._partial = path.parent / f".{path.name}.partial-{os.getpid()}"
         try:
             self._partial.mkdir(parents=True)
+            self._partial.rmdir()
         except OSError as error:
             raise InputError.at("-o", f"cannot be made: {error.strerror}", str(path)) from None
 
@@ -66,7 +67,7 @@ class Store:
             if name in ORDER:
                 frame = frame.sort(ORDER[name])
             folder = self._partial / name
-            folder.mkdir(exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             write_table(
                 frame.insert_column(0, pl.lit(run, dtype=pl.UInt32).alias("run")), folder / f"run-{run}.parquet"
             )

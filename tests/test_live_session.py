@@ -1,0 +1,86 @@
+"""Whole live runs by the command, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from waspbench.testbed import live_support
+
+pytestmark = [pytest.mark.root, pytest.mark.slow]
+
+
+@pytest.fixture(autouse=True)
+def able() -> None:
+    support = live_support()
+    if os.geteuid() != 0 or not support.ok:
+        pytest.skip(f"live runs cannot be made here: {support.why or 'not root'}")
+
+
+def wasp(directory: Path, arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "waspbench", *arguments.split()]
+    return subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def children() -> set[str]:
+    """Command lines of every process that a testbed starts."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if "waspbench.testbed.holder" in line or "waspbench.serve" in line:
+                found.add(line)
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_was_measured_and_leaves_nothing_else(tmp_path: Path, number: signal.Signals) -> None:
+    arguments = "bench --mode live --clients 4 --warmup 500ms --duration 60s -o out"
+    with wasp(tmp_path, arguments) as process:
+        assert process.stderr is not None
+        while "measuring" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(number)
+        assert process.wait(10) == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["interrupted"] is True
+    assert "stopped" in [reason["code"] for reason in manifest["invalid_reasons"]]
+    assert children() == set()
+
+
+def test_a_killed_run_leaves_nothing_within_a_second(tmp_path: Path) -> None:
+    with wasp(tmp_path, "bench --mode live --clients 4 --warmup 500ms --duration 60s -o out") as process:
+        assert process.stderr is not None
+        while "measuring" not in process.stderr.readline():
+            assert process.poll() is None
+        assert children() != set()
+        process.kill()
+    time.sleep(1)
+    assert children() == set()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_manifest_of_a_live_run_describes_machine_and_server(tmp_path: Path) -> None:
+    with wasp(tmp_path, "bench --mode live --clients 4 --warmup 100ms --duration 1s --runs 1 -o out") as process:
+        process.communicate(timeout=30)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["mode"] == "live"
+    assert manifest["settings"]["used"] == ["kind", "congestion", "sysctl"]
+    assert manifest["server"]["kind"] == manifest["server"]["name"] == "builtin"
+    assert manifest["testbed"]["network"]["congestion"] == "cubic"
+    assert manifest["machine"]["kernel"] == os.uname().release
+    summary = manifest["runs"][0]
+    assert summary["device"]["tx_dropped"] == 0
+    assert summary["tcpext"]["ListenDrops"] == 0
+    assert summary["emulator"]["lag_us"]["p99"] >= 0
