@@ -32,7 +32,7 @@ TABLES = ("transactions", "connections", "series", "links", "histogram")
 
 
 class Store:
-    """A results directory in the making. What is added waits beside its final place, under a hidden name, for ``finish``.
+    """A results directory in the making: what is added waits beside its place, under a hidden name, for ``finish``.
 
     As a context manager it removes what was not finished.
     """
