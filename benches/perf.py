@@ -1,0 +1,183 @@
+"""Speed against the yardsticks: `./run perf`.
+
+live    keep-alive throughput of `wasp bench` and of wrk before the same nginx, in turns: paired ratios
+sim     packets that simulated bulk transfers deliver end to end a second on one core
+"""
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import live
+import simulation
+import wrk
+from waspbench.errors import WaspError
+from waspbench.results.manifest import now, versions
+from waspbench.testbed import CannotDoIt, TestbedError, machine, place
+
+PARTS = ("live", "sim")
+_CANNOT, _FAILED, _INTERRUPTED = 3, 4, 130  # exit status, as those of `wasp`
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measures what is asked for, prints it, and returns the exit status."""
+    asked = _arguments(arguments)
+    report: dict[str, Any] = {"date": now(), "machine": machine.describe(), "versions": _versions()}
+    status = 0
+    for part in asked.parts or PARTS:
+        try:
+            report[part] = _live(asked) if part == "live" else [simulation.bulk(flows) for flows in asked.flows]
+        except CannotDoIt as error:
+            report[part] = {"skipped": str(error)}
+            status = _CANNOT if asked.parts else status
+        except (TestbedError, WaspError) as error:
+            print(f"perf: {part}: {error}", file=sys.stderr)
+            return _FAILED
+        except KeyboardInterrupt:
+            print(f"perf: {part}: interrupted", file=sys.stderr)
+            return _INTERRUPTED
+    print(json.dumps(report, indent=2) if asked.json else _readable(report))
+    return status
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="./run perf", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help="live or sim; both unless named, as far as they can be"
+    )
+    parser.add_argument("--pairs", type=_positive, default=5, metavar="N", help="pairs of live runs [5]")
+    parser.add_argument("--seconds", type=_positive, default=5, metavar="N", help="length of a live run [5]")
+    parser.add_argument("--warmup", type=_positive, default=2, metavar="N", help="seconds before each [2]")
+    parser.add_argument("--keep-alive-only", action="store_true", help="leave out one request a connection")
+    parser.add_argument("--server-cpus", metavar="LIST", help="CPUs of nginx, such as 0")
+    parser.add_argument("--emulator-cpus", metavar="LIST", help="CPU of the emulator and of wrk")
+    parser.add_argument(
+        "--flows", type=_positive, nargs="+", default=list(simulation.VIRTUAL_SECONDS), metavar="N", help="of sim"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    asked = parser.parse_args(arguments)
+    for part in asked.parts:
+        if part not in PARTS:
+            parser.error(f"{part!r} is no part: {' or '.join(PARTS)} would be valid")
+    return asked
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
+    return int(text)
+
+
+def _versions() -> dict[str, str | None]:
+    return {**versions(), "wrk": wrk.version()}
+
+
+def _live(asked: argparse.Namespace) -> dict[str, Any]:
+    live.require()
+    duel = live.Duel(place(asked.server_cpus, asked.emulator_cpus), asked.seconds, asked.warmup)
+    workloads = [live.KEEP_ALIVE] if asked.keep_alive_only else [live.KEEP_ALIVE, live.ONE_PER_CONNECTION]
+    server = duel.spec(workloads[0]).server.describe()
+    compared = [duel.compare(workload, asked.pairs, _progress) for workload in workloads]
+    return {
+        "placement": dataclasses.asdict(duel.placement),
+        "server": server,
+        "clients": live.CLIENTS,
+        "file_size": live.FILE_SIZE,
+        "seconds": asked.seconds,
+        "comparisons": [_comparison(comparison) for comparison in compared],
+    }
+
+
+def _progress(text: str) -> None:
+    print(f"perf: {text}", file=sys.stderr, flush=True)
+
+
+def _comparison(comparison: live.Comparison) -> dict[str, Any]:
+    middle, least, greatest = comparison.ratio
+    return {
+        "workload": comparison.workload.name,
+        "goal": comparison.workload.goal,
+        "ratio": {"median": middle, "min": least, "max": greatest},
+        "pairs": [{"ratio": pair.ratio, **dataclasses.asdict(pair)} for pair in comparison.pairs],
+    }
+
+
+def _readable(report: dict[str, Any]) -> str:
+    host, software = report["machine"], report["versions"]
+    virtual = ", virtual" if host["virtual"] else ""
+    lines = [
+        f"{report['date']}  {host['cpu']}, {host['cpus']} CPUs{virtual}",
+        f"Linux {host['kernel']}, {host['distribution']}",
+        "waspbench {waspbench}, wrk {wrk}".format(**software),
+    ]
+    if "live" in report:
+        lines += ["", *_readable_live(report["live"])]
+    if "sim" in report:
+        lines += ["", *_readable_sim(report["sim"])]
+    return "\n".join(lines)
+
+
+def _readable_live(found: dict[str, Any]) -> list[str]:
+    if "skipped" in found:
+        return [f"live: skipped: {found['skipped']}"]
+    lines = [
+        "live: {clients} clients, {file_size}, RTT 0, {server[name]} {server[version]}, runs of {seconds} s".format(
+            **found
+        )
+    ]
+    lines += [f"  note: {label}" for label in found["placement"]["labels"]]
+    for comparison in found["comparisons"]:
+        ratio = comparison["ratio"]
+        lines.append(
+            f"  {comparison['workload']}: WASP / wrk = {ratio['median']:.2f} (median of {len(comparison['pairs'])} "
+            f"pairs, {ratio['min']:.2f} to {ratio['max']:.2f}; goal {comparison['goal']})"
+        )
+        lines.append(
+            f"    {'':4} {'requests/s':>10} {'server busy':>11} {'us/request':>10} {'generator busy':>14} "
+            f"{'us/request':>10} {'steal':>6} {'lag p99 us':>10}"
+        )
+        lines += [_side(name, pair[name]) for pair in comparison["pairs"] for name in ("wasp", "wrk")]
+        lines += sorted(
+            {
+                f"    {name}: {text}"
+                for pair in comparison["pairs"]
+                for name in ("wasp", "wrk")
+                for text in pair[name]["complaints"]
+            }
+        )
+    return lines
+
+
+def _side(name: str, side: dict[str, Any]) -> str:
+    lag = "-" if side["lag_p99_us"] is None else f"{side['lag_p99_us']:.0f}"
+    return (
+        f"    {name:4} {side['requests_per_s']:>10,.0f} {100 * side['server_busy']:>9.1f} % "
+        f"{side['server_us_per_request']:>10.2f} {100 * side['generator_busy']:>12.1f} % "
+        f"{side['generator_us_per_request']:>10.2f} {100 * side['steal']:>4.1f} % {lag:>10}"
+    )
+
+
+def _readable_sim(found: Any) -> list[str]:
+    if "skipped" in found:
+        return [f"sim: skipped: {found['skipped']}"]
+    lines = [
+        f"sim: packets delivered end to end over two links, one core (goal {simulation.GOAL / 1e6:.1f} million/s, "
+        f"at least {simulation.LEAST / 1e6:.1f})",
+        f"  {'flows':>6} {'virtual s':>10} {'million/s':>10} {'peak MiB':>9} {'calibration s':>14}",
+    ]
+    for run in found:
+        peak = "-" if run["peak_memory_kib"] is None else f"{run['peak_memory_kib'] / 1024:.0f}"
+        lines.append(
+            f"  {run['flows']:>6} {run['virtual_s']:>10} {run['delivered_per_s'] / 1e6:>10.3f} {peak:>9} "
+            f"{run['calibration_s']:>14.3f}"
+        )
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())
