@@ -62,7 +62,7 @@ impl Connection {
         }
         self.linger = match self.socket.endpoint.state() {
             State::Established | State::CloseWait => {
-                self.socket.endpoint.close(now);
+                self.socket.endpoint.close();
                 Some(now + LINGER * 5)
             }
             State::TimeWait | State::Closed => None,

@@ -247,7 +247,7 @@ impl Client {
                 if current {
                     self.remote_closed(connection, world);
                 }
-                connection.socket.endpoint.close(world.now());
+                connection.socket.endpoint.close();
             }
             TcpEvent::SendSpace => {}
             TcpEvent::Closed | TcpEvent::Reset | TcpEvent::Refused | TcpEvent::TimedOut => {

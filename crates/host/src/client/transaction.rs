@@ -119,7 +119,7 @@ impl Client {
         let (endpoint, reader) = (&mut connection.socket.endpoint, &mut connection.reader);
         let mut transaction = self.transaction.as_mut().filter(|_| current);
         let mut malformed = false;
-        endpoint.read(u64::MAX, now, &mut world.network.pool, &mut |view| {
+        endpoint.read(u64::MAX, &mut world.network.pool, &mut |view| {
             if let Some(transaction) = transaction.as_deref_mut() {
                 malformed |= !malformed && transaction.feed(reader, view, now).is_err();
             }

@@ -143,7 +143,7 @@ impl Server {
         if connection.is_none_or(|connection| connection.generation != generation) {
             return;
         }
-        self.with_connection(slot, world, |connection, world| {
+        self.with_connection(slot, world, |connection, _| {
             let Some(response) = connection.pending.take() else { return };
             connection.socket.endpoint.send(Chunk::Shared(response.head));
             if response.body > 0 {
@@ -151,7 +151,7 @@ impl Server {
             }
             if !response.keep_alive {
                 connection.closing = true;
-                connection.socket.endpoint.close(world.now());
+                connection.socket.endpoint.close();
             }
         });
     }
@@ -237,7 +237,7 @@ impl Server {
         }
         if connection.remote_closed && connection.pending.is_none() && !connection.closing {
             connection.closing = true;
-            connection.socket.endpoint.close(world.now());
+            connection.socket.endpoint.close();
         }
     }
 
@@ -271,8 +271,7 @@ impl Connection {
 
     fn receive<O>(&mut self, world: &mut World<'_, O>) -> Result<(), NotARequest> {
         let (mut result, unparsed) = (Ok(()), &mut self.unparsed);
-        let now = world.now();
-        self.socket.endpoint.read(u64::MAX, now, &mut world.network.pool, &mut |view| match view {
+        self.socket.endpoint.read(u64::MAX, &mut world.network.pool, &mut |view| match view {
             View::Bytes(bytes) => unparsed.extend_from_slice(bytes),
             View::Virtual(_) => result = Err(NotARequest),
         });
