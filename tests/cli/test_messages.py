@@ -100,6 +100,22 @@ def test_bad_usage(
     assert engine.scenarios == []
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--queue 64KiB", "--queue: a queue never fills without a bandwidth limit; give both or neither"),
+        ("--mss 1461", "--mss: 1461; must be at most 1460, the MTU less 40"),
+        ("--clients 40000", "--clients: 40000 clients; 198.18.0.0/17 has addresses for 32765"),
+        ("--warmup 1000h", "--warmup: 3600000s; must be at most 86400s"),
+    ],
+)
+def test_what_the_engine_refuses_names_the_flag(
+    arguments: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["bench", *arguments.split()]) == 2
+    assert capsys.readouterr().err == f"wasp: {message}\n"
+
+
 def test_two_mistakes_are_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["bench", "--clients", "0", "--runs", "0"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 2

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from waspbench.errors import InputError, Problem
 from waspbench.experiment import Clients, Experiment, Http, Measure, Server, Tcp, Workload, parse
 from waspbench.experiment.load import set_path, value_of
+from waspbench.session import check
 
 LOSS_FLAGS = ("loss", "loss_up", "loss_down", "loss_model", "burst")
 
@@ -82,7 +83,7 @@ def experiment(name: str, values: Mapping[str, Any]) -> Experiment:
     if loss is not None:
         set_path(document, "clients.loss", loss)
     try:
-        return parse(document)
+        return check(parse(document))
     except InputError as error:
         raise InputError(named(error.problems, values)) from None
 
@@ -124,13 +125,15 @@ def _loss(values: Mapping[str, str | None]) -> dict[str, Any] | None:
 def named(problems: tuple[Problem, ...], values: Mapping[str, Any]) -> list[Problem]:
     """The problems with flags in place of fields, one for each flag."""
     flags = {path: flag(parameter) for parameter, paths in PATHS.items() for path in paths}
-    flags |= {"clients.loss.rate": "--loss"}
+    flags |= {"clients.loss.rate": "--loss", "clients": "--clients"}
     for way in ("up", "down"):
         flags[f"clients.loss.{way}.rate"] = flag(f"loss_{way}" if values.get(f"loss_{way}") is not None else "loss")
     for prefix in ("clients.loss", "clients.loss.up", "clients.loss.down"):
         flags |= {f"{prefix}.burst": "--burst", f"{prefix}.model": "--loss-model"}
     found: dict[str, Problem] = {}
     for problem in problems:
-        where = flags.get(problem.where, problem.where)
+        # The engine names the one group, which nobody did.
+        path = problem.where.replace("clients.clients.", "clients.", 1)
+        where = flags.get(path, path)
         found.setdefault(where, Problem(where, problem.message, problem.value, problem.has_value))
     return list(found.values())

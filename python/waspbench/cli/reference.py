@@ -1,0 +1,355 @@
+"""The reference page, from the declarations: ``python -m waspbench.cli.reference`` prints ``docs/reference.md``.
+
+Flags come from the commands, fields from the models of the experiment file and of the results. What is declared in Rust
+(columns, the presets' constants, part of a run's summary) stands here in words; tests hold it to what the engine says.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+import typer.main
+
+from waspbench.cli.app import app
+from waspbench.cli.status import Status
+from waspbench.experiment import Experiment
+from waspbench.results import FORMAT, Manifest, Result, RunSummary
+
+Schema = Mapping[str, Any]
+
+STATUS: dict[Status, str] = {
+    Status.DONE: "Done, and valid.",
+    Status.CHECK_FAILED: "A check or threshold failed. No command checks anything yet.",
+    Status.BAD_INPUT: "The arguments or a file are not valid: one line on standard error for each problem.",
+    Status.CANNOT: "This machine cannot do it: live mode without the means for it, a server that is not installed.",
+    Status.FAILED: "A run began and could not be finished. Earlier runs of the experiment are kept.",
+    Status.INVALID: "Done, but at least one run must not be trusted: see `invalid_reasons`.",
+    Status.INTERRUPTED: "Ended by Ctrl-C or SIGTERM. What was measured until then is kept and marked.",
+}
+
+PRESETS: dict[str, tuple[str, str]] = {
+    "mss": ("1460", "1460"),
+    "window_scaling": ("true", "false"),
+    "sack": ("true", "false"),
+    "timestamps": ("true", "false"),
+    "receive_buffer": ("3MiB", "16KiB"),
+    "send_buffer": ("4MiB", "16KiB"),
+    "initial_window": ("10", "1"),
+    "recovery": ("sack", "reno"),
+    "congestion": ("reno", "reno"),
+    "initial_rto": ("1s", "3s"),
+    "min_rto": ("200ms", "1s"),
+    "max_rto": ("120s", "64s"),
+    "timer_granularity": ("1ms", "500ms"),
+    "syn_linear_timeouts": ("4", "0"),
+    "syn_retries": ("6", "4"),
+    "retries": ("15", "12"),
+    "delayed_ack": ("40ms", "200ms"),
+    "delayed_ack_sweep": ("false", "true"),
+    "quickack_segments": ("16", "0"),
+    "limited_transmit": ("true", "false"),
+    "slow_start_after_idle": ("true", "true"),
+    "nagle": ("true", "true"),
+    "duplicate_ack_threshold": ("3", "3"),
+    "time_wait": ("60s", "60s"),
+}
+"""What an option of ``tcp`` is unless set: with preset linux, with bsd1999 (crates/tcp/src/config.rs)."""
+
+SUMMARY: dict[str, str] = {
+    "fates": "Packets of the whole run by what became of them, warm-up included.",
+    "packets": "`made` by hosts and device, and `in_flight` at the end: made = sum of fates + in flight.",
+    "little": "Both sides of Little's law over the measured interval, in seconds; equal to rounding: `integral_s` of the "
+    "transactions in progress over time, `records_s` of the records' parts inside the interval.",
+    "groups": "Names of the groups of clients; the column `group` of the tables is an index into them.",
+    "transactions_kept_one_in": "The table `transactions` holds one in so many: 1 is all of them. Above five million rows "
+    "a sample by keys is kept; figures and histogram are always complete.",
+    "events": "Events that the engine's kernel handled.",
+}
+"""What a run's summary holds beside the declared fields."""
+
+DIRECTION: dict[str, str] = {
+    "stationary_loss_rate": "Long-run rate of the loss models that the packets met.",
+}
+"""What the network's account of a run holds beside the declared fields."""
+
+CLIENT = ("client", "UInt32", "Index of the client in the run, from 0.")
+GROUP = ("group", "UInt16", "Index of its group.")
+RUN = ("run", "UInt32", "Number of the run, from 0.")
+
+TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
+    "transactions": (
+        "One row a transaction, of the whole run. Times are nanoseconds since the start of the run, null where not "
+        "reached. The order of rows means nothing: sort by what you need.",
+        (
+            RUN,
+            CLIENT,
+            GROUP,
+            ("connection", "UInt32", "Ordinal of the connection among the client's, from 0."),
+            ("request", "UInt32", "Ordinal of the request among the client's, from 0."),
+            (
+                "start_ns",
+                "Int64",
+                "`connect()` for the first request of a connection, else when the client wanted to send.",
+            ),
+            ("connected_ns", "Int64", "The connection was established; null if it was open already."),
+            ("sent_ns", "Int64", "The request was handed to TCP."),
+            ("first_byte_ns", "Int64", "The first byte of the response was read."),
+            ("last_byte_ns", "Int64", "The last byte was read; null unless the response was whole."),
+            ("end_ns", "Int64", "The transaction ended, whatever its outcome."),
+            ("status", "UInt16", "Status of the response, 0 without one."),
+            ("bytes", "UInt64", "Bytes of the body of a whole response."),
+            (
+                "outcome",
+                "String",
+                "ok, http_error, malformed, refused, reset, timed_out, truncated, aborted, unfinished.",
+            ),
+            ("attempts", "UInt8", "2 if the request was repeated because a kept connection had been closed."),
+            ("measured", "Boolean", "Whether it ended in the measured interval."),
+        ),
+    ),
+    "connections": (
+        "One row a connection, of the whole run, with what the emulator did to its packets on the access link.",
+        (
+            RUN,
+            CLIENT,
+            GROUP,
+            ("connection", "UInt32", "Ordinal among the client's connections, from 0."),
+            ("opened_ns", "Int64", "`connect()`."),
+            ("closed_ns", "Int64", "Nothing was left of it; null if the run ended first."),
+            ("up_packets", "UInt64", "Packets from the client."),
+            ("up_lost", "UInt64", "Those that the loss model took."),
+            ("down_packets", "UInt64", "Packets to the client."),
+            ("down_lost", "UInt64", "Those that the loss model took."),
+            ("retransmitted", "UInt32", "Segments that the client sent again."),
+        ),
+    ),
+    "series": (
+        "One row a second of the run, warm-up included.",
+        (
+            RUN,
+            ("second", "UInt32", "From 0."),
+            ("ok", "UInt32", "`ok` transactions that ended in it."),
+            ("errors", "UInt32", "Other transactions that ended in it."),
+            ("bytes", "UInt64", "Body bytes of the `ok` ones."),
+            ("in_flight", "UInt32", "Transactions in progress at its end."),
+        ),
+    ),
+    "links": (
+        "One row a link and direction, of the whole run.",
+        (
+            RUN,
+            ("link", "String", "`shared`, or the group's name, a slash, and the client's index in the run."),
+            ("direction", "String", "`up` towards the server, `down` towards the client."),
+            ("packets", "UInt64", "Packets that came to its entrance."),
+            ("bytes", "UInt64", "Their bytes, IP headers included."),
+            ("lost", "UInt64", "Packets that the loss model took."),
+            ("dropped", "UInt64", "Packets dropped for another reason."),
+            ("max_queue_bytes", "UInt64", "Most bytes that waited."),
+            ("mean_queue_bytes", "Float64", "Bytes that waited, on average over the run."),
+        ),
+    ),
+    "histogram": (
+        "Response times of the `ok` transactions of the measured interval; empty buckets are absent.",
+        (
+            RUN,
+            ("lower_ns", "UInt64", "Lower edge of the bucket, included."),
+            ("upper_ns", "UInt64", "Upper edge, included."),
+            ("count", "UInt64", "Transactions in it."),
+        ),
+    ),
+}
+
+UNITS = (
+    ("duration", "`ns`, `us`, `ms`, `s`, `min`, `h`", "`100ms`, `1.5s`"),
+    ("size", "`B`, `KB`, `KiB`, `MB`, `MiB`, `GB`, `GiB`", "`64KiB`, `20KB`"),
+    ("rate", "`bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`", "`10Mbit/s`"),
+    ("probability", "`%`, or none from 0 to 1", "`3%`, `0.03`"),
+)
+
+
+def page() -> str:
+    """The text of ``docs/reference.md``."""
+    parts = [_INTRODUCTION, *_commands(), *_statuses(), *_fields(), *_results()]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+_INTRODUCTION = """\
+# Reference
+
+<!-- Made by `python -m waspbench.cli.reference`. Edit the declarations, not this page. -->
+"""
+
+
+def _commands() -> Iterator[str]:
+    yield "## Commands\n"
+    group = typer.main.get_command(app)
+    assert isinstance(group, click.Group)
+    for name, command in group.commands.items():
+        arguments = [parameter for parameter in command.params if isinstance(parameter, click.Argument)]
+        names = " ".join(
+            str(argument.metavar) if argument.required else f"[{argument.metavar}]" for argument in arguments
+        )
+        yield f"### `wasp {name}{' ' if names else ''}{names}`\n"
+        yield f"{(command.help or '').strip()}\n"
+        rows = [(_flag(option), option.help or "") for option in command.params if isinstance(option, click.Option)]
+        if rows:
+            yield _table(("flag", "meaning"), rows)
+
+
+def _flag(option: click.Option) -> str:
+    names = ", ".join(f"`{name}`" for name in option.opts)
+    return names if option.is_flag else f"{names} {_escaped(str(option.metavar or ''))}"
+
+
+def _statuses() -> Iterator[str]:
+    yield "## Exit status\n"
+    yield _table(("status", "meaning"), [(str(int(status)), text) for status, text in STATUS.items()])
+
+
+def _fields() -> Iterator[str]:
+    schema = Experiment.model_json_schema()
+    yield "## Experiment file\n"
+    yield "TOML. Unknown fields are errors. Quantities are texts with a unit and without a blank in between:\n"
+    yield _table(("kind", "units", "examples"), UNITS)
+    for name, paths in _places(schema).items():
+        part = schema if name == "" else schema["$defs"][name]
+        yield f"### {', '.join(f'`{path}`' for path in paths) if name else 'The file'}\n"
+        yield f"{part['description']}\n"
+        rows = [_field_row(field, shape, part.get("required", ())) for field, shape in part["properties"].items()]
+        if name == "Tcp":
+            rows = [(field, kind, _preset(field.strip("`"), default), text) for field, kind, default, text in rows]
+        yield _table(("field", "value", "default", "meaning"), rows)
+
+
+def _places(schema: Schema) -> dict[str, list[str]]:
+    """Each table of the file, and the paths at which it may stand, in the order of the file."""
+    places: dict[str, list[str]] = {"": [""]}
+
+    def visit(shape: Schema, path: str) -> None:
+        for name in _references(shape):
+            known = places.setdefault(name, [])
+            if path not in known:
+                known.append(path)
+                part = schema["$defs"][name]
+                for field, inner in part["properties"].items():
+                    visit(inner, f"{path}.{field}")
+
+    for field, shape in schema["properties"].items():
+        visit(shape, field)
+    return places
+
+
+def _references(shape: Any) -> list[str]:
+    """Names of the tables that a field may hold."""
+    if isinstance(shape, list):
+        return [name for part in shape for name in _references(part)]
+    if not isinstance(shape, Mapping):
+        return []
+    if "$ref" in shape:
+        return [shape["$ref"].rpartition("/")[2]]
+    return [name for key in ("anyOf", "oneOf", "items", "allOf") for name in _references(shape.get(key))]
+
+
+def _field_row(field: str, shape: Schema, required: Sequence[str]) -> tuple[str, str, str, str]:
+    default = shape.get("default")
+    if field in required:
+        shown = "required"
+    elif default is None or isinstance(default, (dict, list)):
+        shown = ""
+    else:
+        shown = f"`{json.dumps(default)}`"
+    return f"`{field}`", _kind(shape), shown, shape.get("description", "")
+
+
+def _preset(field: str, default: str) -> str:
+    if field not in PRESETS:
+        return default
+    linux, bsd = PRESETS[field]
+    return f"`{linux}`" if linux == bsd else f"`{linux}` (linux), `{bsd}` (bsd1999)"
+
+
+def _kind(shape: Schema) -> str:
+    """What a field may hold, in words."""
+    options = shape.get("anyOf") or shape.get("oneOf")
+    if options:
+        kinds = dict.fromkeys(_kind(option) for option in options)
+        return " or ".join(kind for kind in kinds if kind)
+    if "$ref" in shape:
+        return "table"
+    if "enum" in shape or "const" in shape:
+        return _escaped(" | ".join(f"`{choice}`" for choice in shape.get("enum", [shape.get("const")])))
+    if "format" in shape:
+        return str(shape["format"])
+    kind = shape.get("type")
+    if kind == "integer":
+        return f"integer{_range(shape)}"
+    if kind == "array":
+        return "list of tables" if _references(shape) else "list"
+    return {"string": "text", "boolean": "true or false", "object": "table", "number": "number"}.get(str(kind), "")
+
+
+def _range(shape: Schema) -> str:
+    low, high = shape.get("minimum"), shape.get("maximum")
+    if low is None and high is None:
+        return ""
+    return f" from {low}" if high is None else f" from {low} to {high}"
+
+
+def _results() -> Iterator[str]:
+    yield "## Results\n"
+    yield (
+        f"A results directory has format {FORMAT}: `manifest.json`, and for each table a directory with one Parquet file "
+        'a run. `polars.read_parquet("DIR/transactions/")` reads all runs of a table.\n'
+    )
+    yield "### `--json`\n"
+    yield "One object. Fields of a group of figures are written with a dot. A figure that does not exist is null.\n"
+    yield _table(("field", "meaning"), _rows_of(Result.model_json_schema(mode="serialization"), skip=("runs",)))
+    yield "### `runs[]` of `--json` and of the manifest\n"
+    yield "One object a run.\n"
+    rows = _rows_of(RunSummary.model_json_schema(mode="serialization"))
+    rows += [(f"`network.*.{name}`", text) for name, text in DIRECTION.items()]
+    rows += [(f"`{name}`", text) for name, text in SUMMARY.items()]
+    yield _table(("field", "meaning"), rows)
+    yield "### `manifest.json`\n"
+    yield _table(("field", "meaning"), _rows_of(Manifest.model_json_schema(mode="serialization"), deep=False))
+    yield "### Tables\n"
+    for name, (text, columns) in TABLES.items():
+        yield f"#### `{name}`\n"
+        yield f"{text}\n"
+        yield _table(("column", "type", "meaning"), [(f"`{column}`", kind, said) for column, kind, said in columns])
+
+
+def _rows_of(schema: Schema, skip: Sequence[str] = (), deep: bool = True) -> list[tuple[str, str]]:
+    """The fields of a model of the results, nested ones with a dot."""
+    rows: list[tuple[str, str]] = []
+
+    def visit(properties: Schema, prefix: str) -> None:
+        for name, shape in properties.items():
+            rows.append((f"`{prefix}{name}`", shape.get("description", "")))
+            for inner in _references(shape) if deep and name not in skip else ():
+                listed = "[]" if shape.get("type") == "array" else ""
+                visit(schema["$defs"][inner]["properties"], f"{prefix}{name}{listed}.")
+
+    visit(schema["properties"], "")
+    return rows
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("``", "`").split())
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

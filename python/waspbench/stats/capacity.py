@@ -1,0 +1,280 @@
+"""The search for a server's capacity: the largest throughput over load (paper 000, section 4.4) in few runs.
+
+A state machine that makes no run: ask `CapacitySearch.next_load`, run there, `tell` what was found, until there is no
+next load. The paper varies the clients from 8 to 4,096 in powers of two and takes the maximum of noisy points, which
+is too high on average; here single runs find the load, and fresh runs there (the confirmation) measure it.
+
+1. Bracket: three loads an eighth of the range (in logarithms a third) apart, and the lowest if the first was best.
+2. Refine, while something is to be gained: next is the load at which throughput could be largest. Clients that wait
+   for each response cannot let throughput grow faster than their number, and a curve that bends only down lies below
+   the prolonged chords of its neighbours; noise widens both. Where those bounds leave nothing to gain, a collapse
+   just above the best load is looked for by bisection.
+3. Confirm: fresh runs at the best load, which alone make the figure.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from waspbench.stats.intervals import LEVEL, mean_interval
+
+NOISE = 0.03
+"""Relative deviation of a run's throughput that the bounds allow for."""
+SLACK = 1.5
+"""Standard errors by which a chord's slope may be off."""
+COLLAPSE_SLACK = 0.5
+"""The same when looking for a collapse."""
+WORTH = 0.03
+"""Relative gain in throughput that is worth another run."""
+INNER = 0.3
+"""A new load keeps this part of its interval (in logarithms) from either end."""
+NEAR = 0.1
+"""Loads so close in logarithms lend each other weight in the choice of the best."""
+
+Phase = Literal["bracket", "refine", "confirm", "done"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a run at a load found."""
+
+    load: int
+    throughput: float
+    meets: bool = True
+    """Whether it met the objective."""
+    counts: bool = True
+    """Whether the server could show what it can: not if the emulator was the bottleneck."""
+    confirming: bool = False
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What a search found."""
+
+    load: int
+    """Clients at which throughput is largest."""
+    values: list[float]
+    """Throughput of the confirming runs."""
+    mean: float
+    interval: tuple[float, float] | None
+    edge: Literal["low", "high"] | None
+    """At which end of the range the best load lies, if it does: capacity may be larger beyond."""
+    limit: int | None
+    """Least load at which the objective was not met, or the emulator was the bottleneck; None if there is none."""
+    limited_by: Literal["objective", "emulator"] | None
+    confirmed: bool
+    """Whether all confirming runs counted and met the objective."""
+    runs: int
+    """Runs made in all."""
+
+
+@dataclass
+class CapacitySearch:
+    """Searches from ``low`` to ``high`` clients with at most ``budget`` runs, ``confirm`` of them to confirm.
+
+    Call `next_load`, and `tell` for the load that it named, in turn; `found` when it names none. What it asks follows
+    from what it was told alone, so a search is resumed by telling it its readings again.
+    """
+
+    low: int = 8
+    high: int = 4096
+    budget: int = 15
+    confirm: int = 4
+    readings: list[Reading] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.low <= self.high:
+            raise ValueError(f"low: {self.low}: must lie from 1 to high, which is {self.high}")
+        if self.confirm < 1 or self.budget < self.confirm + 4:
+            raise ValueError(f"budget: {self.budget}: must be at least {self.confirm + 4}, the confirming runs and 4")
+
+    def tell(self, reading: Reading) -> None:
+        """Takes in what the run at `next_load` found.
+
+        Raises:
+            ValueError: another load was asked for.
+        """
+        asked = self.next_load()
+        if reading.load != asked:
+            raise ValueError(f"load: {reading.load}: {asked} was asked for")
+        self.readings.append(
+            Reading(reading.load, reading.throughput, reading.meets, reading.counts, self.phase() == "confirm")
+        )
+
+    def phase(self) -> Phase:
+        """What the next run is for."""
+        return self._next()[0]
+
+    def next_load(self) -> int | None:
+        """The load of the next run; None when the search is over."""
+        return self._next()[1]
+
+    def found(self) -> Capacity | None:
+        """The capacity, once the search is over; None if no load counted and met the objective."""
+        best = self._confirming()
+        if self.phase() != "done" or best is None:
+            return None
+        confirming = [reading for reading in self.readings if reading.confirming and reading.load == best]
+        good = [reading.throughput for reading in confirming if reading.counts and reading.meets]
+        if not good:
+            return None
+        limit = self._limit()
+        return Capacity(
+            load=best,
+            values=good,
+            mean=float(np.mean(good)),
+            interval=mean_interval(good, LEVEL),
+            edge="high" if best == self.high else "low" if best == self.low else None,
+            limit=limit,
+            limited_by=self._limited_by(limit),
+            confirmed=len(good) == len(confirming) >= self.confirm,
+            runs=len(self.readings),
+        )
+
+    def _next(self) -> tuple[Phase, int | None]:
+        best = self._confirming()
+        if best is None:
+            left = self.budget - self.confirm - len(self.readings)
+            for load in self._bracket():
+                if left > 0 and load not in self._seen():
+                    return "bracket", load
+            proposed = self._refined() if left > 0 else None
+            if proposed is not None:
+                return "refine", proposed
+            best = self._best()
+            if best is None:
+                return "done", None
+            return "confirm", best
+        made = sum(reading.confirming and reading.load == best for reading in self.readings)
+        if made >= self.confirm or len(self.readings) >= self.budget:
+            return "done", None
+        return "confirm", best
+
+    def _confirming(self) -> int | None:
+        """The load that is being confirmed. If that fails while runs are left, there is none again."""
+        confirming = [reading for reading in self.readings if reading.confirming]
+        if not confirming:
+            return None
+        last = confirming[-1]
+        if last.counts and last.meets:
+            return last.load
+        left = self.budget - len(self.readings)
+        return None if left > 0 and self._best() is not None else last.load
+
+    def _seen(self) -> set[int]:
+        return {reading.load for reading in self.readings}
+
+    def _bracket(self) -> list[int]:
+        """The loads of the bracket, as far as they are known."""
+        step = (self.high / self.low) ** (1 / 3)
+        loads = sorted({round(self.low * step), round(self.low * step**2), self.high})
+        good = self._good()
+        if len(self._seen() & set(loads)) == len(loads) and self.low not in loads:
+            limit = self._limit()
+            first_is_best = bool(good) and max(good, key=lambda load: good[load]) == min(good)
+            if first_is_best or not good or (limit is not None and limit <= loads[0]):
+                loads.append(self.low)
+        limit = self._limit()
+        return [load for load in loads if limit is None or load < limit or load in self._seen()]
+
+    def _limit(self) -> int | None:
+        """The least load that does not count or does not meet the objective; higher ones are taken not to either."""
+        bad = [reading.load for reading in self.readings if not (reading.counts and reading.meets)]
+        return min(bad, default=None)
+
+    def _limited_by(self, limit: int | None) -> Literal["objective", "emulator"] | None:
+        if limit is None:
+            return None
+        at_limit = [reading for reading in self.readings if reading.load == limit]
+        return "emulator" if any(not reading.counts for reading in at_limit) else "objective"
+
+    def _good(self) -> dict[int, float]:
+        """Mean throughput by load, of the loads below the limit."""
+        limit = self._limit()
+        values: dict[int, list[float]] = {}
+        for reading in self.readings:
+            if (limit is None or reading.load < limit) and reading.throughput > 0:
+                values.setdefault(reading.load, []).append(reading.throughput)
+        return {load: float(np.mean(values[load])) for load in sorted(values)}
+
+    def _best(self) -> int | None:
+        """The load with the largest throughput, neighbours within a tenth lending weight against the noise."""
+        good = self._good()
+
+        def smoothed(load: int) -> float:
+            weights = {other: max(0.0, 1 - abs(math.log(other / load)) / NEAR) for other in good}
+            return sum(weights[other] * good[other] for other in good) / sum(weights.values())
+
+        return max(good, key=smoothed) if good else None
+
+    def _refined(self) -> int | None:
+        """The load between two known ones where most could be gained; None when that is not worth a run."""
+        good = self._good()
+        if not good:
+            return None
+        curve = _Curve(good, self._limit())
+        best = max(good, key=lambda load: good[load])
+        candidates = [curve.bound(gap, SLACK) for gap in curve.gaps()]
+        after = curve.after(best)
+        if max((top for top, _ in candidates), default=0.0) < WORTH:
+            # Nothing to gain if the curve bends only down; unless it collapses just above the best load.
+            candidates = [] if after is None else [curve.bound(after, COLLAPSE_SLACK, collapse=True)]
+        gain, load = max(candidates, default=(0.0, 0))
+        return load if gain >= WORTH else None
+
+
+class _Curve:
+    """What is known of throughput over load, in logarithms."""
+
+    def __init__(self, good: dict[int, float], limit: int | None) -> None:
+        self._loads = list(good)
+        self._x = [math.log(load) for load in good]
+        self._y = [math.log(value) for value in good.values()]
+        self._top = max(self._y)
+        self._limit = limit
+
+    def gaps(self) -> list[int]:
+        """Intervals that hold a load, each by the place of its lower end."""
+        return [place for place in range(len(self._loads)) if self._end(place) - self._loads[place] > 1]
+
+    def after(self, load: int) -> int | None:
+        """The interval above ``load``, if it holds any."""
+        place = self._loads.index(load)
+        return place if place in self.gaps() else None
+
+    def bound(self, place: int, slack: float, *, collapse: bool = False) -> tuple[float, int]:
+        """How much more than the best so far (in logarithms) throughput could be in an interval, and where to look.
+
+        With ``collapse`` what lies above the interval bounds nothing, because it may have fallen.
+        """
+        width = math.log(self._end(place)) - self._x[place]
+        rise = min([1.0, *(self._slope(left, place, slack) for left in range(place))])
+        rise = max(rise, 0.0)
+        falls = [-self._slope(place + 1, right, -slack) for right in range(place + 2, len(self._loads))]
+        if collapse or not falls:
+            return self._y[place] + rise * width - self._top, self._inside(place, 0.5)
+        fall = max(min(falls), 0.0)
+        here, there = self._y[place], self._y[place + 1]
+        at = (there + fall * width - here) / (rise + fall) if rise + fall > 0 else width / 2
+        at = min(max(at, 0.0), width)
+        top = min(here + rise * at, there + fall * (width - at))
+        return top - self._top, self._inside(place, at / width)
+
+    def _end(self, place: int) -> int:
+        """The load that ends the interval: the next known one, or the limit, or none above the last."""
+        if place + 1 < len(self._loads):
+            return self._loads[place + 1]
+        return self._loads[place] if self._limit is None else self._limit
+
+    def _slope(self, left: int, right: int, slack: float) -> float:
+        width = self._x[right] - self._x[left]
+        return (self._y[right] - self._y[left] + slack * NOISE * math.sqrt(2)) / width
+
+    def _inside(self, place: int, part: float) -> int:
+        low, high = self._loads[place], self._end(place)
+        load = round(low * (high / low) ** min(max(part, INNER), 1 - INNER))
+        return min(max(load, low + 1), high - 1)

@@ -1,0 +1,207 @@
+"""Whether two sets of runs differ, by how much, and whether so few runs could tell.
+
+Exact permutation test of the difference of means (R. A. Fisher; E. Edgington, Randomization Tests) where all ways to
+divide the runs can be counted, else the exact Mann-Whitney test (scipy). Holm's correction over several comparisons.
+Effects: the ratio of the means with Fieller's interval (E. C. Fieller, 1954), and the Hodges-Lehmann shift.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from waspbench.stats.intervals import LEVEL, student_t
+
+MOST_DIVISIONS = 20_000
+"""The permutation test counts every division of the runs up to so many, 8 and 8 runs (12,870); beyond, ranks do."""
+
+ALPHA = 0.05
+"""Chance to call a difference where there is none, over all comparisons together."""
+
+TestName = Literal["permutation", "Mann-Whitney"]
+Verdict = Literal["faster", "slower", "no difference shown"]
+
+
+def test_for(first: int, second: int) -> TestName:
+    """The test that `p_value` uses for so many runs."""
+    return "permutation" if math.comb(first + second, first) <= MOST_DIVISIONS else "Mann-Whitney"
+
+
+def p_value(first: Sequence[float], second: Sequence[float]) -> float:
+    """The chance of a difference at least as large, on either side, if both sets were of one kind."""
+    return float(p_values(np.asarray([first]), np.asarray([second]))[0])
+
+
+def p_values(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
+    """`p_value` for each pair of rows."""
+    rows, others = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if test_for(rows.shape[1], others.shape[1]) == "permutation":
+        return permutation(rows, others)
+    found = stats.mannwhitneyu(rows, others, axis=1, method="auto")
+    return np.asarray(found.pvalue, dtype=np.float64)
+
+
+def permutation(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Exact two-sided p of the difference of means for each pair of rows: the share of all divisions of the runs into
+    two sets of these sizes whose means differ by at least as much.
+    """
+    size = first.shape[1]
+    together = np.concatenate([first, second], axis=1)
+    together = together - together.mean(axis=1, keepdims=True)
+    # The means' difference follows from the sum of the first set alone.
+    divisions = _divisions(size, together.shape[1])
+    found = np.empty(len(together))
+    step = max(1, 8_000_000 // len(divisions))
+    for start in range(0, len(together), step):
+        part = together[start : start + step]
+        sums = np.abs(part @ divisions.T)
+        scale = np.abs(part).sum(axis=1, keepdims=True)
+        # Sums that are equal but for rounding count as equal.
+        found[start : start + step] = (sums >= sums[:, :1] - 1e-12 * scale).mean(axis=1)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _divisions(size: int, total: int) -> NDArray[np.float64]:
+    """A row for each way to choose ``size`` of ``total``; the first row is the way they came."""
+    chosen = np.array(list(combinations(range(total), size)))
+    rows = np.zeros((len(chosen), total))
+    np.put_along_axis(rows, chosen, 1.0, axis=1)
+    return rows
+
+
+def least_p(first: int, second: int) -> float:
+    """The least p that so many runs can give, however far apart they are: 0.1 for 3 and 3."""
+    ways = math.comb(first + second, first)
+    mirrored = first == second or test_for(first, second) == "Mann-Whitney"
+    return min(1.0, (2 if mirrored else 1) / ways)
+
+
+def runs_needed(alpha: float = ALPHA, comparisons: int = 1) -> int:
+    """The fewest runs on either side with which a difference can be shown at all."""
+    return next(count for count in range(1, 100) if least_p(count, count) * comparisons <= alpha)
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p (S. Holm, 1979): calling those up to alpha keeps the chance of any wrong call at alpha."""
+    order = np.argsort(np.asarray(values, dtype=np.float64), kind="stable")
+    adjusted, highest = [0.0] * len(values), 0.0
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (len(values) - rank) * float(values[place])))
+        adjusted[place] = highest
+    return adjusted
+
+
+def hodges_lehmann(first: Sequence[float], second: Sequence[float]) -> float:
+    """The median of all differences, second less first: a shift that no outlier moves far."""
+    return float(np.median(np.subtract.outer(np.asarray(second, dtype=float), np.asarray(first, dtype=float))))
+
+
+def ratio_interval(
+    first: Sequence[float], second: Sequence[float], level: float = LEVEL
+) -> tuple[float, float] | None:
+    """Fieller's interval of mean(second) / mean(first), with Welch's degrees of freedom.
+
+    None for fewer than two values on a side, or where the first mean is not clearly different from zero.
+    """
+    if len(first) < 2 or len(second) < 2:
+        return None
+    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    base, other = float(one.mean()), float(two.mean())
+    base_error, other_error = (float(side.var(ddof=1)) / len(side) for side in (one, two))
+    if base == 0:
+        return None
+    ratio = other / base
+    weights = (ratio**2 * base_error, other_error)
+    total = sum(weights)
+    if total == 0:
+        return (ratio, ratio)
+    degrees = total**2 / (weights[0] ** 2 / (len(one) - 1) + weights[1] ** 2 / (len(two) - 1))
+    t = float(stats.t.ppf((1 + level) / 2, degrees))
+    square = base**2 - t**2 * base_error
+    if square <= 0:
+        return None
+    root = math.sqrt(max(0.0, (base * other) ** 2 - square * (other**2 - t**2 * other_error)))
+    return ((base * other - root) / square, (base * other + root) / square)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """B against A in one figure at one point."""
+
+    first: int
+    """Runs of A."""
+    second: int
+    """Runs of B."""
+    means: tuple[float, float]
+    ratio: float | None
+    """mean(B) / mean(A); None where mean(A) is zero."""
+    interval: tuple[float, float] | None
+    """Of the ratio."""
+    shift: float
+    """Hodges-Lehmann: B less A."""
+    test: TestName
+    p: float
+    p_holm: float
+    """Corrected for all comparisons made together."""
+    verdict: Verdict
+    able: bool
+    """Whether so few runs could have shown any difference."""
+
+
+def compare(
+    pairs: Sequence[tuple[Sequence[float], Sequence[float]]],
+    *,
+    larger_is_faster: bool = True,
+    level: float = LEVEL,
+    alpha: float = ALPHA,
+) -> list[Comparison]:
+    """Compares B with A for each of ``pairs`` (A, B), with Holm's correction over all of them.
+
+    Raises:
+        ValueError: a side has no values.
+    """
+    if any(not first or not second for first, second in pairs):
+        raise ValueError("pairs: a side has no runs")
+    raw = [p_value(first, second) for first, second in pairs]
+    made = []
+    for (first, second), p, corrected in zip(pairs, raw, holm(raw), strict=True):
+        base, other = float(np.mean(first)), float(np.mean(second))
+        made.append(
+            Comparison(
+                first=len(first),
+                second=len(second),
+                means=(base, other),
+                ratio=other / base if base else None,
+                interval=ratio_interval(first, second, level),
+                shift=hodges_lehmann(first, second),
+                test=test_for(len(first), len(second)),
+                p=p,
+                p_holm=corrected,
+                verdict=_verdict(corrected, alpha, (other > base) == larger_is_faster),
+                able=least_p(len(first), len(second)) * len(pairs) <= alpha,
+            )
+        )
+    return made
+
+
+def _verdict(p: float, alpha: float, faster: bool) -> Verdict:
+    if p > alpha:
+        return "no difference shown"
+    return "faster" if faster else "slower"
+
+
+def half_width(values: Sequence[float], level: float = LEVEL) -> float | None:
+    """Half the width of the mean's Student-t interval; None for fewer than two values."""
+    if len(values) < 2:
+        return None
+    deviation = float(np.std(np.asarray(values, dtype=np.float64), ddof=1))
+    return student_t(level, len(values) - 1) * deviation / math.sqrt(len(values))
