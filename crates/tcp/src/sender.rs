@@ -484,7 +484,8 @@ impl Sender {
         match config.nagle {
             Nagle::Off => false,
             Nagle::Classic => flight > 0,
-            Nagle::Minshall => self.small_end.after(self.una()),
+            // The second test discards a mark so old that the numbers have gone half around.
+            Nagle::Minshall => self.small_end.after(self.una()) && self.small_end.at_or_before(self.next),
         }
     }
 

@@ -125,10 +125,15 @@ impl Recovery {
     /// An acknowledgment of new data.
     #[inline]
     pub(crate) fn on_ack(&mut self, context: &mut Context<'_>, acked: &Acked) -> Verdict {
+        let una = context.scoreboard.una();
+        if self.phase == Phase::Open && una.after(self.recover) {
+            // Dragged along, so that it never looks new again when the numbers have gone half around.
+            self.recover = una - 1;
+        }
         if self.phase == Phase::Open && self.duplicates == 0 && acked.sacked == 0 {
             return Verdict::OPEN;
         }
-        if self.phase == Phase::Loss && context.scoreboard.una().at_or_after(self.recover) {
+        if self.phase == Phase::Loss && una.at_or_after(self.recover) {
             self.phase = Phase::Open;
         }
         let verdict = match self.kind {
