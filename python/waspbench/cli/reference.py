@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import click
 import typer.main
+from typer.core import TyperArgument, TyperGroup, TyperOption
 
 from waspbench.cli.app import app
 from waspbench.cli.status import Status
@@ -36,8 +36,8 @@ PRESETS: dict[str, tuple[str, str]] = {
     "window_scaling": ("true", "false"),
     "sack": ("true", "false"),
     "timestamps": ("true", "false"),
-    "receive_buffer": ("3MiB", "16KiB"),
-    "send_buffer": ("4MiB", "16KiB"),
+    "receive_buffer": ("3MiB", "17520B"),
+    "send_buffer": ("4MiB", "17520B"),
     "initial_window": ("10", "1"),
     "recovery": ("sack", "reno"),
     "congestion": ("reno", "reno"),
@@ -62,19 +62,12 @@ PRESETS: dict[str, tuple[str, str]] = {
 SUMMARY: dict[str, str] = {
     "fates": "Packets of the whole run by what became of them, warm-up included.",
     "packets": "`made` by hosts and device, and `in_flight` at the end: made = sum of fates + in flight.",
-    "little": "Both sides of Little's law over the measured interval, in seconds; equal to rounding: `integral_s` of the "
-    "transactions in progress over time, `records_s` of the records' parts inside the interval.",
+    "little": "Both sides of Little's law over the measured interval, in seconds, equal to rounding: `integral_s` of "
+    "the transactions in progress over time, `records_s` of the records' parts inside the interval.",
     "groups": "Names of the groups of clients; the column `group` of the tables is an index into them.",
-    "transactions_kept_one_in": "The table `transactions` holds one in so many: 1 is all of them. Above five million rows "
-    "a sample by keys is kept; figures and histogram are always complete.",
     "events": "Events that the engine's kernel handled.",
 }
 """What a run's summary holds beside the declared fields."""
-
-DIRECTION: dict[str, str] = {
-    "stationary_loss_rate": "Long-run rate of the loss models that the packets met.",
-}
-"""What the network's account of a run holds beside the declared fields."""
 
 CLIENT = ("client", "UInt32", "Index of the client in the run, from 0.")
 GROUP = ("group", "UInt16", "Index of its group.")
@@ -187,22 +180,27 @@ _INTRODUCTION = """\
 def _commands() -> Iterator[str]:
     yield "## Commands\n"
     group = typer.main.get_command(app)
-    assert isinstance(group, click.Group)
+    assert isinstance(group, TyperGroup)
     for name, command in group.commands.items():
-        arguments = [parameter for parameter in command.params if isinstance(parameter, click.Argument)]
+        arguments = [parameter for parameter in command.params if isinstance(parameter, TyperArgument)]
         names = " ".join(
             str(argument.metavar) if argument.required else f"[{argument.metavar}]" for argument in arguments
         )
         yield f"### `wasp {name}{' ' if names else ''}{names}`\n"
         yield f"{(command.help or '').strip()}\n"
-        rows = [(_flag(option), option.help or "") for option in command.params if isinstance(option, click.Option)]
+        rows = [(_flag(option), _help(option)) for option in command.params if isinstance(option, TyperOption)]
         if rows:
             yield _table(("flag", "meaning"), rows)
 
 
-def _flag(option: click.Option) -> str:
+def _flag(option: TyperOption) -> str:
     names = ", ".join(f"`{name}`" for name in option.opts)
     return names if option.is_flag else f"{names} {_escaped(str(option.metavar or ''))}"
+
+
+def _help(option: TyperOption) -> str:
+    default = f" [default: {option.default}]" if option.show_default and option.default not in (None, False) else ""
+    return f"{option.help or ''}{default}"
 
 
 def _statuses() -> Iterator[str]:
@@ -217,12 +215,21 @@ def _fields() -> Iterator[str]:
     yield _table(("kind", "units", "examples"), UNITS)
     for name, paths in _places(schema).items():
         part = schema if name == "" else schema["$defs"][name]
-        yield f"### {', '.join(f'`{path}`' for path in paths) if name else 'The file'}\n"
-        yield f"{part['description']}\n"
-        rows = [_field_row(field, shape, part.get("required", ())) for field, shape in part["properties"].items()]
+        yield f"### {_heading(part, paths)}\n"
+        yield f"{_cell(part['description'])}\n"
+        rows = [_field_row(schema, part, field) for field in part["properties"]]
         if name == "Tcp":
             rows = [(field, kind, _preset(field.strip("`"), default), text) for field, kind, default, text in rows]
         yield _table(("field", "value", "default", "meaning"), rows)
+
+
+def _heading(part: Schema, paths: Sequence[str]) -> str:
+    """Where a table of the file stands; tables at one place are told apart by their ``model``."""
+    if paths == [""]:
+        return "The file"
+    places = ", ".join("`[[clients]]`" if path == "clients" else f"`{path}`" for path in paths)
+    model = part["properties"].get("model", {}).get("const")
+    return f"{places}: `{model}`" if model else places
 
 
 def _places(schema: Schema) -> dict[str, list[str]]:
@@ -254,15 +261,24 @@ def _references(shape: Any) -> list[str]:
     return [name for key in ("anyOf", "oneOf", "items", "allOf") for name in _references(shape.get(key))]
 
 
-def _field_row(field: str, shape: Schema, required: Sequence[str]) -> tuple[str, str, str, str]:
+def _field_row(schema: Schema, part: Schema, field: str) -> tuple[str, str, str, str]:
+    shape = part["properties"][field]
     default = shape.get("default")
-    if field in required:
+    if field in part.get("required", ()):
         shown = "required"
     elif default is None or isinstance(default, (dict, list)):
         shown = ""
     else:
         shown = f"`{json.dumps(default)}`"
-    return f"`{field}`", _kind(shape), shown, shape.get("description", "")
+    return f"`{field}`", _kind(shape), shown, _meaning(schema, shape)
+
+
+def _meaning(schema: Schema, shape: Schema) -> str:
+    """A field's documentation, or that of the table which it holds."""
+    said = shape.get("description") or " ".join(
+        schema["$defs"][name].get("description", "") for name in _references(shape)
+    )
+    return str(said)
 
 
 def _preset(field: str, default: str) -> str:
@@ -302,8 +318,8 @@ def _range(shape: Schema) -> str:
 def _results() -> Iterator[str]:
     yield "## Results\n"
     yield (
-        f"A results directory has format {FORMAT}: `manifest.json`, and for each table a directory with one Parquet file "
-        'a run. `polars.read_parquet("DIR/transactions/")` reads all runs of a table.\n'
+        f"A results directory has format {FORMAT}: `manifest.json`, and for each table a directory with one Parquet "
+        'file a run. `polars.read_parquet("DIR/transactions/")` reads all runs of a table.\n'
     )
     yield "### `--json`\n"
     yield "One object. Fields of a group of figures are written with a dot. A figure that does not exist is null.\n"
@@ -311,7 +327,6 @@ def _results() -> Iterator[str]:
     yield "### `runs[]` of `--json` and of the manifest\n"
     yield "One object a run.\n"
     rows = _rows_of(RunSummary.model_json_schema(mode="serialization"))
-    rows += [(f"`network.*.{name}`", text) for name, text in DIRECTION.items()]
     rows += [(f"`{name}`", text) for name, text in SUMMARY.items()]
     yield _table(("field", "meaning"), rows)
     yield "### `manifest.json`\n"
@@ -329,7 +344,7 @@ def _rows_of(schema: Schema, skip: Sequence[str] = (), deep: bool = True) -> lis
 
     def visit(properties: Schema, prefix: str) -> None:
         for name, shape in properties.items():
-            rows.append((f"`{prefix}{name}`", shape.get("description", "")))
+            rows.append((f"`{prefix}{name}`", _meaning(schema, shape).replace("None", "null")))
             for inner in _references(shape) if deep and name not in skip else ():
                 listed = "[]" if shape.get("type") == "array" else ""
                 visit(schema["$defs"][inner]["properties"], f"{prefix}{name}{listed}.")

@@ -1,0 +1,103 @@
+"""The documentation says what the code says."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from waspbench import _core
+from waspbench.cli import reference
+from waspbench.cli.status import Status
+from waspbench.experiment import Experiment, Tcp, load, parse, resolve
+from waspbench.results import RunSummary
+from waspbench.session import check
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def small_run() -> tuple[dict[str, object], dict[str, pl.DataFrame]]:
+    described = parse({"name": "x", "clients": [{"count": 2}], "measure": {"warmup": "1s", "duration": "1s"}})
+    outcome = _core.start(json.dumps(resolve(described, mode="sim"))).wait()
+    tables = {name: pl.DataFrame(table) for name, table in outcome.tables().items()}
+    return json.loads(outcome.summary()), tables
+
+
+def test_the_reference_page_is_current() -> None:
+    kept = (ROOT / "docs" / "reference.md").read_text()
+    assert kept == reference.page(), "python -m waspbench.cli.reference > docs/reference.md"
+
+
+def test_the_documented_columns_are_those_of_a_run() -> None:
+    _, tables = small_run()
+    documented = {name: [column[:2] for column in columns] for name, (_, columns) in reference.TABLES.items()}
+    made = {
+        name: [("run", "UInt32"), *((column, str(kind)) for column, kind in table.schema.items())]
+        for name, table in tables.items()
+    }
+    assert documented == made
+
+
+def test_the_documented_summary_is_that_of_a_run() -> None:
+    summary, _ = small_run()
+    assert summary.keys() - RunSummary.model_fields.keys() == reference.SUMMARY.keys()
+
+
+def test_every_exit_status_is_documented() -> None:
+    assert list(reference.STATUS) == list(Status)
+
+
+def test_the_documented_presets_are_the_engines() -> None:
+    assert list(reference.PRESETS) == [field for field in Tcp.model_fields if field != "preset"]
+    source = (ROOT / "crates/tcp/src/config.rs").read_text()
+    linux, bsd = (preset_in(source, name) for name in ("linux", "bsd1999"))
+    for field, documented in reference.PRESETS.items():
+        place = {"slow_start_after_idle": "idle_restart"}.get(field, field)
+        assert documented == (linux[place], bsd.get(place, linux[place])), field
+
+
+def preset_in(source: str, name: str) -> dict[str, str]:
+    """The constants of a preset as an experiment file would have them."""
+    body = source.partition(f"pub fn {name}() -> Self {{")[2].partition("\n    }\n")[0]
+    return {field: constant(text) for field, text in re.findall(r"^\s+(\w+): (.+),$", body, re.MULTILINE)}
+
+
+def constant(text: str) -> str:
+    text = text.replace("_", "")
+    if match := re.fullmatch(r"Duration::from_(sec|milli)s\((\d+)\)", text):
+        return match[2] + {"sec": "s", "milli": "ms"}[match[1]]
+    if match := re.fullmatch(r"(\d+) << (10|20)", text):
+        return match[1] + {"10": "KiB", "20": "MiB"}[match[2]]
+    if match := re.fullmatch(r"(\d+) \* (\d+)", text):
+        return f"{int(match[1]) * int(match[2])}B"
+    if match := re.fullmatch(r"(\w+)::(\w+)", text):
+        kind, choice = match.groups()
+        return str(choice not in ("Keep", "Off")).lower() if kind in ("IdleRestart", "Nagle") else choice.lower()
+    return text
+
+
+def test_every_reason_not_to_trust_a_run_is_explained() -> None:
+    engine = (ROOT / "crates/engine/src/summary/validity.rs").read_text()
+    codes = set(re.findall(r'check\(\s*"(\w+)"', engine))
+    for file in (ROOT / "python/waspbench").glob("*.py"):
+        codes |= set(re.findall(r'code="(\w+)"', file.read_text()))
+    explained = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/concepts.md").read_text(), re.MULTILINE)
+    assert set(explained) == codes
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_every_example_is_a_valid_experiment(file: Path) -> None:
+    experiment = check(file)
+    assert isinstance(experiment, Experiment)
+    assert experiment.name == file.stem == load(file).name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_between_pages_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
