@@ -68,7 +68,7 @@ def preset_in(source: str, name: str) -> dict[str, str]:
 
 
 def constant(text: str) -> str:
-    text = text.replace("_", "")
+    text = re.sub(r"(?<=\d)_(?=\d)", "", text)
     if match := re.fullmatch(r"Duration::from_(sec|milli)s\((\d+)\)", text):
         return match[2] + {"sec": "s", "milli": "ms"}[match[1]]
     if match := re.fullmatch(r"(\d+) << (10|20)", text):
