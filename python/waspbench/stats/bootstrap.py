@@ -68,17 +68,17 @@ def bootstrap_quantile(
         return None
     edges, counts = _grid(filled)
     drawn = np.random.default_rng(seed).multinomial(len(filled), [1 / len(filled)] * len(filled), size=resamples)
-    running = np.cumsum(drawn @ counts, axis=1)
+    running = np.cumsum(drawn.astype(np.float64) @ counts, axis=1)
     ranks = np.maximum(1, np.ceil(fraction * running[:, -1:]))
     values = edges[np.argmax(running >= ranks, axis=1)]
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
-def _grid(runs: Sequence[Histogram]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _grid(runs: Sequence[Histogram]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Upper edges of all buckets that any run fills, and the counts: a row a run."""
     edges = np.unique(np.concatenate([run.upper for run in runs]))
-    counts = np.zeros((len(runs), len(edges)), dtype=np.int64)
+    counts = np.zeros((len(runs), len(edges)))
     for row, run in zip(counts, runs, strict=True):
         row[np.searchsorted(edges, run.upper)] = run.count
     return edges, counts

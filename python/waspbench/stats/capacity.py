@@ -276,5 +276,5 @@ class _Curve:
 
     def _inside(self, place: int, part: float) -> int:
         low, high = self._loads[place], self._end(place)
-        load = round(low * (high / low) ** min(max(part, INNER), 1 - INNER))
+        load = round(low * math.pow(high / low, min(max(part, INNER), 1 - INNER)))
         return min(max(load, low + 1), high - 1)

@@ -1,7 +1,7 @@
 """Whether two sets of runs differ, by how much, and whether so few runs could tell.
 
 Exact permutation test of the difference of means (R. A. Fisher; E. Edgington, Randomization Tests) where all ways to
-divide the runs can be counted, else the exact Mann-Whitney test (scipy). Holm's correction over several comparisons.
+divide the runs can be counted, else the Mann-Whitney test (scipy). Holm's correction over several comparisons.
 Effects: the ratio of the means with Fieller's interval (E. C. Fieller, 1954), and the Hodges-Lehmann shift.
 """
 
@@ -18,10 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from waspbench.stats.intervals import LEVEL, student_t
+from waspbench.stats.intervals import LEVEL
 
 MOST_DIVISIONS = 20_000
 """The permutation test counts every division of the runs up to so many, 8 and 8 runs (12,870); beyond, ranks do."""
+
+MOST_EXACT_RANKS = 50
+"""Runs on a side up to which the Mann-Whitney test is exact."""
 
 ALPHA = 0.05
 """Chance to call a difference where there is none, over all comparisons together."""
@@ -45,8 +48,7 @@ def p_values(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
     rows, others = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if test_for(rows.shape[1], others.shape[1]) == "permutation":
         return permutation(rows, others)
-    found = stats.mannwhitneyu(rows, others, axis=1, method="auto")
-    return np.asarray(found.pvalue, dtype=np.float64)
+    return mann_whitney(rows, others)
 
 
 def permutation(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -78,6 +80,20 @@ def _divisions(size: int, total: int) -> NDArray[np.float64]:
     return rows
 
 
+def mann_whitney(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Two-sided p of the Mann-Whitney test for each pair of rows: exact, or by the normal approximation where values
+    are tied or a side has more than 50.
+    """
+    together = np.sort(np.concatenate([first, second], axis=1), axis=1)
+    tied = (np.diff(together, axis=1) == 0).any(axis=1) | (max(first.shape[1], second.shape[1]) > MOST_EXACT_RANKS)
+    found = np.empty(len(first))
+    methods: tuple[Literal["exact", "asymptotic"], ...] = ("exact", "asymptotic")
+    for rows, method in zip((~tied, tied), methods, strict=True):
+        if rows.any():
+            found[rows] = stats.mannwhitneyu(first[rows], second[rows], axis=1, method=method).pvalue
+    return found
+
+
 def least_p(first: int, second: int) -> float:
     """The least p that so many runs can give, however far apart they are: 0.1 for 3 and 3."""
     ways = math.comb(first + second, first)
@@ -105,9 +121,7 @@ def hodges_lehmann(first: Sequence[float], second: Sequence[float]) -> float:
     return float(np.median(np.subtract.outer(np.asarray(second, dtype=float), np.asarray(first, dtype=float))))
 
 
-def ratio_interval(
-    first: Sequence[float], second: Sequence[float], level: float = LEVEL
-) -> tuple[float, float] | None:
+def ratio_interval(first: Sequence[float], second: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:
     """Fieller's interval of mean(second) / mean(first), with Welch's degrees of freedom.
 
     None for fewer than two values on a side, or where the first mean is not clearly different from zero.
@@ -197,11 +211,3 @@ def _verdict(p: float, alpha: float, faster: bool) -> Verdict:
     if p > alpha:
         return "no difference shown"
     return "faster" if faster else "slower"
-
-
-def half_width(values: Sequence[float], level: float = LEVEL) -> float | None:
-    """Half the width of the mean's Student-t interval; None for fewer than two values."""
-    if len(values) < 2:
-        return None
-    deviation = float(np.std(np.asarray(values, dtype=np.float64), ddof=1))
-    return student_t(level, len(values) - 1) * deviation / math.sqrt(len(values))

@@ -29,7 +29,9 @@ def least_values(fraction: float, level: float = LEVEL) -> int:
     return int(np.ceil(np.log(tail) / np.log(max(fraction, 1 - fraction))))
 
 
-def quantile_interval(values: ArrayLike | Histogram, fraction: float, level: float = LEVEL) -> tuple[float, float] | None:
+def quantile_interval(
+    values: ArrayLike | Histogram, fraction: float, level: float = LEVEL
+) -> tuple[float, float] | None:
     """The interval of the ``fraction`` quantile of what ``values`` are independent samples of.
 
     Response times within one run depend on each other, which makes this too narrow for them; over runs it holds.

@@ -1,0 +1,231 @@
+"""How often each interval covers and each test errs, measured over synthetic experiments with known truth.
+
+Tests hold the figures to what is claimed; ``benches/coverage.py`` writes them into ``docs/statistics.md``. Every
+measurement has a seed of its own and gives the same figures each time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal, stats
+
+from waspbench.stats import Histogram, mean_interval
+from waspbench.stats.batches import batch_means
+from waspbench.stats.bootstrap import Method, bootstrap_means, bootstrap_quantile
+from waspbench.stats.capacity import CapacitySearch, Reading
+from waspbench.stats.comparison import ALPHA, p_values, ratio_interval
+from waspbench.stats.normality import normality
+from waspbench.stats.quantiles import quantile_ranks
+from waspbench.stats.stopping import Until
+from waspbench.stats.warmup import unsettled
+
+EXPERIMENTS = 10_000
+MEAN = 1000.0
+"""Truth, in transactions a second."""
+NOISE = 0.03
+"""Deviation of a run, relative to the mean."""
+
+Array = NDArray[np.float64]
+
+
+def normal_runs(seed: int, runs: int, noise: float = NOISE) -> Array:
+    """A row of independent normal runs for each experiment."""
+    return np.random.default_rng(seed).normal(MEAN, noise * MEAN, (EXPERIMENTS, runs))
+
+
+def student_t(runs: int) -> float:
+    """Share of Student-t intervals of so many normal runs that cover the mean."""
+    intervals = (mean_interval(row) for row in normal_runs(1, runs).tolist())
+    return sum(low <= MEAN <= high for low, high in filter(None, intervals)) / EXPERIMENTS
+
+
+def bootstrap_of_mean(runs: int, method: Method) -> float:
+    """Share of bootstrap intervals of the mean that cover it."""
+    low, high = bootstrap_means(normal_runs(2, runs), method=method, resamples=500, seed=3)
+    return float(((low <= MEAN) & (high >= MEAN)).mean())
+
+
+def bootstrap_of_quantile(runs: int, fraction: float) -> float:
+    """Share of bootstrap intervals that cover a quantile of response times: 1,000 log-normal ones a run, whose
+    scale varies from run to run by 5 %.
+    """
+    rng = np.random.default_rng(4)
+    spread, between = 0.5, 0.05
+    truth = math.exp(math.hypot(spread, between) * float(stats.norm.ppf(fraction)))
+    # Narrow buckets, as HDR histograms have them, where the quantile may be; elsewhere wide ones will do.
+    edges = np.unique(np.concatenate([[0.01, 20.0], truth * np.exp(np.linspace(-0.25, 0.25, 101))]))
+    shifts = rng.normal(0, between, (EXPERIMENTS, runs, 1))
+    shares = np.diff(stats.norm.cdf((np.log(edges) - shifts) / spread), axis=-1)
+    shares /= shares.sum(axis=-1, keepdims=True)
+    counts = rng.multinomial(1000, shares)
+    upper = np.round(edges[1:] * 1e6).astype(np.int64)
+    lower = np.concatenate([[0], upper[:-1] + 1])
+    covered = 0
+    for rows in counts:
+        histograms = [Histogram(lower, upper, row) for row in rows]
+        low, high = bootstrap_quantile(histograms, fraction, resamples=200, seed=5) or (1.0, 0.0)
+        covered += low <= truth * 1e6 <= high
+    return covered / EXPERIMENTS
+
+
+def order_statistics(count: int, fraction: float) -> float:
+    """Share of order-statistic intervals that cover a quantile of independent exponential values."""
+    ranks = quantile_ranks(count, fraction)
+    assert ranks is not None
+    values = np.sort(np.random.default_rng(6).exponential(1.0, (EXPERIMENTS, count)), axis=1)
+    truth = -math.log(1 - fraction)
+    return float(((values[:, ranks[0] - 1] <= truth) & (values[:, ranks[1] - 1] >= truth)).mean())
+
+
+@dataclass(frozen=True)
+class Batched:
+    """What batch means did."""
+
+    covered: float
+    flagged: float
+    """Share of runs said to be too short."""
+    covered_unflagged: float
+    """Coverage of the others."""
+
+
+def batch_means_of(length: int, correlation: float) -> Batched:
+    """Batch means of a run of ``length`` values with the given correlation at lag 1 (first-order autoregressive)."""
+    rng = np.random.default_rng(7)
+    warm = 200
+    noise = rng.normal(0, 1, (EXPERIMENTS, length + warm))
+    series = signal.lfilter([1.0], [1.0, -correlation], noise, axis=1)[:, warm:]
+    found = [batch_means(row) for row in series]
+    covered = np.array([made is not None and made.interval[0] <= 0 <= made.interval[1] for made in found])
+    independent = np.array([made is not None and made.independent for made in found])
+    return Batched(
+        float(covered.mean()),
+        float(1 - independent.mean()),
+        float(covered[independent].mean()) if independent.any() else 0.0,
+    )
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """What a stopping rule did."""
+
+    covered: float
+    runs: float
+    """Mean number of runs."""
+
+
+def until(noise: float, ci: float = 0.05, least: int = 3, most: int = 20) -> Stopped:
+    """Coverage of the interval with which ``until`` stops."""
+    rule = Until(ci, least, most)
+    covered = total = 0
+    for row in normal_runs(8, most, noise).tolist():
+        count = next(count for count in range(least, most + 1) if rule.enough(row[:count]))
+        low, high = mean_interval(row[:count]) or (1.0, 0.0)
+        covered += low <= MEAN <= high
+        total += count
+    return Stopped(covered / EXPERIMENTS, total / EXPERIMENTS)
+
+
+def ratio(runs: int) -> float:
+    """Share of intervals of the ratio of two means (truth: 1.1) that cover it."""
+    rng = np.random.default_rng(9)
+    first = rng.normal(MEAN, NOISE * MEAN, (EXPERIMENTS, runs)).tolist()
+    second = rng.normal(1.1 * MEAN, 2 * NOISE * MEAN, (EXPERIMENTS, runs)).tolist()
+    intervals = (ratio_interval(one, two) for one, two in zip(first, second, strict=True))
+    return sum(low <= 1.1 <= high for low, high in filter(None, intervals)) / EXPERIMENTS
+
+
+def differences(runs: int, deviations: float, draw: str = "normal") -> float:
+    """Share of comparisons, of so many runs on either side, that call a difference; its size is in deviations of a
+    run: 0 makes it the rate of false positives, anything else the power.
+    """
+    rng = np.random.default_rng(10)
+    sample: Callable[..., Array] = rng.standard_normal if draw == "normal" else rng.standard_exponential
+    first, second = sample((EXPERIMENTS, runs)), sample((EXPERIMENTS, runs))
+    return float((p_values(first, second + deviations) <= ALPHA).mean())
+
+
+def shapiro_rejects(runs: int, draw: str) -> float:
+    """Share of normality tests of so many runs that reject at 5 %."""
+    rng = np.random.default_rng(11)
+    sample: Callable[..., Array] = rng.standard_normal if draw == "normal" else rng.standard_exponential
+    return sum(normality(row).p < 0.05 for row in sample((EXPERIMENTS // 4, runs)).tolist()) / (EXPERIMENTS // 4)
+
+
+def warmup_alarms(ramp: float) -> float:
+    """Share of runs called unsettled: 300 bins of 20 transactions on average, a third of them warm-up, throughput
+    approaching its level with a time constant of ``ramp`` of the run; 0 is settled from the start.
+    """
+    rng = np.random.default_rng(12)
+    at = (np.arange(300) + 0.5) / 300
+    level = 20.0 * (1 - np.exp(-at / ramp)) if ramp else np.full(300, 20.0)
+    bins = rng.poisson(level, (EXPERIMENTS // 4, 300))
+    return sum(unsettled(row, 100) is not None for row in bins) / (EXPERIMENTS // 4)
+
+
+Curve = Callable[[float], float]
+KINDS = ("rising", "flat", "collapsing", "collapsing from a corner", "falling off a cliff")
+
+
+def curve(rng: np.random.Generator) -> tuple[str, Curve]:
+    """A throughput curve: a third each rising to the end, flat past the knee, or collapsing past the peak (and of
+    these again a third each: gently, from a sharp corner, off a cliff).
+    """
+    top = 10 ** rng.uniform(2, 5)
+    knee, sharpness = 2 ** rng.uniform(4, 11.5), rng.uniform(2, 12)
+
+    def saturating(load: float) -> float:
+        return float(top * ((load / knee) ** -sharpness + 1) ** (-1 / sharpness))
+
+    kind = rng.integers(3)
+    if kind == 0:
+        far, slow = 10 ** rng.uniform(2.5, 5), rng.uniform(1, 8)
+        if far < 4096:
+            slow = 1.0
+        return KINDS[0], lambda load: float(top * ((load / far) ** -slow + 1) ** (-1 / slow))
+    if kind == 1:
+        return KINDS[1], saturating
+    decay, later = rng.uniform(0.5, 3), knee * 2 ** rng.uniform(0, 3)
+    how = rng.integers(3)
+    if how == 0:
+        return KINDS[2], lambda load: saturating(load) / (1 + (load / later) ** decay)
+    if how == 1:
+        slow = rng.uniform(0.2, 1.5)
+        return KINDS[3], lambda load: float(top * min(load / knee, (knee / load) ** slow))
+    edge, left = min(later, 4000.0), rng.uniform(0.3, 0.8)
+    return KINDS[4], lambda load: saturating(load) * (left if load > edge else 1.0)
+
+
+@dataclass(frozen=True)
+class Search:
+    """One capacity search."""
+
+    kind: str
+    ratio: float
+    """Capacity found over the peak's height."""
+    runs: int
+    covered: bool
+    """Whether its interval covers the throughput at the load that it found."""
+
+
+def capacity_searches(count: int = 1000) -> list[Search]:
+    """Searches from 8 to 4,096 clients with 3 % noise."""
+    rng = np.random.default_rng(13)
+    grid = np.unique(np.round(np.geomspace(8, 4096, 1500)))
+    made = []
+    for _ in range(count):
+        kind, throughput = curve(rng)
+        peak = max(throughput(float(load)) for load in grid)
+        search = CapacitySearch()
+        while (load := search.next_load()) is not None:
+            search.tell(Reading(load, throughput(load) * (1 + NOISE * rng.standard_normal())))
+        found = search.found()
+        assert found is not None
+        assert found.interval is not None
+        low, high = found.interval
+        made.append(Search(kind, found.mean / peak, found.runs, low <= throughput(found.load) <= high))
+    return made

@@ -1,0 +1,98 @@
+"""Measured: how often intervals cover, how often tests err, and how often the capacity search is right.
+
+Each figure follows from a fixed seed over 10,000 synthetic experiments (standard error of 90 %: 0.3 percentage points).
+``docs/statistics.md`` states the same figures; a test here holds the two together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+
+import measured
+from waspbench.stats.comparison import ALPHA
+
+STANDARD_ERROR = math.sqrt(0.05 * 0.95 / measured.EXPERIMENTS)
+
+
+@pytest.mark.parametrize("runs", [3, 5, 10])
+def test_student_t_covers_what_it_says(runs: int) -> None:
+    assert measured.student_t(runs) == pytest.approx(0.90, abs=0.01)
+
+
+@pytest.mark.parametrize(("runs", "covered"), [(3, 0.67), (5, 0.78), (10, 0.85), (20, 0.87)])
+def test_the_bootstrap_of_few_runs_covers_less_than_it_says(runs: int, covered: float) -> None:
+    assert measured.bootstrap_of_mean(runs, "BCa") == pytest.approx(covered, abs=0.015)
+
+
+def test_the_percentile_bootstrap_of_three_runs_is_worse_still() -> None:
+    assert measured.bootstrap_of_mean(3, "percentile") < measured.bootstrap_of_mean(3, "BCa")
+
+
+@pytest.mark.parametrize(("runs", "covered"), [(5, 0.79), (10, 0.85)])
+def test_the_bootstrap_of_a_quantile_over_few_runs_covers_less_than_it_says(runs: int, covered: float) -> None:
+    assert measured.bootstrap_of_quantile(runs, 0.99) == pytest.approx(covered, abs=0.015)
+
+
+@pytest.mark.parametrize("fraction", [0.5, 0.9, 0.99])
+def test_order_statistics_cover_at_least_what_they_say(fraction: float) -> None:
+    assert measured.order_statistics(1000, fraction) >= 0.90 - 3 * 0.003
+
+
+def test_batch_means_of_long_batches_nearly_cover_what_they_say() -> None:
+    assert measured.batch_means_of(300, 0.5).covered == pytest.approx(0.88, abs=0.015)
+
+
+def test_batch_means_of_short_batches_cover_less() -> None:
+    assert measured.batch_means_of(60, 0.5).covered == pytest.approx(0.80, abs=0.015)
+
+
+@pytest.mark.parametrize(("noise", "covered"), [(0.02, 0.90), (0.05, 0.87), (0.10, 0.83)])
+def test_stopping_when_it_suits_costs_coverage(noise: float, covered: float) -> None:
+    assert measured.until(noise).covered == pytest.approx(covered, abs=0.015)
+
+
+@pytest.mark.parametrize("runs", [3, 5, 10])
+def test_the_interval_of_a_ratio_covers_what_it_says(runs: int) -> None:
+    assert measured.ratio(runs) == pytest.approx(0.90, abs=0.015)
+
+
+@pytest.mark.parametrize("runs", [3, 4, 5, 8, 10])
+@pytest.mark.parametrize("draw", ["normal", "exponential"])
+def test_equal_servers_are_called_different_no_more_often_than_the_level_says(runs: int, draw: str) -> None:
+    assert measured.differences(runs, 0.0, draw) <= ALPHA + 3 * STANDARD_ERROR
+
+
+def test_three_runs_never_show_a_difference() -> None:
+    assert measured.differences(3, 100.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("runs", "deviations", "power"), [(5, 1, 0.27), (5, 2, 0.78), (5, 3, 0.98), (10, 1, 0.51), (10, 2, 0.98)]
+)
+def test_the_power_of_a_comparison(runs: int, deviations: float, power: float) -> None:
+    assert measured.differences(runs, deviations) == pytest.approx(power, abs=0.02)
+
+
+@pytest.mark.parametrize(("runs", "power"), [(3, 0.077), (5, 0.16), (10, 0.46), (36, 0.99)])
+def test_normality_cannot_be_judged_from_few_runs(runs: int, power: float) -> None:
+    assert measured.shapiro_rejects(runs, "exponential") == pytest.approx(power, abs=0.03)
+    assert measured.shapiro_rejects(runs, "normal") == pytest.approx(0.05, abs=0.02)
+
+
+def test_a_settled_run_raises_no_alarm_and_one_that_rises_throughout_does() -> None:
+    assert measured.warmup_alarms(0.0) <= 0.001
+    assert measured.warmup_alarms(0.5) >= 0.8
+
+
+def test_the_capacity_search_finds_the_height_of_the_peak() -> None:
+    searches = measured.capacity_searches()
+    assert len(searches) == 1000
+    assert set(Counter(search.kind for search in searches)) == set(measured.KINDS)
+    assert max(search.runs for search in searches) <= 15
+    found = sum(abs(search.ratio - 1) <= 0.05 for search in searches)
+    assert found >= 950
+    # Fresh runs at a fixed load: the interval is as good as any of Student's t.
+    assert sum(search.covered for search in searches) / 1000 == pytest.approx(0.90, abs=3 * 0.0095)

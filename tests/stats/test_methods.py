@@ -1,0 +1,170 @@
+"""Warm-up, batches, quantiles, bootstrap, stopping, normality: what each says of known data."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from waspbench.stats import Histogram
+from waspbench.stats.batches import batch_means, lag1, lag1_limit
+from waspbench.stats.bootstrap import bootstrap_mean, bootstrap_quantile
+from waspbench.stats.normality import normality, outliers
+from waspbench.stats.quantiles import least_values, quantile_interval, quantile_ranks
+from waspbench.stats.stopping import Until, relative_half_width
+from waspbench.stats.warmup import mser, unsettled
+
+
+def naive_mser(values: list[float]) -> int:
+    """The rule as it is written down."""
+    count = len(values) // 5
+    means = [sum(values[5 * i : 5 * i + 5]) / 5 for i in range(count)]
+    best, least = 0, math.inf
+    for start in range(count // 2 + 1):
+        kept = means[start:]
+        centre = sum(kept) / len(kept)
+        error = sum((value - centre) ** 2 for value in kept) / len(kept) ** 2
+        if error < least * (1 - 1e-12):
+            best, least = start, error
+    return 5 * best
+
+
+@given(st.lists(st.integers(0, 50), min_size=10, max_size=120))
+def test_mser_is_the_rule_as_written_down(values: list[int]) -> None:
+    series = [float(value) for value in values]
+    found = mser(series)
+    expected = naive_mser(series)
+    if found.dropped != expected:  # a tie, which rounding decides
+        kept = [
+            np.asarray(series[drop : len(series) // 5 * 5]).reshape(-1, 5).mean(1) for drop in (found.dropped, expected)
+        ]
+        errors = [float(part.var() / len(part)) for part in kept]
+        assert errors[0] == pytest.approx(errors[1], rel=1e-9, abs=1e-12)
+
+
+def test_mser_cuts_where_a_step_ends() -> None:
+    rng = np.random.default_rng(1)
+    series = rng.normal(100, 1, 300)
+    series[:60] = 10
+    assert mser(series).dropped == pytest.approx(60, abs=10)
+    assert not mser(series).at_limit
+
+
+def test_a_series_that_never_settles_is_cut_at_the_limit() -> None:
+    assert mser(np.arange(300.0)).at_limit
+
+
+def test_a_series_of_less_than_two_batches_is_refused() -> None:
+    with pytest.raises(ValueError, match="MSER-5 needs at least 10"):
+        mser([1.0] * 9)
+
+
+def test_a_warm_up_that_is_too_short_is_said() -> None:
+    rng = np.random.default_rng(1)
+    series = rng.poisson(400, 300)
+    series[:150] //= 2
+    said = unsettled(series, 100)
+    assert said is not None
+    assert said.startswith("settled 50 % into the run")
+    assert unsettled(series, 150) is None
+
+
+def test_correlation_at_lag_1() -> None:
+    assert lag1([1.0, -1.0] * 50) == pytest.approx(-0.99)
+    assert lag1([3.0] * 10) == 0.0
+    assert lag1_limit(30) == pytest.approx(1.645 / math.sqrt(30), abs=1e-3)
+
+
+def test_dependent_values_are_put_into_longer_batches_and_said_to_be_dependent() -> None:
+    independent = batch_means(np.random.default_rng(1).normal(0, 1, 300))
+    assert independent is not None
+    assert (independent.batches, independent.size, independent.independent) == (30, 10, True)
+    walk = batch_means(np.cumsum(np.random.default_rng(1).normal(0, 1, 300)))
+    assert walk is not None
+    assert (walk.batches, walk.independent) == (10, False)
+
+
+def test_too_few_values_have_no_batches() -> None:
+    assert batch_means([1.0] * 19) is None
+    assert batch_means([1.0] * 20) is not None
+
+
+@pytest.mark.parametrize("method", ["percentile", "BCa"])
+def test_equal_runs_have_an_interval_without_width(method: str) -> None:
+    assert bootstrap_mean([5.0, 5.0, 5.0], method=method) == (5.0, 5.0)  # type: ignore[arg-type]
+
+
+def test_one_run_has_no_bootstrap() -> None:
+    one = Histogram.of([0], [9], [5])
+    assert bootstrap_mean([1.0]) is None
+    assert bootstrap_quantile([one], 0.5) is None
+    assert bootstrap_quantile([one, Histogram.of([], [], [])], 0.5) is None
+
+
+def test_the_bootstrap_is_the_same_each_time() -> None:
+    values = [1.0, 2.0, 4.0, 8.0, 9.0]
+    assert bootstrap_mean(values) == bootstrap_mean(values)
+
+
+def test_the_bootstrap_of_a_quantile_takes_runs_as_wholes() -> None:
+    slow, fast = Histogram.of([100], [109], [50]), Histogram.of([10], [19], [50])
+    assert bootstrap_quantile([slow, slow, fast, fast], 0.5) == (19.0, 109.0)
+    assert bootstrap_quantile([fast, fast, fast], 0.99) == (19.0, 19.0)
+
+
+def test_order_statistics_of_the_median_are_those_of_the_sign_test() -> None:
+    # n = 10, ranks 2 and 9: 1 - 2 (1 + 10)/1024 = 97.9 %; ranks 3 and 8: 89.1 %.
+    assert quantile_ranks(10, 0.5, 0.95) == (2, 9)
+    assert quantile_ranks(10, 0.5, 0.89) == (3, 8)
+    assert quantile_interval(range(10), 0.5, 0.95) == (1.0, 8.0)
+
+
+def test_p99_needs_299_values_for_a_bound_on_one_side() -> None:
+    assert least_values(0.99, 0.90) == 299
+    assert quantile_ranks(298, 0.99) is None
+    assert quantile_interval([1.0] * 100, 0.99) is None
+
+
+def test_the_interval_of_a_histogram_is_that_of_its_values() -> None:
+    values = np.random.default_rng(2).integers(0, 1000, 500)
+    histogram = Histogram.of(*(np.unique(values), np.unique(values), np.unique(values, return_counts=True)[1]))
+    for fraction in (0.1, 0.5, 0.9):
+        assert quantile_interval(histogram, fraction) == quantile_interval(values, fraction)
+    assert quantile_interval(Histogram.of([], [], []), 0.5) is None
+
+
+def test_runs_are_enough_when_the_interval_is_narrow_or_there_are_no_more() -> None:
+    rule = Until(ci=0.05, least=3, most=5)
+    assert not rule.enough([100.0, 100.0])
+    assert rule.enough([100.0, 101.0, 99.0])
+    assert not rule.enough([100.0, 120.0, 80.0])
+    assert rule.enough([100.0, 120.0, 80.0, 100.0, 99.0])
+    assert not Until(0.05, 3, 20).enough([0.0, 0.0, 0.0])
+    assert relative_half_width([1.0]) is None
+
+
+def test_normality_gives_the_data_of_both_figures() -> None:
+    values = [3.0, 1.0, 2.0, 5.0, 4.0]
+    found = normality(values)
+    assert found.values == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert found.cdf == pytest.approx([0.1, 0.3, 0.5, 0.7, 0.9])
+    assert found.normal_quantiles[2] == pytest.approx(3.0)
+    assert found.normal_cdf[2] == pytest.approx(0.5)
+    assert found.statistic == pytest.approx(stats.shapiro(values).statistic)
+    assert 0.95 < found.correlation <= 1
+
+
+@pytest.mark.parametrize(("values", "message"), [([1.0, 2.0], "needs at least 3"), ([1.0, 1.0, 1.0], "all are equal")])
+def test_what_cannot_be_tested_for_normality(values: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        normality(values)
+
+
+def test_outliers_are_named_by_place() -> None:
+    assert outliers([10.0, 10.1, 9.9, 10.0, 10.2, 15.0]) == [5]
+    assert outliers([10.0, 10.1, 9.9, 10.0]) == []
+    assert outliers([10.0, 10.0, 10.0, 10.0, 11.0]) == []
