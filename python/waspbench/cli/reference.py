@@ -75,8 +75,8 @@ RUN = ("run", "UInt32", "Number of the run, from 0.")
 
 TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
     "transactions": (
-        "One row a transaction, of the whole run. Times are nanoseconds since the start of the run, null where not "
-        "reached. The order of rows means nothing: sort by what you need.",
+        "One row a transaction, of the whole run, in the order of their end. Times are nanoseconds since the start of "
+        "the run, null where not reached.",
         (
             RUN,
             CLIENT,
