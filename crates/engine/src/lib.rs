@@ -4,6 +4,7 @@
 //! [`PacketPort`]; both return a [`RunOutput`]. A [`Control`] lets another thread watch and stop the run.
 
 mod control;
+mod gauges;
 mod ledger;
 mod model;
 mod port;
@@ -13,7 +14,7 @@ mod summary;
 
 pub use control::{Control, Progress};
 pub use ledger::{
-    ConnectionChunk, ConnectionColumns, Interval, Ledger, Second, TransactionChunk, TransactionColumns,
+    ConnectionChunk, ConnectionColumns, Gauges, Interval, Ledger, Second, TransactionChunk, TransactionColumns,
 };
 pub use model::Model;
 pub use port::{MachineReport, Mark, Meters, PacketPort, PortError, Transmitted};

@@ -50,6 +50,9 @@ pub trait Meters {
     /// Reads every meter. `at` is the boundary's own time; the reading happens now.
     fn mark(&mut self, mark: Mark, at: Instant);
 
+    /// Busy share (0 to 1) of the server's CPUs since the last call, or since the meters were made. Called once a second, so it must be quick.
+    fn server_busy(&mut self) -> Option<f64>;
+
     /// What the meters showed between the two boundaries.
     fn report(&self) -> MachineReport;
 }

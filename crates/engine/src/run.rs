@@ -1,5 +1,6 @@
 //! Running a model: in virtual time to its end, or by the wall clock beside a device.
 
+use crate::gauges::Sampler;
 use crate::summary::{Totals, Watch, output};
 use crate::{
     Control, Interval, Mark, Meters, Model, PacketPort, PortError, Progress, RunOutput, Scenario, Transmitted,
@@ -74,6 +75,8 @@ pub fn drive<O: Observer>(
             break interval.end();
         }
         run.advance_live(now, &mut edge)?;
+        run.sampler
+            .sample(now, &mut run.kernel.process, || (meters.server_busy(), Some(edge.take_worst_lag())));
         if now >= report_at {
             run.report(now);
             report_at = now + REPORT_INTERVAL;
@@ -82,7 +85,13 @@ pub fn drive<O: Observer>(
             }
         }
         if !run.read_device(now, &mut edge)? {
-            let until = run.kernel.next_event().unwrap_or(Instant::MAX).min(report_at).min(interval.end());
+            let until = run
+                .kernel
+                .next_event()
+                .unwrap_or(Instant::MAX)
+                .min(report_at)
+                .min(run.sampler.next())
+                .min(interval.end());
             edge.clock.wait_until(Some(until));
         }
     };
@@ -100,22 +109,30 @@ struct Edge<'a, C, P> {
     interval: Interval,
     /// Time from when a packet was due to when it was handed to the device, in nanoseconds, over the measured interval.
     lag: Histogram<u64>,
+    /// The most since the last second.
+    worst_lag: u64,
 }
 
 impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
     fn new(clock: &'a mut C, port: &'a mut P, interval: Interval) -> Self {
         let (least, most, digits) = LAG_HISTOGRAM;
         let lag = Histogram::new_with_bounds(least, most, digits).expect("constant bounds are valid");
-        Self { clock, port, buffer: vec![0; MAX_FRAME_LEN].into_boxed_slice(), interval, lag }
+        Self { clock, port, buffer: vec![0; MAX_FRAME_LEN].into_boxed_slice(), interval, lag, worst_lag: 0 }
+    }
+
+    /// The worst lag since the last call, in nanoseconds.
+    fn take_worst_lag(&mut self) -> u64 {
+        std::mem::take(&mut self.worst_lag)
     }
 
     /// Writes the packets that have reached the device's end of the network.
     fn flush<O: Observer>(&mut self, model: &mut Model<O>) -> Result<(), PortError> {
         while let Some((due, packet)) = model.egress.pop_front() {
             let len = frame(&packet, &model.network.pool, &mut self.buffer);
-            let lag = self.clock.now().saturating_since(due);
+            let lag = self.clock.now().saturating_since(due).as_nanos();
+            self.worst_lag = self.worst_lag.max(lag);
             if self.interval.contains(due) {
-                self.lag.saturating_record(lag.as_nanos());
+                self.lag.saturating_record(lag);
             }
             model.network.pool.release(packet.payload);
             if self.port.transmit(&self.buffer[..len])? == Transmitted::Full {
@@ -132,20 +149,22 @@ struct Run<'a, O: Observer> {
     control: &'a Control,
     kernel: LogicalProcess<Model<O>>,
     watch: Watch,
+    sampler: Sampler,
 }
 
 impl<'a, O: Observer> Run<'a, O> {
     fn new(scenario: &'a Scenario, control: &'a Control, observer: O) -> Self {
         let mut kernel = LogicalProcess::new(Model::new(scenario, observer));
         kernel.inject(Instant::ZERO, |model, scheduler| model.start(scenario, scheduler));
-        Self { scenario, control, kernel, watch: Watch::default() }
+        Self { scenario, control, kernel, watch: Watch::default(), sampler: Sampler::new() }
     }
 
     /// Handles, in virtual time, every event from `now` on and before `limit`; returns `limit`, or where the run was stopped.
     fn advance(&mut self, mut now: Instant, limit: Instant) -> Result<Instant, Stalled> {
         while now < limit && !self.control.stop_requested() {
-            now = now.saturating_add(SIM_STEP).min(limit);
+            now = now.saturating_add(SIM_STEP).min(self.sampler.next()).min(limit);
             self.kernel.advance(now - Duration::from_nanos(1))?;
+            self.sampler.sample(now, &mut self.kernel.process, || (None, None));
             self.report(now);
         }
         Ok(now)

@@ -230,3 +230,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_series_adds_up_to_the_run() {
+    let mut scenario = scenario(20, "20KB");
+    scenario["clients"][0]["loss"] = two_state("4%", "direction");
+    let output = run(&scenario);
+    let seconds = &output.ledger.seconds;
+    let sum = |of: fn(&wasp_engine::Gauges) -> u64| -> u64 {
+        seconds[..12].iter().map(|second| of(&second.gauges.unwrap())).sum()
+    };
+    let links = |direction, of: fn(&wasp_engine::LinkRow) -> u64| -> u64 {
+        let links = output.links.iter().filter(|link| link.direction == direction && link.link != "shared");
+        links.map(of).sum()
+    };
+    assert_eq!(sum(|gauges| gauges.up.packets), links("up", |link| link.packets));
+    assert_eq!(sum(|gauges| gauges.down.lost), links("down", |link| link.lost));
+    let ok: u32 = seconds.iter().map(|second| second.ok).sum();
+    assert_eq!(u64::from(ok), output.ledger.completed() - output.ledger.errors());
+    let busy: f64 =
+        seconds[2..12].iter().map(|second| second.gauges.unwrap().server_busy.unwrap()).sum::<f64>() / 10.0;
+    assert!((busy - output.summary.server_cpu.busy.unwrap()).abs() < 1e-9);
+}

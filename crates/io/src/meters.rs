@@ -30,6 +30,8 @@ pub struct MachineMeters {
     targets: MeterTargets,
     start: Option<Reading>,
     end: Option<Reading>,
+    /// The CPUs when `server_busy` last looked.
+    last_second: Cpus,
 }
 
 /// How far the kernel's counters grew in the measured interval. `None` and missing names are what this machine does not show.
@@ -65,7 +67,7 @@ impl MachineMeters {
     /// Meters that have not been read.
     #[must_use]
     pub fn new(targets: MeterTargets) -> Self {
-        Self { targets, start: None, end: None }
+        Self { targets, start: None, end: None, last_second: read_cpus() }
     }
 
     /// How far the counters grew between the two marks; `None` before both were made.
@@ -91,7 +93,7 @@ impl MachineMeters {
         Reading {
             clock: monotonic_nanos(),
             emulator: thread_cpu_nanos(),
-            cpus: read_text("/proc/stat").as_deref().map(parse_stat).unwrap_or_default(),
+            cpus: read_cpus(),
             server: read_threads(&targets.server_processes),
             device: targets.device.as_deref().and_then(|device| parse_device(&net("dev")?, device)),
             tcp_ext: net("netstat").and_then(|text| parse_table(&text, "TcpExt")),
@@ -108,6 +110,11 @@ impl Meters for MachineMeters {
             Mark::MeasureStart => self.start = reading,
             Mark::MeasureEnd => self.end = reading,
         }
+    }
+
+    fn server_busy(&mut self) -> Option<f64> {
+        let before = std::mem::replace(&mut self.last_second, read_cpus());
+        cpu_use(&self.targets.server_cpus, &before, &self.last_second).map(|used| used.busy)
     }
 
     fn report(&self) -> MachineReport {
@@ -133,6 +140,10 @@ impl Reading {
     fn since(&self, earlier: &Self) -> Duration {
         Duration::from_nanos(self.clock.saturating_sub(earlier.clock))
     }
+}
+
+fn read_cpus() -> Cpus {
+    read_text("/proc/stat").as_deref().map(parse_stat).unwrap_or_default()
 }
 
 fn grown(start: Option<&Counters>, end: Option<&Counters>) -> Option<Counters> {

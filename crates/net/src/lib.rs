@@ -16,6 +16,6 @@ pub use fate::{Fate, Fates};
 pub use flow::{Flow, FlowId, Flows, Passage};
 pub use link::{Link, LinkConfig, LinkCounters};
 pub use loss::{Chain, Loss, LossTally, Scope, Start};
-pub use network::{Arrival, Delivery, Direction, LinkId, Network};
+pub use network::{Arrival, Crossings, Delivery, Direction, LinkId, Network};
 pub use observer::{Observer, Sighting};
 pub use star::{Access, AccessConfig, Star};

@@ -67,6 +67,16 @@ pub struct Network<O = ()> {
     packets: PacketStore,
     made: u64,
     fates: Fates,
+    crossed: [Crossings; 2],
+}
+
+/// Packets of one direction, over all access links.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Crossings {
+    /// Packets that came to an access link.
+    pub packets: u64,
+    /// Those lost there at random.
+    pub lost: u64,
 }
 
 impl<O: Observer> Network<O> {
@@ -83,6 +93,7 @@ impl<O: Observer> Network<O> {
             packets: PacketStore::default(),
             made: 0,
             fates: Fates::default(),
+            crossed: Default::default(),
         }
     }
 
@@ -126,6 +137,12 @@ impl<O: Observer> Network<O> {
     #[must_use]
     pub const fn fates(&self) -> &Fates {
         &self.fates
+    }
+
+    /// Packets of this direction so far.
+    #[must_use]
+    pub const fn crossed(&self, direction: Direction) -> Crossings {
+        self.crossed[direction as usize]
     }
 
     /// Packets on a link or in a queue.
@@ -239,6 +256,9 @@ impl<O: Observer> Network<O> {
         let passage = flow.passage_mut(meter.direction);
         passage.packets += 1;
         passage.lost += u64::from(lost);
+        let crossed = &mut self.crossed[meter.direction as usize];
+        crossed.packets += 1;
+        crossed.lost += u64::from(lost);
         lost
     }
 

@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, PoisonError};
 use wasp_engine::{
-    ConnectionChunk, ConnectionColumns, Ledger, LinkRow, RunOutput, Second, Summary, TransactionChunk,
-    TransactionColumns,
+    ConnectionChunk, ConnectionColumns, Gauges, Ledger, LinkRow, RunOutput, Second, Summary,
+    TransactionChunk, TransactionColumns,
 };
 use wasp_host::Outcome;
 
@@ -115,12 +115,27 @@ fn connection_table(connections: ConnectionColumns) -> PyResult<ArrowTable> {
 
 fn series_table(seconds: &[Second]) -> PyResult<ArrowTable> {
     let of = |value: fn(&Second) -> u32| array(seconds.iter().map(value).collect::<UInt32Array>());
+    let gauge = |value: fn(&Gauges) -> u64| {
+        array(seconds.iter().map(|second| second.gauges.as_ref().map(value)).collect::<UInt64Array>())
+    };
     ArrowTable::single(vec![
         ("second", array((0..seconds.len() as u32).collect::<UInt32Array>())),
         ("ok", of(|second| second.ok)),
         ("errors", of(|second| second.errors)),
         ("bytes", array(seconds.iter().map(|second| second.bytes).collect::<UInt64Array>())),
         ("in_flight", of(|second| second.in_flight)),
+        ("up_packets", gauge(|gauges| gauges.up.packets)),
+        ("up_lost", gauge(|gauges| gauges.up.lost)),
+        ("down_packets", gauge(|gauges| gauges.down.packets)),
+        ("down_lost", gauge(|gauges| gauges.down.lost)),
+        (
+            "server_busy",
+            array(seconds.iter().map(|second| second.gauges?.server_busy).collect::<Float64Array>()),
+        ),
+        (
+            "lag_max_ns",
+            array(seconds.iter().map(|second| second.gauges?.lag_max_ns).collect::<UInt64Array>()),
+        ),
     ])
 }
 

@@ -9,6 +9,7 @@ pub use interval::Interval;
 
 use hdrhistogram::Histogram;
 use wasp_host::{ConnectionRecord, Journal, Outcome, TransactionRecord};
+use wasp_net::Crossings;
 use wasp_random::Key;
 use wasp_units::{Duration, Instant};
 
@@ -19,7 +20,7 @@ const HISTOGRAM: (u64, u64, u8) = (1_000, 3_600_000_000_000, 4);
 pub(crate) const BINS: usize = 40;
 
 /// What happened in one second of the run.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Second {
     /// `ok` transactions that ended in it.
     pub ok: u32,
@@ -29,6 +30,21 @@ pub struct Second {
     pub bytes: u64,
     /// Transactions in progress at its end.
     pub in_flight: u32,
+    /// What the network and the machine did in it; absent for the second in which a run was stopped.
+    pub gauges: Option<Gauges>,
+}
+
+/// What the network and the machine did in one second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gauges {
+    /// Packets from the clients.
+    pub up: Crossings,
+    /// Packets to the clients.
+    pub down: Crossings,
+    /// Busy share (0 to 1) of the server's CPUs.
+    pub server_busy: Option<f64>,
+    /// The latest that a packet was handed to the device, in nanoseconds; in a live run.
+    pub lag_max_ns: Option<u64>,
 }
 
 /// Everything that the hosts of a run wrote down.
@@ -143,6 +159,11 @@ impl Ledger {
     /// The run was stopped before its end: what was measured so far is the interval.
     pub(crate) fn stop_at(&mut self, now: Instant) {
         self.interval = self.interval.stopped_at(now);
+    }
+
+    /// Notes what the network and the machine did in the second before `boundary`.
+    pub(crate) fn note_gauges(&mut self, boundary: Instant, gauges: Gauges) {
+        self.second(boundary - Duration::from_nanos(1)).gauges = Some(gauges);
     }
 
     /// Brings the time integral up to `now`.

@@ -1,0 +1,58 @@
+//! What is read once a second: the network's counts, the server's CPU, the worst lag.
+
+use crate::{Gauges, Model};
+use wasp_net::{Crossings, Direction, Observer};
+use wasp_units::{Duration, Instant};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Turns running totals into one entry a second.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    next: Instant,
+    crossed: [Crossings; 2],
+    server_cpu: Duration,
+}
+
+impl Sampler {
+    pub(crate) fn new() -> Self {
+        Self { next: Instant::ZERO + SECOND, crossed: Default::default(), server_cpu: Duration::ZERO }
+    }
+
+    /// The next boundary between seconds.
+    pub(crate) const fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Closes the second that has ended by `now`, if one has. `machine` reads the server's busy share since its last call and the worst lag.
+    pub(crate) fn sample<O: Observer>(
+        &mut self,
+        now: Instant,
+        model: &mut Model<O>,
+        machine: impl FnOnce() -> (Option<f64>, Option<u64>),
+    ) {
+        if now < self.next {
+            return;
+        }
+        let (busy, lag_max_ns) = machine();
+        let [up, down] = [Direction::Up, Direction::Down].map(|direction| model.network.crossed(direction));
+        let modelled = model.server_cpu(self.next).map(|(used, cores)| {
+            let share = used.saturating_sub(self.server_cpu).as_secs_f64() / cores as f64;
+            self.server_cpu = used;
+            share
+        });
+        let gauges = Gauges {
+            up: since(up, self.crossed[0]),
+            down: since(down, self.crossed[1]),
+            server_busy: modelled.or(busy),
+            lag_max_ns,
+        };
+        model.ledger.note_gauges(self.next, gauges);
+        self.crossed = [up, down];
+        self.next += SECOND;
+    }
+}
+
+fn since(now: Crossings, before: Crossings) -> Crossings {
+    Crossings { packets: now.packets - before.packets, lost: now.lost - before.lost }
+}
