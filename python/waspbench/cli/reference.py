@@ -129,6 +129,12 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             ("errors", "UInt32", "Other transactions that ended in it."),
             ("bytes", "UInt64", "Body bytes of the `ok` ones."),
             ("in_flight", "UInt32", "Transactions in progress at its end."),
+            ("up_packets", "UInt64", "Packets from the clients that came to an access link."),
+            ("up_lost", "UInt64", "Those of them that the loss model took there."),
+            ("down_packets", "UInt64", "Packets to the clients that came to an access link."),
+            ("down_lost", "UInt64", "Those of them that the loss model took there."),
+            ("server_busy", "Float64", "Busy part of the server's CPUs, from 0 to 1; in simulation the model's."),
+            ("lag_max_ns", "UInt64", "The latest that a packet left the emulator; null in simulation."),
         ),
     ),
     "links": (
