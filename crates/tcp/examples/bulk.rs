@@ -1,6 +1,6 @@
 //! Times the endpoint alone: bulk data between two endpoints, without a network between them.
 //!
-//! `cargo run --release -p wasp-tcp --example bulk`
+//! `cargo run --release -p wasp-tcp --example bulk [BYTES]`
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -14,7 +14,8 @@ use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, Payload, PayloadPool, TcpHeader};
 
-const BYTES: u64 = 4_000_000_000;
+/// More than 2^32, so that the sequence numbers wrap.
+const BYTES: u64 = 5_000_000_000;
 
 struct Run {
     pool: PayloadPool,
@@ -63,6 +64,7 @@ impl Run {
 }
 
 fn run(name: &str, config: Config, lose_every: u64) {
+    let bytes = std::env::args().nth(1).map_or(BYTES, |bytes| bytes.parse().expect("a number of bytes"));
     let config = Arc::new(config);
     let identity = Identity { isn: 1, timestamp_offset: 1, timer_phase: Duration::ZERO };
     let mut pool = PayloadPool::new(1 << 24);
@@ -70,7 +72,7 @@ fn run(name: &str, config: Config, lose_every: u64) {
     let (syn, _) = client.poll_transmit(Instant::ZERO, &mut pool).expect("a SYN");
     assert!(syn.flags.contains(Flags::SYN));
     let mut server = Endpoint::accept(&config, &syn, 2, identity, Instant::ZERO);
-    server.send(Chunk::Virtual(BYTES));
+    server.send(Chunk::Virtual(bytes));
     let wires = Default::default();
     let mut run =
         Run { pool, ends: [client, server], wires, now: Instant::ZERO, delivered: 0, lose_every, sent: 0 };

@@ -178,6 +178,10 @@ impl Endpoint {
         if ack.before(una) {
             return true;
         }
+        if self.sender.scoreboard.is_empty() {
+            self.output_due |= self.sender.acknowledge_nothing(header);
+            return true;
+        }
         self.take_acknowledgment(at, header, len);
         true
     }

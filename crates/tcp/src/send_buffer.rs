@@ -69,6 +69,11 @@ impl SendBuffer {
         }
         let from = self.start + u64::from(distance);
         let to = from + u64::from(len);
+        if let Some((end, Chunk::Virtual(_))) = self.chunks.front()
+            && *end >= to
+        {
+            return Some(Payload::Virtual(len));
+        }
         let first = self.chunks.iter().position(|(end, _)| *end > from).unwrap_or(self.chunks.len());
         let Some((end, chunk)) = self.chunks.get(first) else {
             debug_assert!(false, "a segment lies within the stream");

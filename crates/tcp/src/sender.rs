@@ -233,10 +233,6 @@ impl Sender {
     pub(crate) fn acknowledge(&mut self, now: &Now<'_>, header: &TcpHeader, len: u32) -> Outcome {
         let window_changed = self.update_window(header, self.scale);
         let mut acked = Acked::default();
-        if self.scoreboard.is_empty() {
-            // The answer to a window probe: the peer lives.
-            self.timeouts = 0;
-        }
         let progress = header.acknowledgment.after(self.una());
         if progress {
             acked = self.scoreboard.acknowledge(header.acknowledgment);
@@ -265,6 +261,14 @@ impl Sender {
         }
         self.check();
         outcome
+    }
+
+    /// Nothing is in flight and the acknowledgment says so: only the window may be news. Returns whether it was.
+    #[inline]
+    pub(crate) fn acknowledge_nothing(&mut self, header: &TcpHeader) -> bool {
+        // The answer to a window probe, perhaps: the peer lives.
+        self.timeouts = 0;
+        self.update_window(header, self.scale)
     }
 
     /// Something new was acknowledged. Returns whether the timer restarts.
@@ -392,6 +396,12 @@ impl Sender {
     pub(crate) fn persist_interval(&self, config: &Config) -> Duration {
         let interval = self.rto.current(config).saturating_mul(1 << self.probes.min(20));
         interval.max(config.min_persist).min(config.max_persist)
+    }
+
+    /// Whether nothing is queued and nothing in flight.
+    #[inline]
+    pub(crate) fn has_nothing_to_send(&self) -> bool {
+        self.scoreboard.is_empty() && self.buffer.unsent() == 0 && self.fin != Fin::Queued
     }
 
     /// Whether data waits that only the peer's window holds back, with nothing in flight to bring an answer.

@@ -44,6 +44,8 @@ impl Endpoint {
         }
         if self.acks.due() == Due::Now {
             let next = self.sender.next;
+            // Nothing else can leave before something happens.
+            self.output_due = self.sender.probe == Probe::Window;
             return Some((self.header(now, next, Flags::ACK, 0), Payload::Empty));
         }
         if self.sender.probe == Probe::Window {
@@ -56,7 +58,7 @@ impl Endpoint {
 
     /// The next data segment, first transmission or not. Ends, because each turn without a segment uses up window.
     fn next_data(&mut self, now: Instant, pool: &mut PayloadPool) -> Option<Data> {
-        if self.state == State::Closed {
+        if self.state == State::Closed || self.sender.has_nothing_to_send() {
             return None;
         }
         self.sender.check_idle(&Now::new(&self.config, self.clocks, now));
