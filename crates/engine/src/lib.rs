@@ -6,6 +6,7 @@
 mod control;
 mod gauges;
 mod ledger;
+mod live;
 mod model;
 mod port;
 mod run;
@@ -14,11 +15,13 @@ mod summary;
 
 pub use control::{Control, Progress};
 pub use ledger::{
-    ConnectionChunk, ConnectionColumns, Gauges, Interval, Ledger, Second, TransactionChunk, TransactionColumns,
+    ConnectionChunk, ConnectionColumns, Gauges, Interval, Ledger, Second, TransactionChunk,
+    TransactionColumns,
 };
+pub use live::drive;
 pub use model::Model;
 pub use port::{MachineReport, Mark, Meters, PacketPort, PortError, Transmitted};
-pub use run::{RunError, drive, simulate};
+pub use run::{RunError, simulate};
 pub use scenario::{
     Directions, Group, GroupLoss, Http, Internetwork, Measure, Mode, Scenario, ScenarioError, Server,
     ServerModel, SharedDirection, SharedLink, Workload,

@@ -1,0 +1,170 @@
+//! Running a model by the wall clock, beside a device.
+//!
+//! One thread does everything, in this order: handle what is due, read one frame, wait. A frame is stamped with the time of its
+//! reading, but never later than the next pending event: while the emulator is behind, what arrives is taken to have
+//! arrived before what is still to be done, so time never goes back and reading is never starved.
+
+use crate::run::{Run, RunError};
+use crate::{
+    Control, Interval, Mark, Meters, Model, PacketPort, PortError, RunOutput, Scenario, Transmitted,
+};
+use hdrhistogram::Histogram;
+use wasp_kernel::Clock;
+use wasp_net::{Fate, Observer};
+use wasp_units::{Duration, Instant};
+use wasp_wire::{MAX_FRAME_LEN, frame};
+
+/// How often progress is reported and a request to stop is looked for.
+const REPORT_INTERVAL: Duration = Duration::from_millis(50);
+/// Events handled before the device is looked at again.
+const BATCH: usize = 64;
+/// Lag in the histogram: 1 ns to 10 s at three significant digits.
+const LAG_HISTOGRAM: (u64, u64, u8) = (1, 10_000_000_000, 3);
+
+/// Runs a checked scenario by `clock`, with a real server behind `port`, until its end or until `control` stops it.
+///
+/// # Errors
+/// [`RunError`]; what was measured until then is lost.
+pub fn drive<O: Observer>(
+    scenario: &Scenario,
+    control: &Control,
+    observer: O,
+    clock: &mut impl Clock,
+    port: &mut impl PacketPort,
+    meters: &mut impl Meters,
+) -> Result<RunOutput, RunError> {
+    let run = Run::new(scenario, control, observer);
+    let interval = *run.kernel.process.ledger.interval();
+    let edge = Edge::new(clock, port, interval);
+    let mut live = Live { run, edge, meters, interval, measuring: false, housekeeping_at: Instant::ZERO };
+    let end = live.follow()?;
+    live.handle_before(end)?;
+    live.meters.mark(Mark::MeasureEnd, end);
+    let machine = live.meters.report();
+    Ok(live.run.finish(end, Some(live.edge.lag), Some(machine)))
+}
+
+/// A live run in progress.
+struct Live<'a, O: Observer, C, P, M> {
+    run: Run<'a, O>,
+    edge: Edge<'a, C, P>,
+    meters: &'a mut M,
+    interval: Interval,
+    measuring: bool,
+    /// When something is to be done that is no event of the model.
+    housekeeping_at: Instant,
+}
+
+impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
+    /// Follows the clock to the end of the run; returns that, or when the run was stopped.
+    fn follow(&mut self) -> Result<Instant, RunError> {
+        loop {
+            let mut now = self.edge.clock.now();
+            if now >= self.housekeeping_at {
+                if now >= self.interval.end() {
+                    return Ok(self.interval.end());
+                }
+                self.keep_house(now)?;
+                if self.run.control.stop_requested() {
+                    return Ok(now);
+                }
+            }
+            if self.handle_due(now, BATCH)? > 0 {
+                now = self.edge.clock.now();
+            }
+            let next = self.run.kernel.next_event().unwrap_or(Instant::MAX);
+            let idle = !self.read_device(now.min(next))?;
+            if idle && next > now {
+                self.edge.clock.wait_until(Some(next.min(self.housekeeping_at)));
+            }
+        }
+    }
+
+    /// Begins the measured interval, closes seconds, reports progress: whatever of this is due.
+    fn keep_house(&mut self, now: Instant) -> Result<(), RunError> {
+        if !self.measuring && now >= self.interval.start() {
+            self.handle_before(self.interval.start())?;
+            self.run.mark_start();
+            self.meters.mark(Mark::MeasureStart, self.interval.start());
+            self.measuring = true;
+        }
+        let (meters, edge) = (&mut *self.meters, &mut self.edge);
+        let machine = || (meters.server_busy(), Some(edge.take_worst_lag()));
+        self.run.sampler.sample(now, &mut self.run.kernel.process, machine);
+        self.run.report(now);
+        let boundary = if self.measuring { self.interval.end() } else { self.interval.start() };
+        self.housekeeping_at = (now + REPORT_INTERVAL).min(self.run.sampler.next()).min(boundary);
+        Ok(())
+    }
+
+    /// Handles every event before `limit`, which has passed.
+    fn handle_before(&mut self, limit: Instant) -> Result<(), RunError> {
+        if limit > Instant::ZERO {
+            self.handle_due(limit - Duration::from_nanos(1), usize::MAX)?;
+        }
+        Ok(())
+    }
+
+    /// Handles the events due by `now`, `most` at most, and writes what leaves; returns how many there were.
+    fn handle_due(&mut self, now: Instant, most: usize) -> Result<usize, RunError> {
+        let mut handled = 0;
+        while handled < most && self.run.kernel.step(now)?.is_some() {
+            handled += 1;
+            if !self.run.kernel.process.egress.is_empty() {
+                self.edge.flush(&mut self.run.kernel.process)?;
+            }
+        }
+        Ok(handled)
+    }
+
+    /// Reads one frame, stamped `at`; returns whether there was one.
+    fn read_device(&mut self, at: Instant) -> Result<bool, RunError> {
+        let Some(len) = self.edge.port.receive(&mut self.edge.buffer)? else { return Ok(false) };
+        let frame = &self.edge.buffer[..len];
+        self.run.kernel.inject(at, |model, scheduler| model.ingress(frame, scheduler));
+        self.edge.flush(&mut self.run.kernel.process)?;
+        Ok(true)
+    }
+}
+
+/// The device, the clock, and how late packets leave.
+struct Edge<'a, C, P> {
+    clock: &'a mut C,
+    port: &'a mut P,
+    buffer: Box<[u8]>,
+    interval: Interval,
+    /// Time from when a packet was due to when it was handed to the device, in nanoseconds, over the measured interval.
+    lag: Histogram<u64>,
+    /// The most since the last second.
+    worst_lag: u64,
+}
+
+impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
+    fn new(clock: &'a mut C, port: &'a mut P, interval: Interval) -> Self {
+        let (least, most, digits) = LAG_HISTOGRAM;
+        let lag = Histogram::new_with_bounds(least, most, digits).expect("constant bounds are valid");
+        Self { clock, port, buffer: vec![0; MAX_FRAME_LEN].into_boxed_slice(), interval, lag, worst_lag: 0 }
+    }
+
+    /// The worst lag since the last call, in nanoseconds.
+    fn take_worst_lag(&mut self) -> u64 {
+        std::mem::take(&mut self.worst_lag)
+    }
+
+    /// Writes the packets that have reached the device's end of the network.
+    fn flush<O: Observer>(&mut self, model: &mut Model<O>) -> Result<(), PortError> {
+        while let Some((due, packet)) = model.egress.pop_front() {
+            let len = frame(&packet, &model.network.pool, &mut self.buffer);
+            let lag = self.clock.now().saturating_since(due).as_nanos();
+            self.worst_lag = self.worst_lag.max(lag);
+            if self.interval.contains(due) {
+                self.lag.saturating_record(lag);
+            }
+            model.network.pool.release(packet.payload);
+            if self.port.transmit(&self.buffer[..len])? == Transmitted::Full {
+                model.network.refuse(Fate::DeviceFull);
+            }
+        }
+        Ok(())
+    }
+}
