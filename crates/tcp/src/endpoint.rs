@@ -17,9 +17,11 @@ use wasp_wire::{PayloadPool, SequenceNumber, View};
 /// [`Self::abort`] and their like. *Work out* is [`Self::poll_transmit`], [`Self::poll_event`] and
 /// [`Self::poll_timeout`].
 ///
-/// After each event or command, call `poll_transmit` until it returns `None`, `poll_event` until it returns `None` (what
-/// the application then does is a command again), and arrange for `handle_timeout` at `poll_timeout`. Time never goes
-/// back from call to call. An endpoint is given up by [`Self::release`], after an event that ends it or at any time.
+/// After each event or command, call `poll_event` and `poll_transmit` until both return `None` (what the application does
+/// about an event is a command again), and arrange for `handle_timeout` at `poll_timeout`. An application that reads at
+/// once is polled first, so that the acknowledgment carries the window it has opened: else the next acknowledgment has
+/// another window, and is then no duplicate by RFC 5681's definition. Time never goes back from call to call. An endpoint
+/// is given up by [`Self::release`], after an event that ends it or at any time.
 #[derive(Debug)]
 pub struct Endpoint {
     pub(crate) config: Arc<Config>,

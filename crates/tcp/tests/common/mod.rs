@@ -292,12 +292,12 @@ impl Pair {
         loop {
             let now = self.now;
             let Some(tcp) = &mut self.sides[from].endpoint else { return };
-            if let Some((header, payload)) = tcp.poll_transmit(now, &mut self.pool) {
-                self.transmit(from, header, payload);
+            if let Some(event) = tcp.poll_event() {
+                self.react(from, event);
                 continue;
             }
-            let Some(event) = tcp.poll_event() else { break };
-            self.react(from, event);
+            let Some((header, payload)) = tcp.poll_transmit(now, &mut self.pool) else { break };
+            self.transmit(from, header, payload);
         }
         let ended = [Event::Closed, Event::Reset, Event::Refused, Event::TimedOut];
         let side = &mut self.sides[from];
