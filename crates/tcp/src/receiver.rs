@@ -38,6 +38,8 @@ pub(crate) struct Receiver {
     fin: Option<SequenceNumber>,
     /// The FIN has been taken in order.
     finished: bool,
+    /// A window beyond that of our SYN has been advertised.
+    advertised: bool,
     /// Shift of the window field (RFC 7323 section 2).
     scale: u8,
     policy: ReceivePolicy,
@@ -57,6 +59,7 @@ impl Receiver {
             out_of_order: None,
             fin: None,
             finished: false,
+            advertised: false,
             scale: 0,
             policy: ReceivePolicy::Bytes,
         }
@@ -124,6 +127,7 @@ impl Receiver {
         }
         let field = field.min(u32::from(u16::MAX));
         self.edge = self.edge.max(self.next + (field << self.scale));
+        self.advertised = true;
         field as u16
     }
 
@@ -134,7 +138,8 @@ impl Receiver {
 
     /// Whether reading has opened the window so far that the peer should hear of it.
     pub(crate) fn owes_update(&self, config: &Config, mss: u32) -> bool {
-        if self.finished {
+        // The small unscaled window of a SYN is no reason: the first acknowledgment opens it anyway.
+        if self.finished || !self.advertised {
             return false;
         }
         let current = self.window();
