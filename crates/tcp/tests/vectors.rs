@@ -67,18 +67,108 @@ fn repair(config: Config, window: u32, lost: &[u32]) -> Repair {
     }
 }
 
+fn first(count: u32) -> Vec<u32> {
+    (0..count).collect()
+}
+
+fn every_second(count: u32) -> Vec<u32> {
+    (0..count).map(|n| 2 * n).collect()
+}
+
+const VARIANTS: [RecoveryKind; 3] = [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack];
+
 #[test]
-#[ignore]
-fn show() {
-    for kind in [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack] {
-        for window in [6, 7, 8, 10, 12, 16, 20] {
-            for lost in [&[2][..], &[1, 3], &[0, 1], &[2, 5], &[1, 2, 3], &[0, 2, 4], &[1, 2, 3, 4]] {
-                let r = repair(config(kind, window), window, lost);
-                println!(
-                    "{kind:?} W={window} {lost:?} {} to {} fr {}",
-                    r.rounds, r.timeouts, r.fast_retransmits
-                );
+fn every_variant_repairs_one_loss_in_two_rounds() {
+    for kind in VARIANTS {
+        for window in 6..=24 {
+            for lost in 0..window - 3 {
+                let repair = repair(config(kind, window), window, &[lost]);
+                let expected = Repair { rounds: 2, timeouts: 0, fast_retransmits: 1 };
+                assert_eq!(repair, expected, "{kind:?}, W = {window}, {lost} lost");
             }
         }
     }
+}
+
+#[test]
+fn newreno_repairs_one_hole_a_round() {
+    for window in 8..=24 {
+        for holes in 1..=4 {
+            let repair = repair(config(RecoveryKind::NewReno, window), window, &first(holes));
+            let expected = Repair { rounds: 1 + u64::from(holes), timeouts: 0, fast_retransmits: 1 };
+            assert_eq!(repair, expected, "W = {window}, {holes} holes");
+        }
+    }
+}
+
+#[test]
+fn sack_repairs_any_number_of_holes_in_two_rounds() {
+    for window in 10..=24 {
+        for holes in 1..=4 {
+            for lost in [first(holes), every_second(holes)] {
+                let repair = repair(config(RecoveryKind::Sack, window), window, &lost);
+                let expected = Repair { rounds: 2, timeouts: 0, fast_retransmits: 1 };
+                assert_eq!(repair, expected, "W = {window}, {lost:?} lost");
+            }
+        }
+    }
+}
+
+#[test]
+fn reno_survives_two_losses_only_in_a_window_of_ten_or_more() {
+    for window in 6..=8 {
+        let repair = repair(config(RecoveryKind::Reno, window), window, &[0, 1]);
+        assert_eq!(repair, Repair { rounds: 13, timeouts: 1, fast_retransmits: 1 }, "W = {window}");
+    }
+    for window in 10..=24 {
+        let repair = repair(config(RecoveryKind::Reno, window), window, &[0, 1]);
+        assert_eq!(
+            repair,
+            Repair { rounds: 3, timeouts: 0, fast_retransmits: 2 },
+            "W = {window}: halved twice"
+        );
+    }
+}
+
+#[test]
+fn reno_times_out_after_three_losses() {
+    for window in 6..=12 {
+        let repair = repair(config(RecoveryKind::Reno, window), window, &[0, 2, 4]);
+        assert_eq!((repair.rounds, repair.timeouts), (14, 1), "W = {window}");
+    }
+}
+
+#[test]
+fn a_window_of_three_times_out_unless_limited_transmit_finds_more_duplicates() {
+    for kind in VARIANTS {
+        let config = Config { send_buffer: 1 << 20, ..config(kind, 3) };
+        assert_eq!(repair(config.clone(), 3, &[0]).timeouts, 1, "{kind:?}");
+        let repaired = repair(Config { limited_transmit: true, ..config }, 3, &[0]);
+        assert_eq!((repaired.timeouts, repaired.rounds), (0, 3), "{kind:?}");
+    }
+}
+
+#[test]
+fn bsd_keeps_the_inflated_window_after_exactly_three_duplicates() {
+    // Of four segments the first is lost: three duplicates, and nothing new to send.
+    let window = |quirk| {
+        let config = Config { bsd_duplicate_quirk: quirk, ..config(RecoveryKind::Reno, 4) };
+        let mut pair = Pair::established(config.clone(), config);
+        pair.path = {
+            let mut first = true;
+            Box::new(move |crossing| {
+                let hit = first && crossing.from == SERVER && crossing.len > 0;
+                first &= !hit;
+                if hit { Fate::Drop } else { Fate::Deliver }
+            })
+        };
+        pair.send_virtual(SERVER, 4_000);
+        pair.run_for(RTT * 3);
+        assert_eq!(pair.server().unacknowledged(), 0);
+        let cwnd = pair.server().cwnd();
+        pair.finish();
+        cwnd
+    };
+    assert_eq!(window(false), 2 * MSS);
+    assert_eq!(window(true), 5 * MSS);
 }

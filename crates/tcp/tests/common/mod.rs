@@ -39,6 +39,7 @@ pub struct Side {
     pub config: Arc<Config>,
     pub identity: Identity,
     pub endpoint: Option<Endpoint>,
+    /// All events but `Readable`.
     pub events: Vec<(Instant, Event)>,
     pub received: Vec<u8>,
     pub received_len: u64,
@@ -98,6 +99,8 @@ pub struct Pair {
     pub path: Path,
     pub listening: bool,
     pub log: Vec<(Crossing, Fate)>,
+    /// Keep `log`.
+    pub logging: bool,
     queue: BTreeMap<(Instant, u64), (usize, TcpHeader, Payload)>,
     order: u64,
 }
@@ -112,6 +115,7 @@ impl Pair {
             path: Box::new(|_| Fate::Deliver),
             listening: true,
             log: Vec::new(),
+            logging: true,
             queue: BTreeMap::new(),
             order: 0,
         }
@@ -182,13 +186,12 @@ impl Pair {
 
     /// A segment that `from` could send now.
     pub fn template(&self, from: usize) -> TcpHeader {
-        let (tcp, peer) = (self.sides[from].tcp(), self.sides[1 - from].tcp());
+        let tcp = self.sides[from].tcp();
         let last = |side: usize| {
             let sent = self.log.iter().rev().find(|(crossing, _)| crossing.from == side);
             sent.map(|(crossing, _)| *crossing).expect("it has sent something")
         };
         let (own, other) = (last(from), last(1 - from));
-        let _ = peer;
         TcpHeader {
             source_port: tcp.local_port(),
             destination_port: tcp.remote_port(),
@@ -311,10 +314,13 @@ impl Pair {
 
     fn react(&mut self, from: usize, event: Event) {
         let side = &mut self.sides[from];
-        side.events.push((self.now, event));
-        if event == Event::Readable && side.reading {
-            self.read(from, u64::MAX);
+        if event == Event::Readable {
+            if side.reading {
+                self.read(from, u64::MAX);
+            }
+            return;
         }
+        side.events.push((self.now, event));
         let side = &mut self.sides[from];
         if event == Event::RemoteClosed && side.closing {
             side.endpoint.as_mut().expect("an endpoint").close();
@@ -345,7 +351,9 @@ impl Pair {
         self.sides[from].sent += 1;
         let crossing = Crossing { at: self.now, from, index, header, len: payload.len() };
         let fate = (self.path)(&crossing);
-        self.log.push((crossing, fate));
+        if self.logging {
+            self.log.push((crossing, fate));
+        }
         let arrival = self.now + self.delay;
         match fate {
             Fate::Drop => self.pool.release(payload),

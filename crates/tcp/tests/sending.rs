@@ -1,0 +1,291 @@
+//! The sending side: timeouts, retransmissions, small segments, idle times, windows.
+
+mod common;
+
+use common::*;
+use wasp_tcp::{Chunk, Config, Event, IdleRestart, Nagle, RecoveryKind, State};
+use wasp_units::Duration;
+use wasp_wire::Flags;
+
+const RTT: Duration = Duration::from_millis(100);
+const VARIANTS: [RecoveryKind; 3] = [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack];
+
+fn config(recovery: RecoveryKind) -> Config {
+    Config { recovery, sack: recovery == RecoveryKind::Sack, ..Config::linux() }
+}
+
+fn lose_data(from: usize, indices: &'static [u64]) -> Path {
+    let mut seen = 0;
+    Box::new(move |crossing| {
+        if crossing.from != from || crossing.len == 0 {
+            return Fate::Deliver;
+        }
+        seen += 1;
+        if indices.contains(&(seen - 1)) { Fate::Drop } else { Fate::Deliver }
+    })
+}
+
+fn data_times(pair: &Pair, from: usize) -> Vec<u64> {
+    pair.data_from(from).map(|(crossing, _)| crossing.at.as_nanos() / 1_000_000).collect()
+}
+
+#[test]
+fn a_lost_last_segment_waits_for_the_timer() {
+    for kind in VARIANTS {
+        let mut pair = Pair::established(config(kind), config(kind));
+        pair.path = lose_data(SERVER, &[2]);
+        pair.send(SERVER, &pattern(3 * 1_448));
+        pair.run_for(Duration::from_secs(2));
+        assert_eq!(pair.sides[CLIENT].received, pattern(3 * 1_448));
+        // Sent at 150 ms; restarted by the acknowledgment at 250 ms; the RTO is 300 ms.
+        assert_eq!(data_times(&pair, SERVER), [150, 150, 150, 550], "{kind:?}");
+        assert_eq!(pair.server().statistics().timeouts, 1);
+        pair.finish();
+    }
+}
+
+#[test]
+fn a_timeout_starts_again_from_one_segment() {
+    for kind in VARIANTS {
+        let mut pair = Pair::established(config(kind), config(kind));
+        pair.path = lose_data(SERVER, &[0, 1, 2, 3, 4, 5]);
+        pair.send(SERVER, &pattern(6 * 1_448));
+        pair.run_for(Duration::from_millis(320));
+        assert_eq!(pair.server().cwnd(), 1_448);
+        assert_eq!(pair.server().ssthresh(), 3 * 1_448, "{kind:?}: half the flight");
+        assert_eq!(pair.server().rto(), Duration::from_millis(600));
+        pair.run_for(Duration::from_secs(2));
+        assert_eq!(
+            data_times(&pair, SERVER)[6..],
+            [450, 550, 550, 650, 650, 650],
+            "{kind:?}: slow start, go-back-N"
+        );
+        assert_eq!(pair.sides[CLIENT].received, pattern(6 * 1_448));
+        pair.finish();
+    }
+}
+
+#[test]
+fn sack_resends_after_a_timeout_only_what_is_missing() {
+    let mut pair = Pair::established(config(RecoveryKind::Sack), config(RecoveryKind::Sack));
+    // The last four of a window, of which two are held: too few to recover fast.
+    pair.path = lose_data(SERVER, &[0, 2, 4, 5]);
+    pair.send(SERVER, &pattern(6 * 1_448));
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.sides[CLIENT].received, pattern(6 * 1_448));
+    assert_eq!(pair.server().statistics().retransmitted, 4);
+    pair.finish();
+}
+
+#[test]
+fn repeated_timeouts_double_the_rto_and_a_sample_resets_it() {
+    let mut pair = Pair::established(Config::linux(), Config::linux());
+    pair.path = lose_data(SERVER, &[0, 1, 2]);
+    pair.send(SERVER, b"x");
+    pair.run_for(Duration::from_secs(5));
+    assert_eq!(data_times(&pair, SERVER), [150, 450, 1_050, 2_250]);
+    pair.send(SERVER, b"y");
+    pair.run_for(Duration::from_secs(1));
+    assert!(pair.server().rto() < Duration::from_millis(320));
+    pair.finish();
+}
+
+#[test]
+fn without_timestamps_a_retransmitted_segment_gives_no_sample() {
+    let plain = Config { timestamps: false, ..Config::linux() };
+    let mut pair = Pair::established(plain.clone(), plain);
+    pair.path = lose_data(SERVER, &[0]);
+    pair.send(SERVER, b"x");
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.server().unacknowledged(), 0);
+    assert_eq!(pair.server().srtt(), Some(RTT), "Karn's algorithm");
+    assert_eq!(pair.server().rto(), Duration::from_millis(600), "still backed off");
+    pair.finish();
+}
+
+#[test]
+fn bsd_times_one_segment_in_ticks_and_sends_again_after_one_to_two() {
+    let mut pair = Pair::established(Config::bsd1999(), Config::bsd1999());
+    pair.send(SERVER, b"x");
+    pair.run_for(Duration::from_secs(1));
+    pair.path = lose_data(SERVER, &[0]);
+    let begin = pair.now;
+    pair.send(SERVER, b"y");
+    pair.run_for(Duration::from_secs(5));
+    let again = pair.data_from(SERVER).last().unwrap().0.at;
+    assert_eq!(again.as_nanos() / 1_000_000 % 500, 123, "at a tick");
+    let waited = again - begin;
+    assert!(
+        waited > Duration::from_secs(1) && waited <= Duration::from_millis(1_500),
+        "three ticks: {waited}"
+    );
+    pair.finish();
+}
+
+#[test]
+fn a_transfer_larger_than_the_sequence_space_wraps() {
+    let wide = |base: Config| Config { mss: 60_000, receive_buffer: 1 << 26, send_buffer: 1 << 26, ..base };
+    for config in
+        [wide(Config::linux()), Config { nagle: Nagle::Classic, ..wide(config(RecoveryKind::NewReno)) }]
+    {
+        let mut pair = Pair::established(config.clone(), config);
+        (pair.sides[CLIENT].keeping, pair.logging) = (false, false);
+        let mut count = 0_u64;
+        pair.path = Box::new(move |crossing| {
+            count += u64::from(crossing.len > 0);
+            if crossing.len > 0 && count.is_multiple_of(5_003) { Fate::Drop } else { Fate::Deliver }
+        });
+        let total = (1_u64 << 32) + (1 << 31) + 12_345;
+        pair.send_virtual(SERVER, total);
+        pair.close(SERVER);
+        pair.run_to(Duration::from_secs(10_000), |pair| pair.sides[CLIENT].has(Event::RemoteClosed));
+        assert_eq!(pair.sides[CLIENT].received_len, total);
+        assert!(pair.server().statistics().fast_retransmits > 10);
+        pair.finish();
+    }
+}
+
+#[test]
+fn a_window_of_thousands_of_segments_recovers_many_holes() {
+    let config = Config { receive_buffer: 1 << 24, send_buffer: 1 << 24, ..Config::linux() };
+    let mut pair = Pair::established(config.clone(), config);
+    pair.sides[CLIENT].keeping = false;
+    let mut count = 0_u64;
+    pair.path = Box::new(move |crossing| {
+        count += u64::from(crossing.len > 0);
+        if (8_000..12_000).contains(&count) && count.is_multiple_of(7) { Fate::Drop } else { Fate::Deliver }
+    });
+    pair.send_virtual(SERVER, 60_000_000);
+    pair.run_to(Duration::from_secs(100), |pair| pair.sides[CLIENT].received_len == 60_000_000);
+    assert_eq!(pair.server().statistics().timeouts, 0);
+    pair.finish();
+}
+
+#[test]
+fn after_an_idle_time_the_window_restarts() {
+    for (idle_restart, segments) in
+        [(IdleRestart::Keep, 80), (IdleRestart::RestartWindow, 10), (IdleRestart::Decay, 20)]
+    {
+        let config = Config { idle_restart, ..Config::linux() };
+        let mut pair = Pair::established(config.clone(), config);
+        pair.send(SERVER, &pattern(70 * 1_448));
+        pair.run_for(Duration::from_millis(500));
+        assert_eq!(pair.server().cwnd(), 80 * 1_448);
+        // Last sent at 350 ms, RTO 300 ms: two of them by 1,050 ms.
+        pair.run_for(Duration::from_millis(400));
+        pair.send(SERVER, b"x");
+        assert_eq!(pair.server().cwnd() / 1_448, segments, "{idle_restart:?}");
+        pair.finish();
+    }
+}
+
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    let used = |congestion_window_validation| {
+        let config = Config { congestion_window_validation, ..Config::linux() };
+        let mut pair = Pair::established(config.clone(), config);
+        for _ in 0..20 {
+            pair.send(SERVER, &pattern(1_000));
+            pair.run_for(RTT);
+        }
+        let cwnd = pair.server().cwnd() / 1_448;
+        pair.finish();
+        cwnd
+    };
+    assert_eq!(used(true), 10);
+    assert!(used(false) >= 28);
+}
+
+#[test]
+fn nagle_holds_a_second_small_segment_back_and_never_a_fin() {
+    for (nagle, expected) in [(Nagle::Off, 2), (Nagle::Minshall, 1), (Nagle::Classic, 1)] {
+        let config = Config { nagle, ..Config::linux() };
+        let mut pair = Pair::established(config.clone(), config.clone());
+        pair.send(CLIENT, b"one");
+        pair.send(CLIENT, b"two");
+        assert_eq!(pair.data_from(CLIENT).count(), expected, "{nagle:?}");
+        pair.run_for(RTT * 2);
+        assert_eq!(pair.sides[SERVER].received, b"onetwo");
+        pair.send(CLIENT, b"three");
+        pair.command(CLIENT, |tcp, _| {
+            tcp.send(Chunk::Shared((*b"four").into()));
+            tcp.close();
+        });
+        pair.run_for(RTT / 2);
+        assert_eq!(pair.sides[SERVER].received, b"onetwothreefour");
+        pair.finish();
+    }
+}
+
+#[test]
+fn minshall_lets_a_small_segment_follow_full_ones_where_nagle_does_not() {
+    for (nagle, sent) in [(Nagle::Minshall, 3), (Nagle::Classic, 2)] {
+        let config = Config { nagle, ..Config::linux() };
+        let mut pair = Pair::established(config.clone(), config);
+        pair.send(SERVER, &pattern(2 * 1_448 + 100));
+        assert_eq!(pair.data_from(SERVER).count(), sent, "{nagle:?}");
+        pair.finish();
+    }
+}
+
+#[test]
+fn the_send_buffer_bounds_what_is_in_flight_and_tells_of_its_space() {
+    let config = Config { send_buffer: 5_000, ..Config::linux() };
+    let mut pair = Pair::established(config.clone(), config);
+    pair.send_virtual(CLIENT, 20_000);
+    assert_eq!(pair.client().flight(), 3 * 1_448);
+    assert_eq!((pair.client().send_space(), pair.client().unsent()), (0, 20_000 - 3 * 1_448));
+    pair.command(CLIENT, |tcp, _| tcp.notify_send_space(2_000));
+    pair.run_for(RTT * 3);
+    assert!(!pair.sides[CLIENT].has(Event::SendSpace));
+    pair.run_for(RTT * 3);
+    assert!(pair.sides[CLIENT].has(Event::SendSpace));
+    assert_eq!(pair.sides[SERVER].received_len, 20_000);
+    pair.finish();
+}
+
+#[test]
+fn psh_marks_the_last_byte_queued() {
+    let mut pair = Pair::established(Config::linux(), Config::linux());
+    pair.send(SERVER, &pattern(3 * 1_448));
+    let pushed: Vec<_> =
+        pair.data_from(SERVER).map(|(crossing, _)| crossing.header.flags.contains(Flags::PSH)).collect();
+    assert_eq!(pushed, [false, false, true]);
+    pair.finish();
+}
+
+#[test]
+fn a_pool_without_room_loses_the_segment_and_the_timer_brings_it_back() {
+    let mut pair = Pair::established(Config::linux(), Config::linux());
+    let full = std::mem::replace(&mut pair.pool, wasp_wire::PayloadPool::new(0));
+    pair.send(SERVER, &pattern(5_000));
+    assert_eq!(pair.data_from(SERVER).count(), 0);
+    assert_eq!(pair.server().flight(), 5_000, "it counts as sent");
+    assert_eq!(pair.pool.exhausted(), 4);
+    pair.pool = full;
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.sides[CLIENT].received, pattern(5_000));
+    assert_eq!(pair.server().state(), State::Established);
+    pair.finish();
+}
+
+#[test]
+fn segments_with_sack_blocks_still_fit_the_mss() {
+    let mut pair = Pair::established(Config::linux(), Config::linux());
+    let mut count = 0;
+    pair.path = Box::new(move |crossing| {
+        count += u32::from(crossing.from == CLIENT && crossing.len > 0);
+        if crossing.from == CLIENT && crossing.len > 0 && count % 3 == 1 { Fate::Drop } else { Fate::Deliver }
+    });
+    pair.send(CLIENT, &pattern(40_000));
+    pair.send(SERVER, &pattern(40_000));
+    pair.run_for(Duration::from_secs(20));
+    assert_eq!(pair.sides[SERVER].received, pattern(40_000));
+    assert_eq!(pair.sides[CLIENT].received, pattern(40_000));
+    let mixed = pair.log.iter().filter(|(crossing, _)| crossing.len > 0 && !crossing.header.sack.is_empty());
+    assert!(mixed.clone().count() > 0);
+    for (crossing, _) in &pair.log {
+        assert!(crossing.header.wire_len() as u32 + crossing.len <= 1_480, "{crossing:?}");
+    }
+    pair.finish();
+}
