@@ -14,11 +14,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+import polars as pl
+
 from waspbench import _core, live
 from waspbench.errors import InputError, Problem, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode, load, parse, resolve, settings_used
+from waspbench.experiment.units import AUTO, seconds
 from waspbench.results import Manifest, Reason, Result, RunSummary, Store, combine, histogram_of
 from waspbench.results.manifest import now, versions
+from waspbench.settling import late_settling
 from waspbench.stats import Histogram
 from waspbench.testbed import Testbed, TestbedSpec, machine
 
@@ -50,10 +54,11 @@ class Progress:
     """Those of them that were not ``ok``."""
 
 
-class _Run:
+class OneRun:
     """One run: the engine, and in live mode the testbed around it."""
 
     def __init__(self, scenario: dict[str, Any], spec: TestbedSpec | None) -> None:
+        self._measure = scenario["measure"]
         self._bed: Testbed | None = None
         self.description: dict[str, Any] = {}
         options: dict[str, Any] = {}
@@ -76,9 +81,15 @@ class _Run:
 
     @property
     def done(self) -> bool:
+        """Whether the engine is at its end."""
         return self._engine.done()
 
     def next_sample(self, timeout: float) -> _core.Sample | None:
+        """The next second's figures, None when there are none within ``timeout`` seconds.
+
+        Raises:
+            RunFailedError: the server under test ended.
+        """
         sample = self._engine.next_sample(timeout)
         ending = self._bed.server_failure() if self._bed is not None else None
         if ending is not None:
@@ -86,6 +97,7 @@ class _Run:
         return sample
 
     def stop(self) -> None:
+        """Lets the run end as soon as possible."""
         self._engine.stop()
 
     def finish(self) -> tuple[RunSummary, dict[str, _core.ArrowTable]]:
@@ -101,9 +113,18 @@ class _Run:
                     "invalid": [*summary.invalid, *live.reasons(grown)],
                 }
                 summary = summary.model_copy(update=update)
-            return summary, outcome.tables()
+            tables = outcome.tables()
+            return self._judged(summary, tables["transactions"]), tables
         finally:
             self._take_away()
+
+    def _judged(self, summary: RunSummary, transactions: Any) -> RunSummary:
+        """Adds what the run's own records say against its warm-up, unless the engine did."""
+        warmup, duration = (seconds(self._measure[name]) for name in ("warmup", "duration"))
+        if summary.interval_s < duration or any(reason.code == "warmup" for reason in summary.invalid):
+            return summary
+        late = late_settling(pl.DataFrame(transactions), warmup, duration)
+        return summary if late is None else summary.model_copy(update={"invalid": [*summary.invalid, late]})
 
     def abort(self) -> None:
         """Gives the run up."""
@@ -133,7 +154,7 @@ class Handle:
         self._spec = spec
         self._store = store
         self._created = now()
-        self._run: _Run | None = None
+        self._run: OneRun | None = None
         self._description: dict[str, Any] = {}
         self._summaries: list[RunSummary] = []
         self._histograms: list[Histogram] = []
@@ -222,7 +243,7 @@ class Handle:
 
     def _begin(self) -> None:
         scenario = resolve(self.experiment, len(self._summaries), mode=self.mode)
-        self._run = _Run(scenario, self._spec)
+        self._run = OneRun(scenario, self._spec)
         self._description = self._run.description
 
     def _end(self) -> None:
@@ -252,7 +273,7 @@ class Handle:
         scenario = resolve(self.experiment, 0, mode=self.mode)
         testbed = dict(self._description)
         host = testbed.pop("machine", None) or machine.describe()
-        about = testbed.pop("server", None) or self._modelled()
+        about = testbed.pop("server", None) or modelled(self.experiment)
         result = combine(
             self._summaries,
             self._histograms,
@@ -270,10 +291,6 @@ class Handle:
             self._store.finish(self._manifest(result, testbed, host))
         self._result = result
 
-    def _modelled(self) -> dict[str, Any]:
-        server = self.experiment.server
-        return {"name": "modelled server", "model": server.model.model_dump(), "tcp": server.tcp.resolve()}
-
     def _manifest(self, result: Result, testbed: dict[str, Any], host: dict[str, Any]) -> Manifest:
         assert self._store is not None
         return Manifest(
@@ -281,7 +298,7 @@ class Handle:
             name=result.name,
             mode=result.mode,
             seed=result.seed,
-            experiment=self.experiment.model_dump(exclude_none=True),
+            experiment=self.experiment.model_dump(exclude_none=True, by_alias=True),
             settings=settings_used(self.mode),
             scenario=result.scenario,
             server=result.server,
@@ -294,6 +311,12 @@ class Handle:
             runs=result.runs,
             tables=self._store.tables(),
         )
+
+
+def modelled(experiment: Experiment) -> dict[str, Any]:
+    """What results say of the server in simulation."""
+    server = experiment.server
+    return {"name": "modelled server", "model": server.model.model_dump(), "tcp": server.tcp.resolve()}
 
 
 def start(
@@ -339,6 +362,13 @@ def check(experiment: Source) -> Experiment:
         experiment = load(experiment)
     elif not isinstance(experiment, Experiment):
         experiment = parse(experiment)
+    for field, used in (
+        ("sweep", experiment.sweep),
+        ("measure.until", experiment.measure.until),
+        ("measure.warmup", experiment.measure.warmup if experiment.measure.warmup == AUTO else None),
+    ):
+        if used:
+            raise InputError.at(field, "only wasp run and waspbench.study follow it")
     try:
         _core.check_scenario(json.dumps(resolve(experiment, 0, mode=experiment.mode or "sim")))
     except _core.ScenarioError as error:

@@ -76,7 +76,12 @@ BAD_USAGE = [
     ("run bad.toml", "bad.toml: not valid TOML: Invalid value (at line 1, column 8)"),
     ("run good.toml --set clients.rtt", '--set: "clients.rtt": must be path=value, such as clients.rtt=50ms'),
     ("run good.toml --set clients.homes.rtt=9", 'clients.homes.rtt: 9: must be text with a unit, such as "100ms"'),
-    ("run good.toml --set sweep.x=1", "sweep: comes in a later version; run a point at a time, with --set"),
+    (
+        "run good.toml --set sweep.rtt=1",
+        "sweep.rtt: 1: must be a list of values, or a range { from, to, times } or { from, to, step }",
+    ),
+    ("run good.toml --assert p99", '--assert: "p99": must be <, <=, > or >= and a limit, such as "< 800ms"'),
+    ("resume .", "study.json: cannot be read: No such file or directory"),
     ("run good.toml --mode real", 'mode: "real": must be live or sim'),
     ("serve --address localhost", '--address: "localhost": expected an IP address such as 127.0.0.1'),
 ]

@@ -33,7 +33,36 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"name": "x", "seed": -1, "clients": [{}]}, "seed: -1: must be at least 0"),
     ({"name": "x", "clients": [{}], "mode": "shim"}, 'mode: "shim": comes in a later version; valid now: live, sim'),
     ({"name": "x", "clients": [{}], "mode": "real"}, 'mode: "real": must be live or sim'),
-    ({"name": "x", "clients": [{}], "sweep": {}}, "sweep: comes in a later version; run a point at a time, with --set"),
+    ({"name": "x", "clients": [{}], "sweep": 3}, "sweep: 3: must be a table"),
+    (
+        {"name": "x", "clients": [{}], "measure": {"warmup": "soon"}},
+        f'measure.warmup: "soon": {DURATIONS}',
+    ),
+    (
+        {"name": "x", "clients": [{}], "measure": {"until": {"ci": "0%"}}},
+        'measure.until.ci: "0%": must be above 0% and below 100%',
+    ),
+    (
+        {"name": "x", "clients": [{}], "measure": {"runs": 5, "until": {"ci": "5%", "max_runs": 4}}},
+        "measure.until.max_runs: 4: must be at least runs, which is 5",
+    ),
+    (
+        {"name": "x", "clients": [{}], "assert": {"p98": "< 1s"}},
+        "assert.p98: p98: unknown figure; "
+        "valid here: throughput, goodput, mean, p50, p90, p99, max, errors, server_cpu",
+    ),
+    (
+        {"name": "x", "clients": [{}], "assert": {"p99": "800ms"}},
+        'assert.p99: "800ms": must be <, <=, > or >= and a limit, such as "< 800ms"',
+    ),
+    (
+        {"name": "x", "clients": [{}], "assert": {"p99": "< 800"}},
+        f'assert.p99: "< 800": unknown or missing unit; {DURATIONS}',
+    ),
+    (
+        {"name": "x", "clients": [{}], "assert": {"throughput": ["> 5", "> 5%"]}},
+        'assert.throughput: "> 5%": must be a number, such as 600',
+    ),
     ({"name": "x", "clients": [{}], "server": "nginx"}, 'server: "nginx": must be a table'),
     (
         {"name": "x", "clients": [{}], "server": {"kind": "apache"}},

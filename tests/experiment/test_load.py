@@ -63,7 +63,11 @@ def test_the_document_itself_is_left_alone() -> None:
         ("=5", '--set: "=5": must be path=value, such as clients.rtt=50ms'),
         ("clients.homes=5", '--set: "clients.homes": names a group; name one of its fields too'),
         ("name.x=5", '--set: "name.x": name is not a table but "two-groups"'),
-        ("measure.run=5", "measure.run: unknown field; did you mean runs? valid here: warmup, duration, runs"),
+        (
+            "measure.run=5",
+            "measure.run: unknown field; did you mean runs? "
+            "valid here: warmup, duration, runs, until, time_limit, order",
+        ),
         ("clients.homes.rtt=5", 'clients.homes.rtt: 5: must be text with a unit, such as "100ms"'),
         (
             "clients.hotels.rtt=5ms",

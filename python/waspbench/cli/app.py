@@ -7,14 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.exceptions import TyperException
 
 from waspbench import _core
 from waspbench.cli import demo as demonstration
-from waspbench.cli import flags, status
+from waspbench.cli import flags, status, studies
 from waspbench.cli.flags import option
 from waspbench.cli.runner import run_and_print
 from waspbench.errors import CannotRunError, InputError, RunFailedError
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 
 Text = str | None
+_WARMUP = "Time before the measured interval, in which the clients start one after another. [default: 5s]"
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -44,6 +45,18 @@ ServerCpus = Annotated[
 EmulatorCpus = Annotated[
     Text, typer.Option("--emulator-cpus", metavar="LIST", help="CPU of the emulator in a live run; one for now.")
 ]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", metavar="N", min=1, help="Simulated runs side by side in a sweep. [default: the CPUs]"),
+]
+Thresholds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--assert", metavar="CONDITION", help='Exit with 1 unless it holds, such as "p99 < 800ms"; may be repeated.'
+    ),
+]
+JUnit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write the checks as JUnit XML.")]
+Markdown = Annotated[Path | None, typer.Option("--markdown", metavar="FILE", help="Write a summary in Markdown.")]
 ModeOption = Annotated[Text, option("mode", "live|sim")]
 
 
@@ -72,9 +85,11 @@ def bench(
     congestion: Annotated[Text, option("congestion", "NAME")] = None,
     file_size: Annotated[Text, option("file_size", "SIZE")] = None,
     requests_per_connection: Annotated[Text, option("requests_per_connection", "N")] = None,
-    warmup: Annotated[Text, option("warmup", "D")] = None,
+    warmup: Annotated[Text, option("warmup", "D", _WARMUP)] = None,
     duration: Annotated[Text, option("duration", "D")] = None,
-    runs: Annotated[Text, option("runs", "N")] = None,
+    runs: Annotated[
+        Text, option("runs", "N", "Independent repeats, from which means and intervals follow. [default: 3]")
+    ] = None,
     seed: Annotated[Text, option("seed", "N")] = None,
     server_cpus: ServerCpus = None,
     emulator_cpus: EmulatorCpus = None,
@@ -95,17 +110,50 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="PATH=VALUE", help="Set a field, such as clients.rtt=50ms; may be repeated."),
     ] = None,
+    thresholds: Thresholds = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the points and the time that they will take.")
+    ] = False,
+    jobs: Jobs = None,
     server_cpus: ServerCpus = None,
     emulator_cpus: EmulatorCpus = None,
     json: Json = False,
+    junit: JUnit = None,
+    markdown: Markdown = None,
     output: Output = None,
 ) -> int:
-    """Make the experiment that a file describes."""
+    """Make the experiment that a file describes: every point of its sweep, and its checks."""
+    document = _document(file, settings, mode)
+    return studies.begin(
+        document,
+        output=output,
+        mode=parse(document).mode,
+        thresholds=thresholds or [],
+        server_cpus=server_cpus,
+        emulator_cpus=emulator_cpus,
+        jobs=jobs,
+        dry_run=dry_run,
+        outputs=studies.Outputs(json, junit, markdown),
+    )
+
+
+@app.command()
+def resume(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Results that are not complete.")],
+    jobs: Jobs = None,
+    json: Json = False,
+    junit: JUnit = None,
+    markdown: Markdown = None,
+) -> int:
+    """Make the runs that are missing in a directory of results, after whatever interrupted them."""
+    return studies.go_on(directory, jobs=jobs, outputs=studies.Outputs(json, junit, markdown))
+
+
+def _document(file: Path, settings: list[str] | None, mode: str | None) -> dict[str, Any]:
     document = apply(read(file), settings or [])
     if mode is not None:
         document["mode"] = value_of(mode)
-    described = parse(document)
-    return run_and_print(described, output=output, json=json, server_cpus=server_cpus, emulator_cpus=emulator_cpus)
+    return document
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import Self, TextIO
 
 from waspbench.session import Progress
 
@@ -14,7 +14,7 @@ class ProgressLine:
         self._stream = stream
         self._in_place = stream.isatty()
 
-    def __enter__(self) -> ProgressLine:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -72,29 +72,29 @@ def value_of(text: str) -> Any:
         return text
 
 
-def set_path(document: dict[str, Any], path: str, value: Any) -> None:
-    """Sets one field of ``document``, in place, making the tables on the way to it.
+def set_path(document: dict[str, Any], path: str, value: Any, where: str = "--set") -> None:
+    """Sets one field of ``document``, in place, making the tables on the way to it. Errors name ``where``.
 
     Raises:
         InputError: something on the way is no table, or names no group.
     """
     steps = path.split(".")
     if steps[0] == "clients" and len(steps) > 1:
-        for group, rest in _groups(document, steps[1:]):
-            _set_in(group, rest, value, path)
+        for group, rest in _groups(document, steps[1:], where):
+            _set_in(group, rest, value, path, where)
     else:
-        _set_in(document, steps, value, path)
+        _set_in(document, steps, value, path, where)
 
 
-def _groups(document: dict[str, Any], steps: list[str]) -> list[tuple[dict[str, Any], list[str]]]:
+def _groups(document: dict[str, Any], steps: list[str], where: str) -> list[tuple[dict[str, Any], list[str]]]:
     """The groups that a path means, each with the rest of the path."""
     groups = document.get("clients")
     if not isinstance(groups, list) or not groups or not all(isinstance(group, dict) for group in groups):
-        raise InputError.at("--set", "there are no [[clients]] to set this for", ".".join(["clients", *steps]))
+        raise InputError.at(where, "there are no [[clients]] to set this for", ".".join(["clients", *steps]))
     named = [group for group in groups if group.get("name") == steps[0]]
     if named:
         if len(steps) == 1:
-            raise InputError.at("--set", "names a group; name one of its fields too", ".".join(["clients", *steps]))
+            raise InputError.at(where, "names a group; name one of its fields too", ".".join(["clients", *steps]))
         return [(group, steps[1:]) for group in named]
     if steps[0] not in Clients.model_fields and len(steps) > 1:
         names = [str(group.get("name", "clients")) for group in groups]
@@ -103,13 +103,13 @@ def _groups(document: dict[str, Any], steps: list[str]) -> list[tuple[dict[str, 
     return [(group, steps) for group in groups]
 
 
-def _set_in(table: dict[str, Any], steps: list[str], value: Any, path: str) -> None:
+def _set_in(table: dict[str, Any], steps: list[str], value: Any, path: str, where: str) -> None:
     for index, step in enumerate(steps[:-1]):
         inner = table.get(step, {})
         if step == "loss" or (index and steps[index - 1] == "loss" and step in ("up", "down")):
             inner = expand_loss(inner)
         if not isinstance(inner, dict):
-            raise InputError.at("--set", f"{'.'.join(steps[: index + 1])} is not a table but {show(inner)}", path)
+            raise InputError.at(where, f"{'.'.join(steps[: index + 1])} is not a table but {show(inner)}", path)
         table[step] = inner
         table = inner
     table[steps[-1]] = value

@@ -10,9 +10,19 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from waspbench.experiment.base import FieldError, Part, one_of
+from waspbench.experiment.conditions import checked
 from waspbench.experiment.loss import Loss, OneLoss, resolve_loss
 from waspbench.experiment.tcp import PositiveCount, Tcp
-from waspbench.experiment.units import Duration, PositiveDuration, PositiveSize, Rate, Size
+from waspbench.experiment.units import (
+    AutoDuration,
+    Duration,
+    PositiveDuration,
+    PositiveSize,
+    Probability,
+    Rate,
+    Size,
+    exact,
+)
 
 Mode = Literal["live", "sim"]
 ModeField = Annotated[Mode, BeforeValidator(one_of("live", "sim", later=("shim",)))]
@@ -182,21 +192,48 @@ class Network(Part):
     """The shared link; unlimited and without delay unless set."""
 
 
+class Until(Part):
+    """When enough runs have been made."""
+
+    ci: Probability
+    """Enough is an interval of throughput (90 %, Student's t) with half a width of at most this part of the mean."""
+    max_runs: Annotated[int, Field(ge=2, le=1000)] = 20
+    """Runs to make at most."""
+
+    @model_validator(mode="after")
+    def _reachable(self) -> Until:
+        if not 0 < exact(self.ci) < 1:
+            raise FieldError("ci", "must be above 0% and below 100%", self.ci)
+        return self
+
+
 class Measure(Part):
     """How long and how often to measure."""
 
-    warmup: Duration = "5s"
-    """Time before the measured interval, in which the clients start one after another."""
+    warmup: AutoDuration = "5s"
+    """Time before the measured interval, in which the clients start one after another. auto: found by runs of its own,
+    5 s at first and then twice as long until throughput has settled within it."""
     duration: PositiveDuration = "10s"
     """Length of the measured interval."""
     runs: Annotated[int, Field(ge=1, le=1000)] = 3
-    """Independent repeats, from which means and intervals follow."""
+    """Independent repeats, from which means and intervals follow; with ``until``, those to make in any case."""
+    until: Until | None = None
+    """Adds runs until the interval is narrow enough."""
+    time_limit: PositiveDuration | None = None
+    """Wall-clock time after which a run is given up; a minute and ten times its own length unless set."""
+    order: Literal["shuffled", "listed"] = "shuffled"
+    """Order of the runs of a sweep: shuffled by the seed, so that a machine that slows down favours no point, or as
+    listed."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Measure:
+        if self.until is not None and self.until.max_runs < self.runs:
+            raise FieldError("until.max_runs", f"must be at least runs, which is {self.runs}", self.until.max_runs)
+        return self
 
 
 class Experiment(Part):
     """An experiment: a server, clients at a distance, and what to measure."""
-
-    refused: ClassVar[dict[str, str]] = {"sweep": "comes in a later version; run a point at a time, with --set"}
 
     name: Name
     """Name of the experiment; it names the results directory too."""
@@ -214,6 +251,15 @@ class Experiment(Part):
     """Groups of clients."""
     measure: Measure = Field(default_factory=Measure)
     """How long and how often to measure."""
+    sweep: Annotated[
+        dict[str, Any], Field(json_schema_extra={"additionalProperties": {"type": ["array", "object"]}})
+    ] = Field(default_factory=dict)
+    """Fields that vary, by path: a list of values, or a range { from, to, times } or { from, to, step }. Every
+    combination is a point; fields in the table zip vary together."""
+    thresholds: Annotated[
+        dict[str, str | list[str]], BeforeValidator(checked), Field(alias="assert", default_factory=dict)
+    ]
+    """Conditions that every point must meet, such as p99 = "< 800ms", judged at the interval's unfavourable end."""
 
     @model_validator(mode="after")
     def _distinct_names(self) -> Experiment:

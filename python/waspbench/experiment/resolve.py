@@ -6,11 +6,15 @@ from typing import Any
 
 from waspbench import _core
 from waspbench.experiment.model import Experiment, Mode
+from waspbench.experiment.units import AUTO
 
 SERVER_ADDRESS = "198.18.0.1"
 SERVER_PORT = 80
 PREFIX = "198.18.0.0/17"
 """Addresses of a run, from the range for benchmarks (RFC 2544): the server has the first, the clients follow."""
+
+FIRST_WARMUP = "5s"
+"""The warm-up with which the search for one begins."""
 
 
 def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, Any]:
@@ -27,8 +31,14 @@ def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, An
         "network": {"prefix": PREFIX, "shared": {"up": shared.up.resolve(), "down": shared.down.resolve()}},
         "workload": {"kind": workload.kind, "path": path_of(workload.size), "size": workload.size},
         "clients": [group.resolve() for group in experiment.clients],
-        "measure": {"warmup": experiment.measure.warmup, "duration": experiment.measure.duration},
+        "measure": {"warmup": warmup_of(experiment), "duration": experiment.measure.duration},
     }
+
+
+def warmup_of(experiment: Experiment) -> str:
+    """The warm-up; where it is to be found, the first that is tried."""
+    warmup = experiment.measure.warmup
+    return FIRST_WARMUP if warmup == AUTO else warmup
 
 
 def path_of(size: str) -> str:

@@ -59,6 +59,16 @@ Duration = Annotated[
 ]
 """A length of time, zero included: ns, us, ms, s, min, h."""
 
+AUTO = "auto"
+"""In place of a duration: to be found rather than given."""
+
+AutoDuration = Annotated[
+    str,
+    BeforeValidator(lambda value: value if value == AUTO else _checked(_core.parse_duration, "100ms")(value)),
+    _schema("duration, or auto", "5s", "auto"),
+]
+"""A length of time, or ``auto``."""
+
 PositiveDuration = Annotated[
     str,
     BeforeValidator(_checked(_core.parse_duration, "10s", above_zero=True)),

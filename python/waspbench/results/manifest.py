@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from waspbench import _core
 from waspbench.errors import InputError
@@ -44,6 +44,8 @@ class Manifest(Record):
     valid: bool
     invalid_reasons: list[Reason]
     interrupted: bool
+    varied: dict[str, Any] = Field(default_factory=dict)
+    """Values of the fields that a sweep varies, by path; empty without one."""
     runs: list[RunSummary]
     tables: list[str]
     """Tables beside the manifest: a directory each, with one Parquet file a run."""

@@ -126,6 +126,20 @@ def histogram_of(table: Any) -> Histogram:
     return Histogram.of(*(frame[column].to_numpy() for column in ("lower_ns", "upper_ns", "count")))
 
 
+def read_table(path: Path) -> pl.DataFrame:
+    """The table in one file.
+
+    Raises:
+        InputError: it is not there, or is no table.
+    """
+    try:
+        return pl.read_parquet(path, glob=False)
+    except OSError as error:
+        raise InputError.at(str(path), f"cannot be read: {error.strerror or 'missing'}") from None
+    except pl.exceptions.PolarsError:
+        raise InputError.at(str(path), "cannot be read: no valid Parquet file") from None
+
+
 def load_manifest(path: str | Path) -> Manifest:
     """The manifest of the results directory at ``path``.
 
@@ -149,7 +163,7 @@ def load(path: str | Path) -> Result:
     """
     manifest = load_manifest(path)
     histograms = [
-        histogram_of(pl.read_parquet(Path(path) / "histogram" / f"run-{run.run}.parquet")) for run in manifest.runs
+        histogram_of(read_table(Path(path) / "histogram" / f"run-{run.run}.parquet")) for run in manifest.runs
     ]
     missing = next((reason for reason in manifest.invalid_reasons if reason.run is None), None)
     return combine(

@@ -1,0 +1,130 @@
+"""Conditions on what is measured: thresholds of ``[assert]`` and ``--assert``, objectives of ``--slo``.
+
+[assert]
+p99 = "< 800ms"
+throughput = ">= 600"
+errors = ["< 0.1%"]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from waspbench import _core
+from waspbench.errors import InputError
+from waspbench.experiment.base import FieldError
+
+Kind = Literal["count", "rate", "duration", "share"]
+Metric = Literal["throughput", "goodput", "mean", "p50", "p90", "p99", "max", "errors", "server_cpu"]
+
+METRICS: dict[str, tuple[Kind, str]] = {
+    "throughput": ("count", "ok transactions a second"),
+    "goodput": ("rate", "bits of bodies a second"),
+    "mean": ("duration", "mean response time"),
+    "p50": ("duration", "median response time"),
+    "p90": ("duration", "response time that 90 % do not exceed"),
+    "p99": ("duration", "response time that 99 % do not exceed"),
+    "max": ("duration", "longest response time"),
+    "errors": ("share", "share of the ended transactions that were not ok"),
+    "server_cpu": ("share", "busy share of the server's CPUs"),
+}
+"""What can be judged: the kind of its limit, and what it is. Durations are compared in milliseconds."""
+
+_CONDITION = re.compile(r"\s*(?P<sign><=|>=|<|>)\s*(?P<limit>\S.*?)\s*")
+
+
+def _count(text: str) -> float:
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
+        raise ValueError("must be a number, such as 600")
+    return float(text)
+
+
+_PARSERS: dict[Kind, Callable[[str], float]] = {
+    "count": _count,
+    "rate": lambda text: float(_core.parse_rate(text)),
+    "duration": lambda text: _core.parse_duration(text) / 1e6,
+    "share": _core.parse_probability,
+}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``metric sign limit``."""
+
+    metric: str
+    sign: str
+    limit: float
+    """In /s, bit/s, milliseconds, or as a share from 0 to 1."""
+    text: str
+    """As it was written."""
+
+    @property
+    def upper(self) -> bool:
+        """Whether the limit bounds from above, so that the interval's upper end is the unfavourable one."""
+        return self.sign.startswith("<")
+
+    def holds(self, value: float) -> bool:
+        """Whether ``value`` keeps to the limit."""
+        if "=" in self.sign and value == self.limit:
+            return True
+        return value < self.limit if self.upper else value > self.limit
+
+
+def condition(text: str, where: str) -> Condition:
+    """The condition ``text``, such as ``p99 < 800ms``; ``where`` names the flag that it came from.
+
+    Raises:
+        InputError: it is none.
+    """
+    match = re.match(r"\s*([A-Za-z0-9_]+)", text)
+    rest = text[match.end() :] if match else text
+    try:
+        if match is None:
+            raise FieldError("", _EXAMPLE, text)
+        return _one(match[1], rest)
+    except FieldError as error:
+        raise InputError.at(where, str(error), text) from None
+
+
+_EXAMPLE = "must be a condition, such as p99 < 800ms"
+
+
+def conditions(table: Mapping[str, Any]) -> list[Condition]:
+    """The conditions of an ``[assert]`` table.
+
+    Raises:
+        FieldError: one is none.
+    """
+    return [
+        _one(metric, text)
+        for metric, texts in table.items()
+        for text in (texts if isinstance(texts, list) else [texts])
+    ]
+
+
+def checked(table: Any) -> Any:
+    """Makes sure that ``table`` holds conditions, and leaves it as it is."""
+    if isinstance(table, Mapping):
+        conditions(table)
+    return table
+
+
+def all_of(table: Mapping[str, Any], texts: Iterable[str], where: str) -> list[Condition]:
+    """The conditions of the file and those of a flag named ``where``."""
+    return [*conditions(table), *(condition(text, where) for text in texts)]
+
+
+def _one(metric: str, text: Any) -> Condition:
+    if metric not in METRICS:
+        raise FieldError(metric, f"{metric}: unknown figure; valid here: {', '.join(METRICS)}")
+    match = _CONDITION.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise FieldError(metric, 'must be <, <=, > or >= and a limit, such as "< 800ms"', text)
+    try:
+        limit = _PARSERS[METRICS[metric][0]](match["limit"])
+    except ValueError as error:
+        raise FieldError(metric, str(error).rpartition('": ')[2], text) from None
+    return Condition(metric, match["sign"], limit, f"{metric} {match['sign']} {match['limit']}")

@@ -1,0 +1,227 @@
+"""Sweeps: from one experiment file to the points that it means.
+
+    [sweep]
+    "clients.loss.rate" = ["0%", "3%", "6%", "9%"]             # a list
+    "clients.count" = { from = 8, to = 4096, times = 2 }       # 8, 16, 32, ... 4096
+    "clients.homes.rtt" = { from = "20ms", to = "100ms", step = "20ms" }
+    zip = { "server.kind" = ["builtin", "nginx"], "measure.duration" = ["10s", "20s"] }
+
+Fields vary independently (every combination is a point), those in ``zip`` together; ``zip`` may be a list of tables.
+The first field varies slowest.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice, product
+from math import prod
+from typing import Any
+
+from waspbench.errors import InputError, Problem, show
+from waspbench.experiment.load import parse, set_path
+from waspbench.experiment.model import Experiment
+
+MOST_POINTS = 100_000
+"""More points than this are taken for a mistake."""
+
+_RANGE = ("from", "to", "times", "step")
+_QUANTITY = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>[A-Za-z/%]*)")
+
+_OF_ALL = ("measure.runs", "measure.until", "measure.order")
+"""Fields that hold for all points together."""
+
+Settings = dict[str, Any]
+"""Values by the path of their field."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of the swept values."""
+
+    index: int
+    """Place in the order of the file, from 0."""
+    settings: Settings
+    experiment: Experiment
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Fields that vary together, and the values that they take in turn."""
+
+    paths: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]
+
+
+def factors(sweep: Mapping[str, Any]) -> list[Factor]:
+    """What varies.
+
+    Raises:
+        InputError: the sweep is not valid.
+    """
+    found: list[Factor] = []
+    for path, values in sweep.items():
+        if path == "zip":
+            tables = values if isinstance(values, list) else [values]
+            found += [_zipped(table) for table in tables]
+        else:
+            found.append(Factor((path,), tuple((value,) for value in _values(f"sweep.{_key(path)}", values))))
+    paths = [path for factor in found for path in factor.paths]
+    for path in paths:
+        if not all(path.split(".")):
+            raise InputError.at("sweep", "must name a field, such as clients.rtt", path)
+        if path.split(".")[0] in ("sweep", "assert", "name", "mode") or path.startswith(_OF_ALL):
+            raise InputError.at(f"sweep.{_key(path)}", "cannot be swept")
+        if paths.count(path) > 1:
+            raise InputError.at(f"sweep.{_key(path)}", "is swept twice")
+    size = prod(len(factor.values) for factor in found)
+    if size > MOST_POINTS:
+        raise InputError.at("sweep", f"has {size:,d} points; at most {MOST_POINTS:,d} are valid")
+    return found
+
+
+def count(sweep: Mapping[str, Any]) -> int:
+    """Number of points: 1 without a sweep."""
+    return prod(len(factor.values) for factor in factors(sweep))
+
+
+def settings_of(sweep: Mapping[str, Any]) -> Iterator[Settings]:
+    """What is set at each point, in order."""
+    varying = factors(sweep)
+    for combination in product(*(factor.values for factor in varying)):
+        yield {
+            path: value
+            for factor, values in zip(varying, combination, strict=True)
+            for path, value in zip(factor.paths, values, strict=True)
+        }
+
+
+def points(document: Mapping[str, Any]) -> list[Point]:
+    """The points of the experiment file with the content ``document``; one without a sweep.
+
+    Raises:
+        InputError: the sweep or a point is not valid; a problem of a point says which.
+    """
+    parse(document)
+    sweep = document.get("sweep") or {}
+    collecting = gc.isenabled()
+    gc.disable()  # many small objects are made and none is dropped: collecting would double the time
+    try:
+        return [_point(document, index, settings) for index, settings in enumerate(settings_of(sweep))]
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _point(document: Mapping[str, Any], index: int, settings: Settings) -> Point:
+    try:
+        return Point(index, settings, parse(_applied(document, settings)))
+    except InputError as error:
+        if not settings:
+            raise
+        at = f" (at {text_of(settings)})"
+        problems = [Problem(p.where, p.message + at, p.value, p.has_value) for p in error.problems]
+        raise InputError(problems) from None
+
+
+def _applied(document: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    """``document`` with ``settings``; what they do not touch is shared, not copied."""
+    changed = {key: value for key, value in document.items() if key != "sweep"}
+    for first in {path.split(".")[0] for path in settings}:
+        if first in changed:
+            changed[first] = _tables_copied(changed[first])
+    for path, value in settings.items():
+        set_path(changed, path, value, "sweep")
+    return changed
+
+
+def _tables_copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _tables_copied(inner) for key, inner in value.items()}
+    return [_tables_copied(inner) for inner in value] if isinstance(value, list) else value
+
+
+def text_of(settings: Mapping[str, Any]) -> str:
+    """A point in words: ``clients.loss.rate=3% clients.count=64``; nothing without a sweep."""
+    return " ".join(f"{path}={value if isinstance(value, str) else show(value)}" for path, value in settings.items())
+
+
+def _zipped(table: Any) -> Factor:
+    if not isinstance(table, Mapping) or not table:
+        raise InputError.at("sweep.zip", "must be a table of fields that vary together, or a list of such", table)
+    lists = {path: _values(f"sweep.zip.{_key(path)}", values) for path, values in table.items()}
+    lengths = {len(values) for values in lists.values()}
+    if len(lengths) > 1:
+        counted = ", ".join(f"{path} has {len(values)}" for path, values in lists.items())
+        raise InputError.at("sweep.zip", f"fields that vary together need equally many values: {counted}")
+    return Factor(tuple(lists), tuple(zip(*lists.values(), strict=True)))
+
+
+def _values(where: str, values: Any) -> list[Any]:
+    if isinstance(values, Mapping):
+        return _range(where, values)
+    if not isinstance(values, list) or not values:
+        raise InputError.at(
+            where, "must be a list of values, or a range { from, to, times } or { from, to, step }", values
+        )
+    shown = [show(value) for value in values]
+    for value, text in zip(values, shown, strict=True):
+        if shown.count(text) > 1:
+            raise InputError.at(where, "stands in the list twice", value)
+    return values
+
+
+def _range(where: str, table: Mapping[str, Any]) -> list[Any]:
+    for field in table:
+        if field not in _RANGE:
+            raise InputError.at(f"{where}.{field}", "unknown field; valid here: from, to, and times or step")
+    if "from" not in table or "to" not in table or ("times" in table) == ("step" in table):
+        raise InputError.at(where, "must have from, to, and either times or step", dict(table))
+    first, unit, whole = _quantity(f"{where}.from", table["from"])
+    last, last_unit, last_whole = _quantity(f"{where}.to", table["to"])
+    by = "times" if "times" in table else "step"
+    change, change_unit, change_whole = _quantity(f"{where}.{by}", table[by])
+    if last_unit != unit or (by == "step" and change_unit != unit):
+        raise InputError.at(where, "from, to and step must have the same unit", dict(table))
+    if by == "times" and (change_unit or change <= 1 or first <= 0):
+        raise InputError.at(where, "times must be a number above 1, and from above zero", dict(table))
+    if by == "step" and change <= 0:
+        raise InputError.at(f"{where}.step", "must be above zero", table[by])
+    if last < first:
+        raise InputError.at(where, "to must not be below from", dict(table))
+    numbers = list(islice(_numbers(first, last, change, by), MOST_POINTS + 1))
+    if len(numbers) > MOST_POINTS:
+        raise InputError.at(where, f"has more than {MOST_POINTS:,d} values")
+    textual = isinstance(table["from"], str)
+    whole = whole and last_whole and change_whole
+    return [_written(number, unit, textual, whole) for number in numbers]
+
+
+def _numbers(first: Decimal, last: Decimal, change: Decimal, by: str) -> Iterator[Decimal]:
+    number = first
+    while number <= last:
+        yield number
+        number = number * change if by == "times" else number + change
+
+
+def _written(number: Decimal, unit: str, textual: bool, whole: bool) -> Any:
+    if textual:
+        return format(number.normalize(), "f") + unit
+    return int(number) if whole else float(number)
+
+
+def _quantity(where: str, value: Any) -> tuple[Decimal, str, bool]:
+    """Number, unit, and whether it is a whole number without one."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise InputError.at(where, 'must be a number, or text with a unit such as "20ms"', value)
+    match = _QUANTITY.fullmatch(value if isinstance(value, str) else format(Decimal(repr(value)), "f"))
+    if match is None:
+        raise InputError.at(where, 'must be a number, or text with a unit such as "20ms"', value)
+    return Decimal(match["number"]), match["unit"], isinstance(value, int)
+
+
+def _key(path: str) -> str:
+    return show(path) if "." in path else path

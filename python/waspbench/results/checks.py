@@ -1,0 +1,206 @@
+"""Thresholds: each condition at each point, judged at the interval's unfavourable end, and what CI makes of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from waspbench.experiment.conditions import METRICS, Condition
+from waspbench.experiment.sweep import text_of
+from waspbench.results.result import NANOSECONDS_IN_MS, Result
+from waspbench.results.store import histogram_of, read_table
+from waspbench.results.study import StudyResult
+from waspbench.results.summary import Record, RunSummary
+from waspbench.stats import mean_interval
+from waspbench.stats.bootstrap import bootstrap_quantile
+
+BOOTSTRAP_RUNS = 10
+"""Runs from which percentiles have bootstrap intervals; fewer have Student's t over the runs' own percentiles, which
+covers better (docs/statistics.md).
+"""
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+_UNITS = {"count": ("/s", 1.0), "rate": ("Mbit/s", 1e-6), "duration": ("ms", 1.0), "share": ("%", 100.0)}
+
+
+class Check(Record):
+    """One condition at one point."""
+
+    point: int
+    varied: dict[str, Any]
+    """Values of the swept fields, by path."""
+    condition: str
+    value: float | None
+    """The figure: in /s, bit/s, milliseconds, or as a share; None without a result."""
+    ci90: tuple[float, float] | None
+    judged: float | None
+    """The interval's unfavourable end; the value itself where one run gives no interval."""
+    passed: bool
+    why: str
+    """What was judged, in words."""
+
+
+def run_value(run: RunSummary, metric: str) -> float | None:
+    """A figure of one run; None where it has none."""
+    if metric == "throughput":
+        return run.throughput
+    if metric == "goodput":
+        return run.goodput_bps
+    if metric == "server_cpu":
+        return run.server_cpu.busy
+    if metric == "errors":
+        ended = sum(count for outcome, count in run.outcomes.items() if outcome != "unfinished")
+        return 1 - run.outcomes.get("ok", 0) / ended if ended else None
+    value: float | None = getattr(run.response_time_ms, metric)
+    return value
+
+
+def run_values(result: Result, metric: str) -> list[float]:
+    """A figure of each run that has it."""
+    return [value for run in result.runs if (value := run_value(run, metric)) is not None]
+
+
+def estimate(result: Result, metric: str) -> tuple[float | None, tuple[float, float] | None]:
+    """A figure over the runs and its 90 % interval; None for what does not exist."""
+    values = run_values(result, metric)
+    if not values:
+        return None, None
+    if metric == "max":
+        return max(values), None
+    mean = math.fsum(values) / len(values)
+    if metric in QUANTILES and len(values) >= BOOTSTRAP_RUNS and result.results is not None:
+        folder = Path(result.results) / "histogram"
+        histograms = [histogram_of(read_table(folder / f"run-{run.run}.parquet")) for run in result.runs]
+        interval = bootstrap_quantile(histograms, QUANTILES[metric])
+        if interval is not None:
+            return mean, (interval[0] / NANOSECONDS_IN_MS, interval[1] / NANOSECONDS_IN_MS)
+    interval = mean_interval(values)
+    if interval is not None and METRICS[metric][0] == "share":
+        interval = (max(0.0, interval[0]), min(1.0, interval[1]))
+    return mean, interval
+
+
+def judge(study: StudyResult, conditions: Sequence[Condition]) -> list[Check]:
+    """Every condition at every point."""
+    return [
+        _judged(point.index, point.varied, point.result, condition)
+        for point in study.points
+        for condition in conditions
+    ]
+
+
+def _judged(index: int, varied: dict[str, Any], result: Result | None, condition: Condition) -> Check:
+    value, interval = (None, None) if result is None else estimate(result, condition.metric)
+    judged = value if interval is None else interval[1 if condition.upper else 0]
+    if value is None or judged is None:
+        passed, why = False, "there is no figure to judge"
+    else:
+        passed = condition.holds(judged)
+        why = _why(condition, value, interval, judged)
+    return Check(
+        point=index,
+        varied=varied,
+        condition=condition.text,
+        value=value,
+        ci90=interval,
+        judged=judged,
+        passed=passed,
+        why=why,
+    )
+
+
+def _why(condition: Condition, value: float, interval: tuple[float, float] | None, judged: float) -> str:
+    metric = condition.metric
+    if interval is None:
+        reason = "the longest of all runs" if metric == "max" else "one run has no interval"
+        return f"{metric} is {shown(metric, value)} ({reason})"
+    end = "upper" if condition.upper else "lower"
+    return f"{metric} is {shown(metric, value)}; the {end} end of its 90 % interval, {shown(metric, judged)}, counts"
+
+
+def shown(metric: str, value: float) -> str:
+    """A figure with its unit."""
+    unit, scale = _UNITS[METRICS[metric][0]]
+    scaled = value * scale
+    digits = 3 if abs(scaled) < 10 else 1
+    return f"{scaled:,.{digits}f} {unit}"
+
+
+def junit(study: StudyResult, checks: Sequence[Check]) -> str:
+    """The checks as JUnit XML: a test case each. Results that are not valid are an error of their own."""
+    failures = sum(not check.passed for check in checks)
+    suite = ElementTree.Element(
+        "testsuite",
+        name=f"wasp.{study.name}",
+        tests=str(len(checks) + 1),
+        failures=str(failures),
+        errors=str(int(not study.valid)),
+    )
+    valid = ElementTree.SubElement(suite, "testcase", classname=f"wasp.{study.name}", name="the results are valid")
+    if not study.valid:
+        ElementTree.SubElement(valid, "error", message=_printable("; ".join(_reasons(study))))
+    for check in checks:
+        name = " at ".join(part for part in (check.condition, text_of(check.varied)) if part)
+        case = ElementTree.SubElement(suite, "testcase", classname=f"wasp.{study.name}", name=_printable(name))
+        if check.passed:
+            ElementTree.SubElement(case, "system-out").text = _printable(check.why)
+        else:
+            ElementTree.SubElement(case, "failure", message=_printable(check.why))
+    ElementTree.indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def _printable(text: str) -> str:
+    """``text`` without characters that XML cannot hold."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _reasons(study: StudyResult) -> list[str]:
+    found = []
+    for point in study.points:
+        at = f" ({text_of(point.varied)})" if point.varied else ""
+        if point.result is None:
+            found.append(f"no run is finished{at}")
+        else:
+            found += [reason.message + at for reason in point.result.invalid_reasons]
+    return found
+
+
+def markdown(study: StudyResult, checks: Sequence[Check]) -> str:
+    """A summary for a pull request: the points, the checks, and what speaks against the results."""
+    failed = sum(not check.passed for check in checks)
+    verdict = "not valid" if not study.valid else f"{failed} of {len(checks)} checks failed" if failed else "passed"
+    lines = [f"### {study.name}: {verdict}", "", *_point_rows(study)]
+    if checks:
+        lines += ["", "| check | point | result | |", "| --- | --- | --- | --- |"]
+        lines += [
+            f"| `{check.condition}` | {_cell(text_of(check.varied))} | {'passed' if check.passed else '**failed**'} "
+            f"| {_cell(check.why)} |"
+            for check in checks
+        ]
+    reasons = _reasons(study)
+    if reasons:
+        lines += ["", "Not to be trusted:", "", *(f"- {_cell(reason)}" for reason in reasons)]
+    return "\n".join(lines) + "\n"
+
+
+def _point_rows(study: StudyResult) -> list[str]:
+    lines = ["| point | throughput | 90 % interval | p99 | runs |", "| --- | --- | --- | --- | --- |"]
+    for point in study.points:
+        name = _cell(text_of(point.varied)) or study.name
+        if point.result is None:
+            lines.append(f"| {name} | - | - | - | 0 |")
+            continue
+        rate, p99 = point.result.throughput, point.result.response_time_ms.p99
+        span = "-" if rate.ci90 is None else f"{rate.ci90[0]:,.1f} to {rate.ci90[1]:,.1f}"
+        tail = "-" if p99 is None else f"{p99:,.1f} ms"
+        lines.append(f"| {name} | {rate.mean:,.1f} /s | {span} | {tail} | {len(point.result.runs)} |")
+    return lines
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

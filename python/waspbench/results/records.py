@@ -1,0 +1,149 @@
+"""Finished runs on disk: tables first, then one small file that says that the run is whole.
+
+    POINT/runs/run-0.json               figures of run 0; it appears, whole, after all its tables
+    POINT/histogram/run-0.parquet       and so on: its tables
+
+Every file is written beside its place, synced, and renamed, so that whatever ends the process (SIGKILL, a full disk, a
+power cut) leaves whole files only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import Field, ValidationError
+
+from waspbench.errors import InputError, RunFailedError
+from waspbench.results.manifest import FORMAT
+from waspbench.results.store import ORDER, write_table
+from waspbench.results.summary import Record, RunSummary
+
+RUNS = "runs"
+
+
+class RunRecord(Record):
+    """``runs/run-N.json``: what became of one run."""
+
+    format: int = FORMAT
+    run: int
+    """Number of the run, from 0."""
+    attempts: int = 1
+    """2 if the first attempt failed or was not valid."""
+    earlier: list[str] = Field(default_factory=list)
+    """What was wrong with the first attempt."""
+    failure: str | None = None
+    """Why there are no figures; None for a run that was finished."""
+    summary: RunSummary | None
+    """Its figures."""
+    files: dict[str, int] = Field(default_factory=dict)
+    """Tables and the sizes of their files in bytes."""
+    testbed: dict[str, Any] = Field(default_factory=dict)
+    """What a live run was made on."""
+
+
+def record_path(point: Path, run: int) -> Path:
+    """Where the record of run ``run`` is."""
+    return point / RUNS / f"run-{run}.json"
+
+
+def table_path(point: Path, table: str, run: int) -> Path:
+    """Where a table of run ``run`` is."""
+    return point / table / f"run-{run}.parquet"
+
+
+def write_run(point: Path, record: RunRecord, tables: Mapping[str, Any]) -> RunRecord:
+    """Writes a run's tables and then its record, which is returned with the sizes of the files.
+
+    Raises:
+        RunFailedError: the disk is full or cannot be written; what was there is as it was.
+    """
+    sizes = {name: _write_table(point, name, record.run, table) for name, table in sorted(tables.items())}
+    whole = record.model_copy(update={"files": sizes})
+    write_text(record_path(point, record.run), whole.model_dump_json(indent=2) + "\n")
+    return whole
+
+
+def _write_table(point: Path, name: str, run: int, table: Any) -> int:
+    frame = pl.DataFrame(table)
+    if name in ORDER:
+        frame = frame.sort(ORDER[name])
+    frame = frame.insert_column(0, pl.lit(run, dtype=pl.UInt32).alias("run"))
+    path = table_path(point, name, run)
+    _place(path, lambda partial: write_table(frame, partial))
+    return path.stat().st_size
+
+
+def write_text(path: Path, text: str) -> None:
+    """Puts a file with ``text`` in its place, whole or not at all.
+
+    Raises:
+        RunFailedError: the disk is full or cannot be written.
+    """
+    _place(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+
+
+def _place(path: Path, write: Callable[[Path], Any]) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(partial)
+        _sync(partial)
+        partial.rename(path)
+        _sync(path.parent)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+        raise RunFailedError(f"{path}: cannot be written: {reason}") from None
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_record(path: Path) -> RunRecord:
+    """The record at ``path``.
+
+    Raises:
+        InputError: it cannot be read, is not valid, or is of a newer format.
+    """
+    try:
+        record = RunRecord.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError.at(str(path), f"cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError.at(str(path), f"no valid record of a run: {first['msg']}") from None
+    if record.format > FORMAT:
+        message = f"this run is newer than this version of waspbench, which reads up to format {FORMAT}"
+        raise InputError.at(f"{path}: format", message, record.format)
+    return record
+
+
+def records_of(point: Path) -> list[RunRecord]:
+    """The records of all runs of a point that became something, by number.
+
+    Raises:
+        InputError: one of them cannot be read.
+    """
+    folder = point / RUNS
+    found = [read_record(path) for path in folder.glob("run-*.json")] if folder.is_dir() else []
+    return sorted(found, key=lambda record: record.run)
+
+
+def missing_files(point: Path, record: RunRecord) -> list[Path]:
+    """Tables of a run that are not there, or not of the size that they had."""
+    return [
+        path
+        for name, size in record.files.items()
+        if not (path := table_path(point, name, record.run)).is_file() or path.stat().st_size != size
+    ]

@@ -1,0 +1,161 @@
+"""The directory of an experiment with many runs, made one by one and kept one by one.
+
+DIR/study.json                 what is to be done; from it and the runs that are there, ``wasp resume`` goes on
+DIR/journal.jsonl              when each run ended and how long it took
+DIR/points/0000/               a results directory of its own for each point of the sweep; without a sweep DIR is it
+DIR/points/0000/runs/run-0.json     a finished run (see `waspbench.results.records`)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from waspbench.errors import InputError
+from waspbench.results.manifest import FORMAT
+from waspbench.results.result import Result
+from waspbench.results.store import MANIFEST, load, load_manifest
+from waspbench.results.summary import Record
+
+STUDY = "study.json"
+JOURNAL = "journal.jsonl"
+
+
+class StudyPlan(Record):
+    """``study.json``."""
+
+    format: int = FORMAT
+    id: str
+    """Names these results wherever their directory is moved."""
+    created: str
+    """UTC, ISO 8601."""
+    kind: str = "sweep"
+    """sweep or capacity."""
+    name: str
+    mode: str
+    seed: int
+    document: dict[str, Any]
+    """The experiment file, with what the command line set."""
+    points: int
+    """Number of points."""
+    thresholds: list[str] = Field(default_factory=list)
+    """Conditions from the command line, beside those of the file."""
+    server_cpus: str | None = None
+    emulator_cpus: str | None = None
+    search: dict[str, Any] = Field(default_factory=dict)
+    """How capacity is searched, for that kind."""
+    machine: dict[str, Any] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
+
+
+class StudyPoint(Record):
+    """One point of a sweep."""
+
+    index: int
+    varied: dict[str, Any]
+    """Values of the swept fields, by path."""
+    result: Result | None
+    """Its figures; None while no run of it is finished."""
+
+
+class StudyResult(Record):
+    """What an experiment with a sweep found. Its JSON is what ``wasp run --json`` prints for one."""
+
+    name: str
+    mode: str
+    seed: int
+    results: str
+    """Directory."""
+    complete: bool
+    """Whether every point has all its runs."""
+    valid: bool
+    """Whether it is complete and every point is valid."""
+    points: list[StudyPoint] = Field(default_factory=list)
+
+    def to_json(self) -> str:
+        """The result as one JSON object."""
+        return self.model_dump_json(indent=2)
+
+
+def point_directory(study: Path, index: int, points: int) -> Path:
+    """Where the results of a point are: the study's own directory if it is the only one."""
+    return study if points == 1 else study / "points" / f"{index:04d}"
+
+
+def is_study(path: str | Path) -> bool:
+    """Whether a directory has a plan."""
+    return (Path(path) / STUDY).is_file()
+
+
+def read_plan(path: str | Path) -> StudyPlan:
+    """The plan of the study in the directory ``path``.
+
+    Raises:
+        InputError: there is none, or it is not valid or newer than this version.
+    """
+    file = Path(path) / STUDY
+    try:
+        text = file.read_text(encoding="utf-8")
+        document = json.loads(text)
+        found = document.get("format") if isinstance(document, dict) else None
+        if isinstance(found, int) and found > FORMAT:
+            message = f"these results are newer than this version of waspbench, which reads up to format {FORMAT}"
+            raise InputError.at(f"{file}: format", message, found)
+        return StudyPlan.model_validate_json(text)
+    except OSError as error:
+        raise InputError.at(str(file), f"cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise InputError.at(f"{file}: {field}", f"no valid plan: {first['msg']}") from None
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError.at(str(file), f"no valid plan: {error}") from None
+
+
+def load_study(path: str | Path) -> StudyResult:
+    """The results in the directory at ``path``, of a sweep or of a single point.
+
+    Only manifests and histograms are read, never the transactions.
+
+    Raises:
+        InputError: there are none, or something in them is not valid, missing, or newer than this version.
+    """
+    directory = Path(path)
+    if not is_study(directory):
+        only = load(directory)
+        point = StudyPoint(index=0, varied=load_manifest(directory).varied, result=only)
+        return StudyResult(
+            name=only.name, mode=only.mode, seed=only.seed, results=str(path), complete=not only.interrupted,
+            valid=only.valid, points=[point],
+        )  # fmt: skip
+    plan = read_plan(directory)
+    points = [_load_point(directory, index, plan.points) for index in range(plan.points)]
+    return study_result(plan, directory, points)
+
+
+def study_result(plan: StudyPlan, directory: Path, points: Sequence[StudyPoint]) -> StudyResult:
+    """The result of a study's points."""
+    results = [point.result for point in points]
+    complete = all(result is not None and not result.interrupted for result in results)
+    return StudyResult(
+        name=plan.name,
+        mode=plan.mode,
+        seed=plan.seed,
+        results=str(directory),
+        complete=complete,
+        valid=complete and all(result is not None and result.valid for result in results),
+        points=list(points),
+    )
+
+
+def _load_point(directory: Path, index: int, points: int) -> StudyPoint:
+    place = point_directory(directory, index, points)
+    if not (place / MANIFEST).exists():
+        return StudyPoint(index=index, varied={}, result=None)
+    return StudyPoint(index=index, varied=load_manifest(place).varied, result=load(place))

@@ -1,0 +1,1 @@
+"""Running many runs: what is next, in which process, and what is kept."""

@@ -1,0 +1,126 @@
+"""One run of one point, from scenario to files. This is what a worker process does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from waspbench import _core, live
+from waspbench.errors import RunFailedError
+from waspbench.results.records import RunRecord, write_run
+from waspbench.results.summary import RunSummary
+from waspbench.session import OneRun
+from waspbench.settling import settled_at
+from waspbench.testbed import TestbedSpec
+
+Kind = Literal["run", "warmup"]
+
+BOTTLENECKS = frozenset({"lag", "emulator_busy", "device_full", "pool", "device_drops"})
+"""Reasons against a run which say that the emulator, not the server, set the limit."""
+
+SEARCH_LIMIT = 80.0
+"""Longest warm-up (seconds) that is tried when it is to be found."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to make."""
+
+    point: int
+    run: int
+    scenario: dict[str, Any]
+    directory: str
+    """Where its files go."""
+    time_limit: float
+    """Wall-clock seconds after which it is given up."""
+    kind: Kind = "run"
+    attempt: int = 1
+    earlier: tuple[str, ...] = ()
+    load: int | None = None
+    """Clients in all, where they are being searched."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a job."""
+
+    job: Job
+    seconds: float
+    """Wall-clock time that it took."""
+    summary: RunSummary | None = None
+    failure: str | None = None
+    fatal: bool = False
+    """Whether no other run can go better, such as on a full disk."""
+    warmup: str | None = None
+    """The warm-up that was found, for a job of that kind."""
+
+
+Watch = Callable[["_core.Sample"], object]
+"""Called with each second's figures of a run."""
+
+
+def make(job: Job, spec: TestbedSpec | None = None, watch: Watch | None = None) -> Done:
+    """Makes the run and writes its files; a run that fails is said to have, not raised.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted; nothing of this run is kept.
+        WaspError: no run can be made at all: the machine cannot do it, or the input is not valid.
+    """
+    started = time.monotonic()
+    try:
+        if job.kind == "warmup":
+            return Done(job, 0.0, warmup=find_warmup(job, spec, watch))
+        summary, tables, testbed = _run(job.scenario, job.time_limit, spec, watch)
+    except RunFailedError as error:
+        return Done(job, time.monotonic() - started, failure=str(error))
+    summary = summary.model_copy(update={"run": job.run})
+    record = RunRecord(run=job.run, attempts=job.attempt, earlier=list(job.earlier), summary=summary, testbed=testbed)
+    try:
+        write_run(Path(job.directory), record, tables)
+    except RunFailedError as error:
+        return Done(job, time.monotonic() - started, failure=str(error), fatal=True)
+    return Done(job, time.monotonic() - started, summary=summary)
+
+
+def _run(
+    scenario: dict[str, Any], limit: float, spec: TestbedSpec | None, watch: Watch | None
+) -> tuple[RunSummary, dict[str, Any], dict[str, Any]]:
+    deadline = time.monotonic() + limit
+    with live.running():
+        run = OneRun(scenario, spec)
+        try:
+            while not run.done:
+                sample = run.next_sample(min(1.0, max(0.01, deadline - time.monotonic())))
+                if sample is not None and watch is not None:
+                    watch(sample)
+                if time.monotonic() > deadline and not run.done:
+                    raise RunFailedError(f"given up after {limit:.0f} s, its time limit (measure.time_limit)")
+            summary, tables = run.finish()
+        except BaseException:
+            run.abort()
+            raise
+    return summary, dict(tables), run.description
+
+
+def find_warmup(job: Job, spec: TestbedSpec | None, watch: Watch | None = None) -> str:
+    """The first of 5 s, 10 s, 20 s... within which throughput settles, by runs that are not kept.
+
+    Raises:
+        RunFailedError: it does not settle within 80 s.
+    """
+    warmup = _core.parse_duration(job.scenario["measure"]["warmup"]) / 1e9
+    while warmup <= SEARCH_LIMIT:
+        # MSER-5 looks no further than half of the run.
+        duration = max(_core.parse_duration(job.scenario["measure"]["duration"]) / 1e9, warmup)
+        measure = {"warmup": f"{warmup:g}s", "duration": f"{duration:g}s"}
+        _, tables, _ = _run({**job.scenario, "measure": measure}, job.time_limit + 2 * warmup, spec, watch)
+        settled = settled_at(pl.DataFrame(tables["transactions"]), warmup, duration)
+        if settled is not None and settled <= warmup:
+            return measure["warmup"]
+        warmup *= 2
+    raise RunFailedError(f"warmup auto: throughput had not settled after {SEARCH_LIMIT:.0f} s; give measure.warmup")

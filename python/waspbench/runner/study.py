@@ -1,0 +1,529 @@
+"""An experiment with all its points and runs, from plan to results, interrupted and resumed at any time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from waspbench import _core, live
+from waspbench.errors import InputError, RunFailedError
+from waspbench.experiment import Experiment, Mode, resolve, settings_used
+from waspbench.experiment.load import read
+from waspbench.experiment.resolve import warmup_of
+from waspbench.experiment.sweep import Point, points, text_of
+from waspbench.experiment.units import AUTO, exact, seconds
+from waspbench.results import Manifest, Reason, Result, RunSummary, check_free, combine, histogram_of
+from waspbench.results.manifest import now, versions
+from waspbench.results.records import RunRecord, missing_files, records_of, table_path, write_run, write_text
+from waspbench.results.store import MANIFEST, read_table
+from waspbench.results.study import (
+    JOURNAL,
+    STUDY,
+    StudyPlan,
+    StudyPoint,
+    StudyResult,
+    point_directory,
+    read_plan,
+    study_result,
+)
+from waspbench.runner.executors import Executor, Here, Processes
+from waspbench.runner.once import Done, Job, Watch
+from waspbench.runner.schedule import Schedule, Task
+from waspbench.session import modelled
+from waspbench.stats.stopping import Until
+from waspbench.testbed import Placement, TestbedSpec, machine
+
+OVERHEAD = 2.0
+"""Seconds that a live run takes beyond its warm-up and measured interval, before any has told."""
+
+WARMUP = "warmup.json"
+"""The warm-up that was found for a point."""
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """How far a study is."""
+
+    done: int
+    """Runs that are finished, those of earlier sessions included."""
+    total: int
+    """Runs in all, as far as is known."""
+    failed: int
+    """Runs without figures."""
+    left: float | None
+    """Seconds until the end, as far as can be told."""
+    at: str
+    """The point of the run that ended last, or that is being made."""
+    sample: _core.Sample | None = None
+    """The last second of a run that is made in this process."""
+
+
+OnProgress = Callable[[StudyProgress], object]
+
+
+def prepare(
+    document: Mapping[str, Any],
+    directory: Path,
+    *,
+    mode: Mode | None = None,
+    thresholds: Sequence[str] = (),
+    server_cpus: str | None = None,
+    emulator_cpus: str | None = None,
+) -> tuple[StudyPlan, list[Point]]:
+    """The plan for the experiment file with the content ``document``, every point of it checked; nothing is written.
+
+    Raises:
+        InputError: something is not valid.
+        CannotRunError: this machine cannot do it.
+    """
+    found = points(document)
+    first = found[0].experiment
+    chosen, _ = live.choose_mode(mode, first)
+    _check(found, chosen)
+    if chosen == "live":
+        live.choose_cpus(server_cpus, emulator_cpus)
+    elif server_cpus is not None or emulator_cpus is not None:
+        flag = "--server-cpus" if server_cpus is not None else "--emulator-cpus"
+        raise InputError.at(flag, "only a live run places anything on CPUs", server_cpus or emulator_cpus)
+    check_free(directory)
+    plan = StudyPlan(
+        id=uuid.uuid4().hex,
+        created=now(),
+        name=first.name,
+        mode=chosen,
+        seed=first.seed,
+        document=dict(document),
+        points=len(found),
+        thresholds=list(thresholds),
+        server_cpus=server_cpus,
+        emulator_cpus=emulator_cpus,
+        machine=machine.describe(),
+        versions=versions(),
+    )
+    return plan, found
+
+
+def _check(found: Sequence[Point], mode: Mode) -> None:
+    """Lets the engine check every point."""
+    for point in found:
+        scenario = resolve(point.experiment, 0, mode=mode)
+        try:
+            _core.check_scenario(json.dumps(scenario))
+        except _core.ScenarioError as error:
+            where, _, message = str(error).partition(": ")
+            at = f" (at {text_of(point.settings)})" if point.settings else ""
+            raise InputError.at(where, message + at) from None
+
+
+class Study:
+    """A study in its directory. `begin` makes the directory or `open` finds it; `run` makes what is left."""
+
+    def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path) -> None:
+        self.plan = plan
+        self.points = list(found)
+        self.directory = directory
+        self._mode: Mode = "live" if plan.mode == "live" else "sim"
+        self._placement: Placement | None = None
+        self._warmups: dict[int, str] = {}
+        self._earlier: dict[tuple[int, int | None], list[str]] = {}
+        self._times: list[float] = []
+        self._failed = 0
+
+    @classmethod
+    def begin(cls, plan: StudyPlan, found: Sequence[Point], directory: Path) -> Study:
+        """Makes the directory with the plan in it.
+
+        Raises:
+            InputError: it exists, or cannot be made.
+        """
+        check_free(directory)
+        try:
+            directory.mkdir(parents=True)
+        except OSError as error:
+            raise InputError.at("-o", f"cannot be made: {error.strerror}", str(directory)) from None
+        write_text(directory / STUDY, plan.model_dump_json(indent=2) + "\n")
+        return cls(plan, found, directory)
+
+    @classmethod
+    def open(cls, directory: Path) -> Study:
+        """The study that was begun in ``directory``.
+
+        Raises:
+            InputError: there is none, or it is newer than this version.
+        """
+        plan = read_plan(directory)
+        return cls(plan, points(plan.document), directory)
+
+    def run(self, *, jobs: int | None = None, on_progress: OnProgress | None = None) -> StudyResult:
+        """Makes the runs that are missing, and returns the result of all.
+
+        ``jobs`` is the number of processes of a simulated sweep; the CPUs unless given. After a KeyboardInterrupt what
+        is finished is kept and marked, and the interrupt is raised again.
+
+        Raises:
+            RunFailedError: no run can be made any more, such as on a full disk. What is finished is kept.
+        """
+        self._forget_damaged()
+        schedule = self._schedule()
+        shown = on_progress or (lambda progress: None)
+        task_of: dict[tuple[int, int | None], Task] = {}
+        try:
+            with self._executor(jobs, lambda sample: shown(self._progress(schedule, task_of, sample))) as executor:
+                parallel = executor.room
+                while not schedule.over:
+                    while executor.room and (task := schedule.next()) is not None:
+                        task_of[(task.point, task.run)] = task
+                        executor.submit(self._job(task), self._spec(task.point))
+                    for done in executor.collect(1.0):
+                        self._take(schedule, task_of, done)
+                    shown(self._progress(schedule, task_of, None, parallel))
+        except BaseException:
+            with suppress(RunFailedError):  # what ended it is the error to report; resuming writes the manifests
+                self.summarise()
+            raise
+        return self.summarise()
+
+    def summarise(self) -> StudyResult:
+        """Writes the manifest of every point that has a finished run, and returns the result."""
+        made = [self._summarised(point) for point in self.points]
+        return study_result(self.plan, self.directory, made)
+
+    def discard_if_empty(self) -> bool:
+        """Removes the directory if no run in it is finished, and says whether it did."""
+        if any(records_of(self.place(point.index)) for point in self.points):
+            return False
+        shutil.rmtree(self.directory)
+        return True
+
+    def place(self, index: int) -> Path:
+        """Where the results of a point are."""
+        return point_directory(self.directory, index, len(self.points))
+
+    # What is left to do.
+
+    def _forget_damaged(self) -> None:
+        """Removes the record of each run that has no figures or whose tables are damaged: it is made again."""
+        for point in self.points:
+            place = self.place(point.index)
+            for record in records_of(place):
+                if record.failure is not None or missing_files(place, record):
+                    (place / "runs" / f"run-{record.run}.json").unlink()
+
+    def _schedule(self) -> Schedule:
+        measure = self.points[0].experiment.measure
+        finished: dict[tuple[int, int], float | None] = {}
+        unready = []
+        for point in self.points:
+            place = self.place(point.index)
+            for record in records_of(place):
+                finished[(point.index, record.run)] = record.summary.throughput if record.summary else None
+            if point.experiment.measure.warmup == AUTO:
+                found = _read_warmup(place / WARMUP)
+                if found is None:
+                    unready.append(point.index)
+                else:
+                    self._warmups[point.index] = found
+        self._finished_before = len(finished)
+        return Schedule(
+            len(self.points),
+            measure.runs,
+            until=_until(self.points[0].experiment),
+            order=measure.order,
+            seed=self.plan.seed,
+            finished=finished,
+            unready=unready,
+        )
+
+    def _executor(self, jobs: int | None, watch: Watch) -> Executor:
+        if self._mode == "live" or len(self.points) == 1:
+            return Here(watch)
+        return Processes(jobs or len(os.sched_getaffinity(0)))
+
+    def _spec(self, index: int) -> TestbedSpec | None:
+        if self._mode == "sim":
+            return None
+        if self._placement is None:
+            self._placement = live.choose_cpus(self.plan.server_cpus, self.plan.emulator_cpus)
+        return live.spec(self.points[index].experiment, self._placement)
+
+    def _job(self, task: Task) -> Job:
+        experiment = self.points[task.point].experiment
+        scenario = resolve(experiment, task.run or 0, mode=self._mode)
+        if task.point in self._warmups:
+            scenario["measure"]["warmup"] = self._warmups[task.point]
+        return Job(
+            point=task.point,
+            run=task.run or 0,
+            scenario=scenario,
+            directory=str(self.place(task.point)),
+            time_limit=time_limit(experiment, scenario),
+            kind="warmup" if task.run is None else "run",
+            attempt=task.attempt,
+            earlier=tuple(self._earlier.get((task.point, task.run), ())),
+        )
+
+    # What became of it.
+
+    def _take(self, schedule: Schedule, task_of: dict[tuple[int, int | None], Task], done: Done) -> None:
+        run = None if done.job.kind == "warmup" else done.job.run
+        task = task_of[(done.job.point, run)]
+        self._times.append(done.seconds)
+        self._log(task, done)
+        if done.fatal:
+            raise RunFailedError(f"{done.failure}; finished runs are kept: wasp resume {self.directory}")
+        wrong = _wrong(done, self._mode)
+        if wrong and task.attempt == 1:
+            self._earlier[(task.point, task.run)] = wrong
+            schedule.done(task, again=True)
+            return
+        if done.job.kind == "warmup":
+            self._take_warmup(schedule, task, done)
+            return
+        throughput = done.summary.throughput if done.summary else self._kept(task, done)
+        schedule.done(task, throughput)
+
+    def _kept(self, task: Task, done: Done) -> float | None:
+        """After a failed second attempt: the first one's figures, if it has any, or else a record of the failure."""
+        assert task.run is not None
+        place = self.place(task.point)
+        before = [record for record in records_of(place) if record.run == task.run and record.summary is not None]
+        if before and before[0].summary is not None:
+            return before[0].summary.throughput
+        self._fail(task.point, task.run, done.failure or "failed", done.job.attempt)
+        return None
+
+    def _fail(self, point: int, run: int, failure: str, attempts: int) -> None:
+        self._failed += 1
+        earlier = self._earlier.get((point, run), [])
+        record = RunRecord(run=run, attempts=attempts, earlier=earlier, failure=failure, summary=None)
+        write_run(self.place(point), record, {})
+
+    def _take_warmup(self, schedule: Schedule, task: Task, done: Done) -> None:
+        schedule.done(task)
+        if done.warmup is not None:
+            self._warmups[task.point] = done.warmup
+            write_text(self.place(task.point) / WARMUP, json.dumps({"warmup": done.warmup}) + "\n")
+            return
+        for waiting in schedule.give_up(task.point):
+            assert waiting.run is not None
+            self._fail(task.point, waiting.run, done.failure or "failed", done.job.attempt)
+
+    def _log(self, task: Task, done: Done) -> None:
+        entry = {
+            "at": now(),
+            "point": task.point,
+            "run": task.run,
+            "attempt": task.attempt,
+            "seconds": round(done.seconds, 3),
+            "failure": done.failure,
+        }
+        try:
+            with (self.directory / JOURNAL).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+        except OSError as error:
+            raise RunFailedError(
+                f"{self.directory / JOURNAL}: cannot be written: {error.strerror}; finished runs are kept: "
+                f"wasp resume {self.directory}"
+            ) from None
+
+    def _progress(
+        self,
+        schedule: Schedule,
+        task_of: Mapping[tuple[int, int | None], Task],
+        sample: _core.Sample | None,
+        parallel: int = 1,
+    ) -> StudyProgress:
+        made = len(self._times)
+        done = self._finished_before + made - sum(task.attempt - 1 for task in task_of.values())
+        each = sum(self._times) / made if made else self._expected()
+        left = None if each is None else each * schedule.left / max(1, min(parallel, schedule.left or 1))
+        at = text_of(self.points[list(task_of.values())[-1].point].settings) if task_of else ""
+        return StudyProgress(done, done + schedule.left, self._failed, left, at, sample)
+
+    def _expected(self) -> float | None:
+        """Seconds that a live run takes; None in simulation, where only the first can tell."""
+        return None if self._mode == "sim" else length(self.points[0].experiment) + OVERHEAD
+
+    # Results.
+
+    def _summarised(self, point: Point) -> StudyPoint:
+        place = self.place(point.index)
+        records = records_of(place)
+        finished = [record for record in records if record.summary is not None]
+        if not finished:
+            return StudyPoint(index=point.index, varied=point.settings, result=None)
+        result = self._result(point, records, finished)
+        testbed = dict(finished[0].testbed)
+        testbed.pop("server", None)
+        host = testbed.pop("machine", None) or self.plan.machine
+        manifest = Manifest(
+            created=self.plan.created,
+            name=result.name,
+            mode=result.mode,
+            seed=result.seed,
+            experiment=point.experiment.model_dump(exclude_none=True, by_alias=True),
+            settings=settings_used(self._mode),
+            scenario=result.scenario,
+            server=result.server,
+            testbed=testbed,
+            machine=host,
+            versions=self.plan.versions,
+            valid=result.valid,
+            invalid_reasons=result.invalid_reasons,
+            interrupted=result.interrupted,
+            varied=point.settings,
+            runs=result.runs,
+            tables=sorted(finished[0].files),
+        )
+        write_text(place / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
+        return StudyPoint(index=point.index, varied=point.settings, result=result)
+
+    def _result(self, point: Point, records: Sequence[RunRecord], finished: Sequence[RunRecord]) -> Result:
+        place = self.place(point.index)
+        summaries: list[RunSummary] = [record.summary for record in finished if record.summary is not None]
+        scenario = resolve(point.experiment, 0, mode=self._mode)
+        if point.index in self._warmups:
+            scenario["measure"]["warmup"] = self._warmups[point.index]
+        missing = self._missing(point, records)
+        about = finished[0].testbed.get("server") or modelled(point.experiment)
+        return combine(
+            summaries,
+            [histogram_of(read_table(table_path(place, "histogram", run.run))) for run in summaries],
+            missing=missing,
+            name=point.experiment.name,
+            mode=self._mode,
+            seed=point.experiment.seed,
+            interrupted=missing is not None and missing.code == "interrupted",
+            server={"kind": point.experiment.server.kind, **about},
+            clients=scenario["clients"],
+            scenario=scenario,
+            results=str(place),
+        )
+
+    def _missing(self, point: Point, records: Sequence[RunRecord]) -> Reason | None:
+        failed = [record for record in records if record.failure is not None]
+        if failed:
+            first = failed[0]
+            more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+            return Reason(run=None, code="failed", message=f"run {first.run + 1} failed{more}: {first.failure}")
+        values = {(0, record.run): record.summary.throughput for record in records if record.summary is not None}
+        schedule = Schedule(1, point.experiment.measure.runs, until=_until(point.experiment), finished={**values})
+        if schedule.over:
+            return None
+        message = f"stopped before all runs were made: {len(values)} of at least {len(values) + schedule.left}"
+        return Reason(run=None, code="interrupted", message=message)
+
+
+def _wrong(done: Done, mode: Mode) -> list[str]:
+    """What is wrong with a run that a second attempt could do better. A simulated run would only repeat itself."""
+    if done.failure is not None:
+        return [done.failure]
+    if mode == "sim" or done.summary is None:
+        return []
+    return [reason.message for reason in done.summary.invalid]
+
+
+def _until(experiment: Experiment) -> Until | None:
+    measure = experiment.measure
+    if measure.until is None:
+        return None
+    return Until(float(exact(measure.until.ci)), measure.runs, measure.until.max_runs)
+
+
+def _read_warmup(path: Path) -> str | None:
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["warmup"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError.at(str(path), "no valid warm-up; remove the file, and it is found again") from None
+
+
+def length(experiment: Experiment) -> float:
+    """Seconds of warm-up and measured interval."""
+    return seconds(warmup_of(experiment)) + seconds(experiment.measure.duration)
+
+
+def time_limit(experiment: Experiment, scenario: Mapping[str, Any]) -> float:
+    """Wall-clock seconds after which a run is given up."""
+    if experiment.measure.time_limit is not None:
+        return seconds(experiment.measure.time_limit)
+    return 60 + 10 * (seconds(scenario["measure"]["warmup"]) + seconds(scenario["measure"]["duration"]))
+
+
+def estimate(found: Sequence[Point], mode: Mode, jobs: int | None = None) -> float:
+    """Wall-clock seconds that the runs of ``found`` will take, without extra ones that a stopping rule may ask for.
+
+    In simulation the point with the most clients is simulated for about a second, and the rest is taken to go by the
+    number of clients.
+    """
+    planned = [(point, length(point.experiment), point.experiment.measure.runs) for point in found]
+    if mode == "live":
+        return sum(runs * (span + OVERHEAD) for _, span, runs in planned)
+    largest = max(found, key=lambda point: _clients(point.experiment))
+    cost = _pace(largest) / _clients(largest.experiment)
+    total = sum(runs * span * cost * _clients(point.experiment) for point, span, runs in planned)
+    side_by_side = min(jobs or len(os.sched_getaffinity(0)), len(found)) if len(found) > 1 else 1
+    return total / side_by_side
+
+
+def _clients(experiment: Experiment) -> int:
+    return sum(group.count for group in experiment.clients)
+
+
+def _pace(point: Point) -> float:
+    """Wall-clock seconds that a simulated second of a point takes."""
+    scenario = resolve(point.experiment, 0, mode="sim")
+    started = time.monotonic()
+    engine = _core.start(json.dumps(scenario))
+    reached = 0.0
+    while not engine.done() and time.monotonic() - started < 1.0:
+        sample = engine.next_sample(0.2)
+        reached = sample["elapsed"] if sample else reached
+    taken = time.monotonic() - started
+    if engine.done():
+        reached = length(point.experiment)
+    engine.stop()
+    with live.running():
+        engine.wait()
+    return taken / max(reached, 0.1)
+
+
+def study(
+    experiment: Mapping[str, Any] | str | Path,
+    *,
+    output: str | Path,
+    mode: Mode | None = None,
+    jobs: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> StudyResult:
+    """Makes every run of an experiment with a sweep, into the new directory ``output``.
+
+    Args:
+        experiment: the content of an experiment file, or the path of one.
+        output: directory to make.
+        mode: live or sim; unless given the experiment's own, else live where this machine can do it.
+        jobs: processes side by side in simulation; the CPUs unless given.
+        on_progress: called about once a second.
+
+    Raises:
+        InputError: something is not valid.
+        CannotRunError: this machine cannot do it.
+        RunFailedError: it could not be finished; `resume` goes on.
+    """
+    document = read(experiment) if isinstance(experiment, (str, Path)) else experiment
+    plan, found = prepare(document, Path(output), mode=mode)
+    return Study.begin(plan, found, Path(output)).run(jobs=jobs, on_progress=on_progress)
+
+
+def resume(directory: str | Path, *, jobs: int | None = None, on_progress: OnProgress | None = None) -> StudyResult:
+    """Makes the runs that are missing in a study's directory. For the errors see `study`."""
+    return Study.open(Path(directory)).run(jobs=jobs, on_progress=on_progress)
