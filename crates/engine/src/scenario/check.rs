@@ -154,7 +154,7 @@ fn check_group(group: &Group) -> Result<(), ScenarioError> {
 }
 
 fn check_duration(field: &str, duration: Duration) -> Result<(), ScenarioError> {
-    ensure(duration <= LONGEST, field, format!("{duration}; must be at most {LONGEST}"))
+    ensure(duration <= LONGEST, field, format!("{duration}; must be at most 24h"))
 }
 
 fn check_loss(field: &str, loss: Option<Loss>) -> Result<(), ScenarioError> {

@@ -41,7 +41,7 @@ pub(super) fn reasons<O: Observer>(scenario: &Scenario, model: &Model<O>, summar
 
 fn stopped<O: Observer>(scenario: &Scenario, model: &Model<O>) -> Option<String> {
     let (measured, asked) = (model.ledger.interval().duration(), scenario.measure.duration);
-    (measured < asked).then(|| format!("stopped after {measured} of {asked} measured"))
+    (measured < asked).then(|| format!("stopped after {:.1} s of {asked} measured", measured.as_secs_f64()))
 }
 
 fn too_few<O: Observer>(model: &Model<O>) -> Option<String> {
