@@ -1,7 +1,60 @@
 //! What is asked for: file sets, and the requests that clients make of them.
+//!
+//! ```text
+//! Workload (options) ──build(seed)──► Site (files, popularity) ──requests(run key)──► Requests ──stream(client)──► RequestStream
+//! ```
+//!
+//! A [`Site`] depends on its options and the seed of the set alone, so every run of an experiment asks the same files of a
+//! server. The order of requests depends on the seed and number of the run, the group and the number of the client.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use wasp_random::Key;
+//! use wasp_workload::{Deal, Workload, surge::SurgeOptions};
+//!
+//! let site = Workload::Surge(Box::new(SurgeOptions::default())).build(1, None)?;
+//! let requests = Arc::new(site.requests(Key::root(1, 0)));
+//! let mut client = requests.stream(Deal::Own, "homes", 17, 256);
+//! let page = client.next_page().expect("SURGE repeats");
+//! assert!(site.files().get(page.base).is_some());
+//! # Ok::<(), wasp_workload::BuildError>(())
+//! ```
 
+mod content;
+mod delay;
+mod distribution;
+mod error;
+mod examination;
 mod files;
+mod math;
+mod off;
+pub mod prowgen;
+pub mod replay;
+mod requests;
 mod single;
+mod site;
+mod sizes;
+pub mod statistics;
+pub mod surge;
+mod zipf;
 
-pub use files::{File, FileId, FileSet};
-pub use single::Single;
+pub use content::Content;
+pub use delay::Delay;
+pub use distribution::{Distribution, Truncated};
+pub use error::OptionError;
+pub use examination::{Compared, Examination, Popularity};
+pub use files::{Class, File, FileId, FileSet};
+pub use off::OffTimes;
+pub use requests::{Deal, Page, RequestStream, Requests};
+pub use single::{Single, SingleOptions, Weighted};
+pub use site::{BuildError, Site, Workload};
+pub use sizes::{Mixture, Sampling, Sizes, Tail};
+
+use wasp_random::Stream;
+
+/// A random order, each as likely as any other (Fisher and Yates).
+fn shuffle<T>(values: &mut [T], stream: &mut Stream) {
+    for last in (1..values.len()).rev() {
+        values.swap(last, stream.below(last as u64 + 1) as usize);
+    }
+}

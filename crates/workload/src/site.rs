@@ -1,0 +1,126 @@
+//! Any workload: from its options to files and requests.
+
+use crate::prowgen::{ProwgenOptions, ProwgenSet};
+use crate::replay::{ReadError, Replay, ReplayOptions};
+use crate::surge::{SurgeOptions, SurgeSet};
+use crate::{Class, File, FileSet, OptionError, Requests, SingleOptions, Weighted};
+use serde::{Deserialize, Serialize};
+use std::io::BufRead;
+use wasp_random::Key;
+
+/// What is asked for, as it comes in a file or in JSON.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Workload {
+    /// One file, or a list of files with weights.
+    Single(SingleOptions),
+    /// SURGE.
+    Surge(Box<SurgeOptions>),
+    /// ProWGen.
+    Prowgen(ProwgenOptions),
+    /// A log.
+    Replay(ReplayOptions),
+}
+
+/// Why a workload cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// An option is impossible.
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    /// The log cannot be read.
+    #[error("{log}: {source}")]
+    Log {
+        /// The log's name.
+        log: String,
+        /// What is wrong.
+        source: ReadError,
+    },
+    /// A replay was built without its log.
+    #[error("{log}: the log was not handed over")]
+    NoLog {
+        /// The log's name.
+        log: String,
+    },
+}
+
+/// A server's files, and what is asked of them.
+#[derive(Debug)]
+pub enum Site {
+    /// One file, or a list.
+    List {
+        /// The files.
+        files: FileSet,
+        /// Their weights.
+        weights: Vec<f64>,
+    },
+    /// SURGE.
+    Surge(Box<SurgeSet>),
+    /// ProWGen.
+    Prowgen(ProwgenSet),
+    /// A log.
+    Replay(Replay),
+}
+
+impl Workload {
+    /// Checks the options.
+    ///
+    /// # Errors
+    /// The first option that is impossible, by itself or beside the others.
+    pub fn check(&self) -> Result<(), OptionError> {
+        match self {
+            Self::Single(options) => options.resolve().map(|_| ()),
+            Self::Surge(options) => options.resolve().map(|_| ()),
+            Self::Prowgen(options) => options.resolve().map(|_| ()),
+            Self::Replay(options) => options.check(),
+        }
+    }
+
+    /// Makes the files that belong to the seed of a set, or reads them off the log.
+    ///
+    /// # Errors
+    /// If an option is impossible, or the log is missing or cannot be replayed.
+    pub fn build(&self, seed: u64, log: Option<&mut dyn BufRead>) -> Result<Site, BuildError> {
+        Ok(match self {
+            Self::Single(options) => Site::list(&options.resolve()?),
+            Self::Surge(options) => Site::Surge(Box::new(options.resolve()?.build(seed)?)),
+            Self::Prowgen(options) => Site::Prowgen(options.resolve()?.build(seed)?),
+            Self::Replay(options) => {
+                options.check()?;
+                let name = || options.log.clone();
+                let log = log.ok_or_else(|| BuildError::NoLog { log: name() })?;
+                Site::Replay(options.read(log).map_err(|source| BuildError::Log { log: name(), source })?)
+            }
+        })
+    }
+}
+
+impl Site {
+    fn list(list: &[Weighted]) -> Self {
+        let file = |file: &Weighted| File { path: file.path.clone(), size: file.size, class: Class::Loner };
+        let files = FileSet::new(list.iter().map(file).collect());
+        Self::List { files, weights: list.iter().map(|file| file.weight).collect() }
+    }
+
+    /// The files.
+    #[must_use]
+    pub fn files(&self) -> &FileSet {
+        match self {
+            Self::List { files, .. } => files,
+            Self::Surge(set) => set.files(),
+            Self::Prowgen(set) => set.files(),
+            Self::Replay(replay) => replay.files(),
+        }
+    }
+
+    /// What is asked for in the run with this root key.
+    #[must_use]
+    pub fn requests(&self, run: Key) -> Requests {
+        match self {
+            Self::List { weights, .. } => Requests::weighted(weights, run),
+            Self::Surge(set) => set.requests(run),
+            Self::Prowgen(set) => set.requests(run),
+            Self::Replay(replay) => replay.requests(run),
+        }
+    }
+}
