@@ -30,10 +30,12 @@ pub(crate) struct Acknowledgments {
     interactive: bool,
     /// What the next D-SACK block reports (RFC 2883).
     duplicate: Option<Range>,
-    /// When data last arrived.
-    last_data: Option<Instant>,
-    /// When an unacceptable segment was last answered.
-    challenged: Option<Instant>,
+    /// Data has arrived, last at `last_data`.
+    data_seen: bool,
+    /// An unacceptable segment has been answered, last at `last_challenge`.
+    challenged: bool,
+    last_data: Instant,
+    last_challenge: Instant,
 }
 
 impl Acknowledgments {
@@ -45,8 +47,10 @@ impl Acknowledgments {
             quick: config.quickack_segments.min(u32::from(u16::MAX)) as u16,
             interactive: false,
             duplicate: None,
-            last_data: None,
-            challenged: None,
+            data_seen: false,
+            challenged: false,
+            last_data: Instant::ZERO,
+            last_challenge: Instant::ZERO,
         }
     }
 
@@ -73,10 +77,11 @@ impl Acknowledgments {
     /// An unacceptable segment arrived: an answer is owed unless one was given less than `interval` ago (RFC 5961
     /// section 7).
     pub(crate) fn challenge(&mut self, now: Instant, interval: Duration) {
-        if self.challenged.is_some_and(|last| now.saturating_since(last) < interval) {
+        if self.challenged && now.saturating_since(self.last_challenge) < interval {
             return;
         }
-        self.challenged = Some(now);
+        self.challenged = true;
+        self.last_challenge = now;
         self.due = Due::Now;
     }
 
@@ -84,7 +89,8 @@ impl Acknowledgments {
     #[inline]
     pub(crate) fn on_data(&mut self, config: &Config, len: u32, next: SequenceNumber, now: Instant) -> bool {
         self.largest = self.largest.max(len.min(u32::from(u16::MAX)) as u16);
-        self.last_data = Some(now);
+        self.data_seen = true;
+        self.last_data = now;
         let quick = self.quick > 0 && !self.interactive;
         self.quick = self.quick.saturating_sub(u16::from(quick));
         let second = next.since(self.sent) > u32::from(self.largest);
@@ -109,8 +115,7 @@ impl Acknowledgments {
     #[inline]
     pub(crate) fn on_data_sent(&mut self, config: &Config, now: Instant) {
         if !self.interactive && config.quickack_segments > 0 {
-            let answer = |last: Instant| now.saturating_since(last) < config.delayed_ack;
-            self.interactive = self.last_data.is_some_and(answer);
+            self.interactive = self.data_seen && now.saturating_since(self.last_data) < config.delayed_ack;
         }
     }
 

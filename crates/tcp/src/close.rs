@@ -48,12 +48,17 @@ impl Endpoint {
         match self.state {
             State::FinWait1 => {
                 self.state = State::FinWait2;
-                self.timers.linger = now.saturating_add(self.config.fin_wait_2);
+                self.arm_fin_wait_2(now);
             }
             State::Closing => self.enter_time_wait(now),
             State::LastAck => self.finish(Event::Closed),
             _ => {}
         }
+    }
+
+    /// The wait for the peer in FIN-WAIT-2 starts, or starts again because it spoke.
+    pub(crate) fn arm_fin_wait_2(&mut self, now: Instant) {
+        self.timers.linger = now.saturating_add(self.config.fin_wait_2);
     }
 
     /// The peer's FIN is in order.

@@ -34,18 +34,20 @@ pub struct Endpoint {
     pub(crate) clocks: Clocks,
     /// TS.Recent (RFC 7323 section 4.3).
     pub(crate) ts_recent: u32,
-    /// When our SYN was last sent, for the first round-trip sample.
-    pub(crate) syn_sent: Option<Instant>,
+    /// When our SYN was first sent, for the first round-trip sample.
+    pub(crate) syn_sent_at: Instant,
     /// A reset is owed: its sequence number, and whether it carries an acknowledgment.
     pub(crate) reset_due: Option<(SequenceNumber, bool)>,
     /// Room in the send buffer that the application waits for.
-    pub(crate) space_wanted: u64,
+    pub(crate) space_wanted: u32,
     pub(crate) local_port: u16,
     pub(crate) remote_port: u16,
     pub(crate) state: State,
     pub(crate) events: Events,
     /// We sent the first SYN.
     pub(crate) active: bool,
+    /// SYNs and SYN-ACKs sent, at most 255.
+    pub(crate) syns_sent: u8,
     /// A SYN or SYN-ACK is to be sent.
     pub(crate) syn_due: bool,
     /// Agreed, or before that offered: timestamps, selective acknowledgments, window scaling.
@@ -76,7 +78,8 @@ impl Endpoint {
             iss,
             clocks: Clocks { phase: identity.timer_phase, timestamp_offset: identity.timestamp_offset },
             ts_recent: 0,
-            syn_sent: None,
+            syn_sent_at: Instant::ZERO,
+            syns_sent: 0,
             reset_due: None,
             space_wanted: 0,
             local_port,
@@ -115,12 +118,12 @@ impl Endpoint {
 
     /// Asks for [`Event::SendSpace`], once, when [`Self::send_space`] is at least `at_least` (at most the send buffer).
     pub fn notify_send_space(&mut self, at_least: u64) {
-        self.space_wanted = at_least.clamp(1, u64::from(self.config.send_buffer));
+        self.space_wanted = at_least.clamp(1, u64::from(self.config.send_buffer)) as u32;
         self.check_send_space();
     }
 
     pub(crate) fn check_send_space(&mut self) {
-        if self.space_wanted > 0 && self.send_space() >= self.space_wanted {
+        if self.space_wanted > 0 && self.send_space() >= u64::from(self.space_wanted) {
             self.space_wanted = 0;
             self.events.push(Event::SendSpace);
         }

@@ -106,11 +106,9 @@ impl Endpoint {
     /// Our SYN is acknowledged by `header`.
     pub(crate) fn establish(&mut self, at: Instant, header: &TcpHeader) {
         let now = Now::new(&self.config, self.clocks, at);
-        if self.sender.timeouts == 0 {
-            if let Some(sent) = self.syn_sent {
-                let rtt = at.saturating_since(sent);
-                self.sender.rto.sample(&self.config, rtt, self.iss, self.iss + 1);
-            }
+        if self.syns_sent == 1 {
+            let rtt = at.saturating_since(self.syn_sent_at);
+            self.sender.rto.sample(&self.config, rtt, self.iss, self.iss + 1);
         } else if let (true, Some(timestamps)) = (self.timestamps, header.timestamps) {
             self.sender.sample_echo(&now, timestamps.echo);
         }
@@ -153,10 +151,12 @@ impl Endpoint {
     pub(crate) fn handshake_segment(&mut self, at: Instant) -> TcpHeader {
         self.syn_due = false;
         let passive = self.state == State::SynReceived;
-        if self.syn_sent.is_some() {
+        if self.syns_sent == 0 {
+            self.syn_sent_at = at;
+        } else {
             self.statistics.retransmitted += 1;
         }
-        self.syn_sent = Some(at);
+        self.syns_sent = self.syns_sent.saturating_add(1);
         let timestamp = Now::new(&self.config, self.clocks, at).timestamp();
         self.sender.next = self.iss + 1;
         let acknowledgment = if passive { self.receiver.next() } else { Default::default() };

@@ -22,10 +22,6 @@ pub(crate) struct Inserted {
 }
 
 impl Ranges {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
     /// The end of the last range.
     pub(crate) fn end(&self) -> Option<SequenceNumber> {
         self.list.back().map(|range| range.1)
@@ -88,10 +84,6 @@ impl Ranges {
             }
             self.list.pop_front();
         }
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.list.clear();
     }
 }
 

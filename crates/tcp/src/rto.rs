@@ -10,23 +10,29 @@ const BSD_MAX_SHIFT: u8 = 6;
 /// After more back-offs than this BSD distrusts its estimate (TCP_MAXRXTSHIFT / 4).
 const BSD_CLOBBER_SHIFT: u8 = 3;
 const MAX_SHIFT: u8 = 20;
+/// No sample is longer: 134 s in microseconds, so that the scaled values fit 31 bits.
+const MAX_SAMPLE: u64 = (1 << 27) - 1;
+
+fn saturate(sample: u64) -> u32 {
+    sample.min(MAX_SAMPLE) as u32
+}
 
 /// The estimator of one connection.
 ///
-/// `srtt`, `variation` and the deviations are in the units of the estimator: nanoseconds, scaled as in Linux, or ticks,
-/// scaled as in BSD.
+/// `srtt`, `variation` and the deviations are in the units of the estimator: microseconds, scaled as in Linux for that, or
+/// ticks, scaled as in BSD.
 #[derive(Debug)]
 pub(crate) struct Rto {
-    srtt: u64,
-    variation: u64,
+    srtt: u32,
+    variation: u32,
     /// Linux: smoothed deviation, and its maximum in the current round trip.
-    deviation: u64,
-    greatest_deviation: u64,
+    deviation: u32,
+    greatest_deviation: u32,
     /// Linux: the round trip ends when this is acknowledged.
     round_end: SequenceNumber,
-    /// BSD: the number whose acknowledgment ends the timing that began at `timed_at` (`None`: nothing is timed).
+    /// BSD: the number whose acknowledgment ends the timing that began at `timed_at` (`Instant::MAX`: nothing is timed).
     timed: SequenceNumber,
-    timed_at: Option<Instant>,
+    timed_at: Instant,
     /// RTO before back-off.
     base: Duration,
     shift: u8,
@@ -42,7 +48,7 @@ impl Rto {
             greatest_deviation: 0,
             round_end: SequenceNumber(0),
             timed: SequenceNumber(0),
-            timed_at: None,
+            timed_at: Instant::MAX,
             base: config.initial_rto,
             shift: 0,
             sampled: false,
@@ -57,9 +63,9 @@ impl Rto {
     /// The smoothed round-trip time, once there is one.
     pub(crate) fn srtt(&self, config: &Config) -> Option<Duration> {
         self.sampled.then(|| match config.rtt_estimator {
-            RttEstimator::Rfc6298 => Duration::from_nanos(self.srtt),
-            RttEstimator::Linux => Duration::from_nanos(self.srtt >> 3),
-            RttEstimator::Bsd => Duration::from_nanos((config.timer_granularity.as_nanos() * self.srtt) >> 3),
+            RttEstimator::Rfc6298 => Duration::from_micros(u64::from(self.srtt)),
+            RttEstimator::Linux => Duration::from_micros(u64::from(self.srtt >> 3)),
+            RttEstimator::Bsd => config.timer_granularity * u64::from(self.srtt) / 8,
         })
     }
 
@@ -90,15 +96,15 @@ impl Rto {
 
     /// BSD: times the segment that starts at `start`, if nothing is being timed.
     pub(crate) fn time_segment(&mut self, start: SequenceNumber, now: Instant) {
-        if self.timed_at.is_none() {
+        if self.timed_at == Instant::MAX {
             self.timed = start;
-            self.timed_at = Some(now);
+            self.timed_at = now;
         }
     }
 
     /// BSD: a retransmission makes the timing worthless.
     pub(crate) fn stop_timing(&mut self) {
-        self.timed_at = None;
+        self.timed_at = Instant::MAX;
     }
 
     /// BSD: the sample that `ack` completes, in ticks counted from one.
@@ -108,15 +114,15 @@ impl Rto {
         now: Instant,
         config: &Config,
         phase: Duration,
-    ) -> Option<u64> {
-        let since = self.timed_at?;
-        if !ack.after(self.timed) {
+    ) -> Option<u32> {
+        let since = self.timed_at;
+        if since == Instant::MAX || !ack.after(self.timed) {
             return None;
         }
-        self.timed_at = None;
+        self.timed_at = Instant::MAX;
         let step = config.timer_granularity.as_nanos();
         let ticks = |at: Instant| (at.as_nanos() + step - phase.as_nanos() % step) / step;
-        Some(1 + ticks(now) - ticks(since))
+        Some(saturate(1 + ticks(now) - ticks(since)))
     }
 
     /// Takes a sample. `una` and `next` bound what is in flight.
@@ -127,32 +133,33 @@ impl Rto {
         una: SequenceNumber,
         next: SequenceNumber,
     ) {
+        let micros = saturate(rtt.as_nanos() / 1_000);
         match config.rtt_estimator {
-            RttEstimator::Rfc6298 => self.sample_rfc6298(config, rtt.as_nanos()),
-            RttEstimator::Linux => self.sample_linux(config, rtt.as_nanos(), una, next),
+            RttEstimator::Rfc6298 => self.sample_rfc6298(config, micros),
+            RttEstimator::Linux => self.sample_linux(config, micros, una, next),
             RttEstimator::Bsd => {
                 let ticks = rtt.as_nanos() / config.timer_granularity.as_nanos();
-                self.sample_ticks(config, ticks + 1);
+                self.sample_ticks(config, saturate(ticks + 1));
             }
         }
     }
 
-    fn sample_rfc6298(&mut self, config: &Config, rtt: u64) {
+    fn sample_rfc6298(&mut self, config: &Config, rtt: u32) {
         if self.sampled {
             self.variation = (3 * self.variation + self.srtt.abs_diff(rtt)) / 4;
             self.srtt = (7 * self.srtt + rtt) / 8;
         } else {
             (self.srtt, self.variation) = (rtt, rtt / 2);
         }
-        let margin = config.timer_granularity.as_nanos().max(4 * self.variation);
-        self.settle(config, Duration::from_nanos(self.srtt + margin));
+        let margin = config.timer_granularity.max(Duration::from_micros(4 * u64::from(self.variation)));
+        self.settle(config, Duration::from_micros(u64::from(self.srtt)) + margin);
     }
 
     /// `tcp_rtt_estimator` and `__tcp_set_rto`: srtt scaled by 8, deviations by 4.
-    fn sample_linux(&mut self, config: &Config, rtt: u64, una: SequenceNumber, next: SequenceNumber) {
-        let least = config.min_rto.as_nanos();
+    fn sample_linux(&mut self, config: &Config, rtt: u32, una: SequenceNumber, next: SequenceNumber) {
+        let least = saturate(config.min_rto.as_nanos() / 1_000);
         if self.sampled {
-            self.deviate(rtt as i64 - (self.srtt >> 3) as i64);
+            self.deviate(rtt as i32 - (self.srtt >> 3) as i32);
             if self.deviation > self.greatest_deviation {
                 self.greatest_deviation = self.deviation;
                 self.variation = self.variation.max(self.greatest_deviation);
@@ -170,33 +177,33 @@ impl Rto {
             self.round_end = next;
         }
         self.srtt = self.srtt.max(1);
-        let step = config.timer_granularity.as_nanos();
-        let timeout = ((self.srtt >> 3) + self.variation).next_multiple_of(step);
-        self.settle(config, Duration::from_nanos(timeout));
+        let timeout = Duration::from_micros(u64::from((self.srtt >> 3) + self.variation));
+        let step = config.timer_granularity;
+        self.settle(config, step * timeout.as_nanos().div_ceil(step.as_nanos()));
     }
 
     /// One error of Linux's estimate; a sudden decrease counts an eighth.
-    fn deviate(&mut self, error: i64) {
-        self.srtt = (self.srtt as i64 + error) as u64;
-        let mut change = error.abs() - (self.deviation >> 2) as i64;
+    fn deviate(&mut self, error: i32) {
+        self.srtt = (self.srtt as i32 + error) as u32;
+        let mut change = error.abs() - (self.deviation >> 2) as i32;
         if error < 0 && change > 0 {
             change >>= 3;
         }
-        self.deviation = (self.deviation as i64 + change).max(0) as u64;
+        self.deviation = (self.deviation as i32 + change).max(0) as u32;
     }
 
     /// `tcp_xmit_timer`: srtt scaled by 8, variation by 4, in ticks; `ticks` counts from one.
-    pub(crate) fn sample_ticks(&mut self, config: &Config, ticks: u64) {
+    pub(crate) fn sample_ticks(&mut self, config: &Config, ticks: u32) {
         if self.srtt == 0 {
             (self.srtt, self.variation) = (ticks << 3, ticks << 1);
         } else {
-            let error = ticks as i64 - 1 - (self.srtt >> 3) as i64;
-            self.srtt = (self.srtt as i64 + error).max(1) as u64;
-            let change = error.abs() - (self.variation >> 2) as i64;
-            self.variation = (self.variation as i64 + change).max(1) as u64;
+            let error = ticks as i32 - 1 - (self.srtt >> 3) as i32;
+            self.srtt = (self.srtt as i32 + error).max(1) as u32;
+            let change = error.abs() - (self.variation >> 2) as i32;
+            self.variation = (self.variation as i32 + change).max(1) as u32;
         }
         let timeout = (self.srtt >> 3) + self.variation;
-        self.settle(config, Duration::from_nanos(timeout * config.timer_granularity.as_nanos()));
+        self.settle(config, config.timer_granularity * u64::from(timeout));
     }
 
     fn settle(&mut self, config: &Config, timeout: Duration) {

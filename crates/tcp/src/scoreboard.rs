@@ -66,7 +66,8 @@ pub(crate) struct Scoreboard {
     segments: VecDeque<Segment>,
     una: SequenceNumber,
     pipe: u32,
-    sacked: Ranges,
+    /// What the receiver reports to hold; made at the first loss.
+    sacked: Option<Box<Ranges>>,
     /// Segments before this index are sacked or retransmitted: RFC 6675's HighRxt, as a place to go on from.
     candidate: usize,
     /// Segments before this index are sacked or lost.
@@ -143,8 +144,8 @@ impl Scoreboard {
         self.una = ack;
         self.candidate = self.candidate.saturating_sub(popped);
         self.lost_end = self.lost_end.saturating_sub(popped);
-        if !self.sacked.is_empty() {
-            self.sacked.advance(ack);
+        if let Some(sacked) = &mut self.sacked {
+            sacked.advance(ack);
         }
         if acked.resent {
             acked.sample = None;
@@ -155,6 +156,7 @@ impl Scoreboard {
     /// The receiver reports that it holds `left..right`, which lies above SND.UNA and not beyond the last segment.
     pub(crate) fn sack(&mut self, left: SequenceNumber, right: SequenceNumber, acked: &mut Acked) {
         let Self { segments, una, pipe, sacked, .. } = self;
+        let sacked = sacked.get_or_insert_with(Box::default);
         sacked.insert(left, right, |part, merged| mark_sacked(segments, *una, pipe, part, merged, acked));
         if acked.resent {
             acked.sample = None;
@@ -166,7 +168,8 @@ impl Scoreboard {
     pub(crate) fn update_lost(&mut self, threshold: u32, mss: u32) {
         let mut bytes = 0;
         let enough = u64::from(threshold - 1) * u64::from(mss);
-        let frontier = self.sacked.last_first().zip(1..).find_map(|((left, right), count)| {
+        let Some(sacked) = &self.sacked else { return };
+        let frontier = sacked.last_first().zip(1..).find_map(|((left, right), count)| {
             bytes += u64::from(right.since(left));
             (count >= threshold || bytes > enough).then_some(left)
         });
@@ -208,7 +211,7 @@ impl Scoreboard {
     pub(crate) fn lose_all(&mut self) {
         let reneged = self.segments.front().is_some_and(|segment| segment.has(Segment::SACKED));
         if reneged {
-            self.sacked.clear();
+            self.sacked = None;
         }
         for segment in &mut self.segments {
             if reneged {
@@ -236,7 +239,7 @@ impl Scoreboard {
 
     /// Whether the segment at `index` lies below the highest one that the receiver holds.
     pub(crate) fn below_highest_sacked(&self, index: usize) -> bool {
-        self.sacked.end().is_some_and(|end| self.start(index).before(end))
+        self.sacked.as_ref().and_then(|sacked| sacked.end()).is_some_and(|end| self.start(index).before(end))
     }
 
     /// The segment at `index` is sent again.

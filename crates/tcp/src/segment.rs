@@ -54,6 +54,9 @@ impl Endpoint {
             return false;
         }
         self.note_timestamp(header);
+        if self.state == State::FinWait2 {
+            self.arm_fin_wait_2(now);
+        }
         if self.state == State::SynReceived && !self.handle_ack_in_syn_received(now, header) {
             return false;
         }

@@ -1,8 +1,12 @@
-//! The sending half: what may leave, and what an acknowledgment of it means.
+//! The sending half: what is in flight, and what an acknowledgment of it means.
 
-use crate::config::{Config, Nagle, RttEstimator};
+mod plan;
+
+pub(crate) use plan::Plan;
+
+use crate::config::{Config, RttEstimator};
 use crate::congestion::{AckEvent, Congestion};
-use crate::recovery::{Context, Next, Recovery};
+use crate::recovery::{Context, Recovery};
 use crate::rto::Rto;
 use crate::scoreboard::{Acked, Scoreboard};
 use crate::send_buffer::SendBuffer;
@@ -29,27 +33,6 @@ pub(crate) enum Probe {
     Window,
     /// Whatever fits into the window, however little (RFC 1122 section 4.2.3.4's override).
     Data,
-}
-
-/// What is to leave next.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Plan {
-    /// A segment again.
-    Retransmit {
-        /// Its place on the scoreboard.
-        index: usize,
-        /// By RFC 6675's NextSeg rule 4.
-        rescue: bool,
-    },
-    /// So many new bytes, perhaps with the FIN.
-    New {
-        /// Bytes.
-        len: u32,
-        /// The FIN goes with them.
-        fin: bool,
-    },
-    /// Nothing.
-    Nothing,
 }
 
 /// The clocks of a host, as an offset and a phase of the one time there is.
@@ -396,138 +379,6 @@ impl Sender {
     pub(crate) fn persist_interval(&self, config: &Config) -> Duration {
         let interval = self.rto.current(config).saturating_mul(1 << self.probes.min(20));
         interval.max(config.min_persist).min(config.max_persist)
-    }
-
-    /// Whether nothing is queued and nothing in flight.
-    #[inline]
-    pub(crate) fn has_nothing_to_send(&self) -> bool {
-        self.scoreboard.is_empty() && self.buffer.unsent() == 0 && self.fin != Fin::Queued
-    }
-
-    /// Whether data waits that only the peer's window holds back, with nothing in flight to bring an answer.
-    pub(crate) fn needs_persist(&self) -> bool {
-        self.scoreboard.is_empty() && self.buffer.unsent() > 0
-    }
-
-    /// The window restarts when nothing has been sent for longer than the RTO (RFC 5681 section 4.1).
-    pub(crate) fn check_idle(&mut self, now: &Now<'_>) {
-        if !self.scoreboard.is_empty() || self.buffer.unsent() == 0 {
-            return;
-        }
-        let idle = now.at.saturating_since(self.last_data);
-        let rto = self.rto.current(now.config);
-        if idle > rto {
-            self.congestion.on_idle(now.config, u32::from(self.mss), idle, rto);
-            self.last_data = now.at;
-        }
-    }
-
-    /// What leaves next. `limit` is the most payload that fits a segment with its options.
-    #[inline]
-    pub(crate) fn plan(&mut self, config: &Config, limit: u32) -> Plan {
-        self.stopped = false;
-        let new = self.new_segment(config, limit);
-        match self.recovery.next(&mut self.scoreboard, new.is_some()) {
-            Next::Forced(index) => Plan::Retransmit { index, rescue: false },
-            Next::Retransmit(index) => self.plan_retransmission(config, index, false),
-            Next::Rescue(index) => self.plan_retransmission(config, index, true),
-            Next::New => match new {
-                Some((len, fin)) if self.fits(config, len) => Plan::New { len, fin },
-                Some(_) => self.stop(),
-                None => Plan::Nothing,
-            },
-        }
-    }
-
-    fn plan_retransmission(&mut self, config: &Config, index: usize, rescue: bool) -> Plan {
-        let len = self.scoreboard.get(index).map_or(0, |(start, segment)| segment.end.since(start));
-        if self.fits(config, len.min(u32::from(self.mss))) {
-            Plan::Retransmit { index, rescue }
-        } else {
-            self.stop()
-        }
-    }
-
-    fn stop(&mut self) -> Plan {
-        self.stopped = true;
-        Plan::Nothing
-    }
-
-    #[inline]
-    fn fits(&self, config: &Config, len: u32) -> bool {
-        let window = self.recovery.window(config, &self.congestion, u32::from(self.mss));
-        let outstanding = self.recovery.outstanding(config, &self.scoreboard, self.flight());
-        len == 0 || outstanding.saturating_add(len) <= window
-    }
-
-    /// The new segment that the peer's window, the send buffer and the rules against small segments allow.
-    #[inline]
-    fn new_segment(&self, config: &Config, limit: u32) -> Option<(u32, bool)> {
-        let unsent = self.buffer.unsent();
-        if unsent == 0 {
-            return (self.fin == Fin::Queued).then_some((0, true));
-        }
-        let flight = self.flight();
-        let room = self.window.saturating_sub(flight);
-        let mut len = unsent.min(u64::from(limit.min(config.send_buffer))) as u32;
-        if flight > 0 && flight.saturating_add(len) > config.send_buffer {
-            return None;
-        }
-        if len > room {
-            // Sender's silly window avoidance (RFC 1122 section 4.2.3.4): half the peer's buffer or nothing.
-            let worthwhile = self.probe == Probe::Data || room >= (self.max_window / 2).max(1);
-            if room == 0 || !worthwhile {
-                return None;
-            }
-            len = room;
-        }
-        let last = u64::from(len) == unsent;
-        let fin = last && self.fin == Fin::Queued;
-        let small = len < limit && last && !fin && len < (self.max_window / 2).max(1);
-        if small && self.nagle_holds(config, flight) {
-            return None;
-        }
-        Some((len, fin))
-    }
-
-    fn nagle_holds(&self, config: &Config, flight: u32) -> bool {
-        match config.nagle {
-            Nagle::Off => false,
-            Nagle::Classic => flight > 0,
-            // The second test discards a mark so old that the numbers have gone half around.
-            Nagle::Minshall => self.small_end.after(self.una()) && self.small_end.at_or_before(self.next),
-        }
-    }
-
-    /// New data leaves. Returns the first number of the segment, and whether it is the first in flight.
-    #[inline]
-    pub(crate) fn on_new_sent(&mut self, now: &Now<'_>, len: u32, fin: bool) -> (SequenceNumber, bool) {
-        let start = self.next;
-        let first = self.scoreboard.is_empty();
-        self.next = start + len + u32::from(fin);
-        self.scoreboard.push(self.next, fin, now.at);
-        self.buffer.advance_sent(len);
-        self.recovery.on_new_data(len);
-        self.probe = Probe::None;
-        if fin {
-            self.fin = Fin::Sent;
-        }
-        if len < u32::from(self.mss) {
-            self.small_end = self.next;
-        }
-        if now.config.rtt_estimator == RttEstimator::Bsd {
-            self.rto.time_segment(start, now.at);
-        }
-        self.last_data = now.at;
-        (start, first)
-    }
-
-    /// The segment at `index` leaves again.
-    pub(crate) fn on_resent(&mut self, now: Instant, index: usize, rescue: bool) {
-        self.scoreboard.retransmit(index, now);
-        self.recovery.on_retransmitted(rescue);
-        self.rto.stop_timing();
-        self.last_data = now;
     }
 
     #[inline]

@@ -1,0 +1,109 @@
+//! The options of a scenario: presets, overrides, and what is refused.
+
+use wasp_tcp::{Config, IdleRestart, Nagle, Options, RecoveryKind};
+use wasp_units::Duration;
+
+fn resolve(json: &str) -> Result<Config, String> {
+    let options: Options = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    options.resolve().map_err(|error| error.to_string())
+}
+
+#[test]
+fn no_options_are_the_linux_preset() {
+    assert_eq!(resolve("{}").unwrap(), Config::linux());
+    assert_eq!(resolve(r#"{"preset": "linux"}"#).unwrap(), Config::linux());
+    assert_eq!(resolve(r#"{"preset": "bsd1999"}"#).unwrap(), Config::bsd1999());
+}
+
+#[test]
+fn each_option_overrides_its_constant() {
+    let config = resolve(
+        r#"{"preset": "linux", "mss": 536, "window_scaling": false, "sack": false, "timestamps": false,
+            "receive_buffer": "2KiB", "send_buffer": "64KiB", "initial_window": 2, "recovery": "reno",
+            "congestion": "reno", "initial_rto": "3s", "min_rto": "500ms", "max_rto": "64s",
+            "timer_granularity": "10ms", "syn_linear_timeouts": 0, "syn_retries": 4, "retries": 12,
+            "delayed_ack": "200ms", "delayed_ack_sweep": true, "quickack_segments": 0, "limited_transmit": false,
+            "slow_start_after_idle": false, "nagle": false, "duplicate_ack_threshold": 4, "time_wait": "1s"}"#,
+    );
+    let expected = Config {
+        mss: 536,
+        window_scaling: false,
+        sack: false,
+        timestamps: false,
+        receive_buffer: 2_048,
+        send_buffer: 65_536,
+        initial_window: 2,
+        recovery: RecoveryKind::Reno,
+        initial_rto: Duration::from_secs(3),
+        min_rto: Duration::from_millis(500),
+        max_rto: Duration::from_secs(64),
+        max_persist: Duration::from_secs(64),
+        timer_granularity: Duration::from_millis(10),
+        syn_linear_timeouts: 0,
+        syn_retries: 4,
+        retries: 12,
+        delayed_ack: Duration::from_millis(200),
+        delayed_ack_sweep: true,
+        quickack_segments: 0,
+        limited_transmit: false,
+        idle_restart: IdleRestart::Keep,
+        nagle: Nagle::Off,
+        duplicate_ack_threshold: 4,
+        time_wait: Duration::from_secs(1),
+        ..Config::linux()
+    };
+    assert_eq!(config.unwrap(), expected);
+}
+
+#[test]
+fn sack_and_recovery_follow_each_other_unless_both_are_given() {
+    let bsd = resolve(r#"{"preset": "bsd1999", "recovery": "sack"}"#).unwrap();
+    assert!(bsd.sack);
+    let linux = resolve(r#"{"preset": "linux", "sack": false}"#).unwrap();
+    assert_eq!(linux.recovery, RecoveryKind::NewReno);
+    let error = resolve(r#"{"recovery": "sack", "sack": false}"#).unwrap_err();
+    assert_eq!(error, "recovery: sack: expected sack = true beside it, or recovery reno or newreno");
+}
+
+#[test]
+fn what_is_out_of_range_is_named_with_what_would_be_valid() {
+    for (json, expected) in [
+        (r#"{"mss": 10}"#, "mss: 10: expected 64 to 65495"),
+        (r#"{"initial_window": 0}"#, "initial_window: 0: expected 1 to 65535"),
+        (r#"{"delayed_ack": "1s"}"#, "delayed_ack: 1s: expected 0ms to 500ms"),
+        (r#"{"min_rto": "0ms"}"#, "min_rto: 0ms: expected 1ns to 3600s"),
+        (r#"{"min_rto": "200s"}"#, "min_rto: 200s: expected at most max_rto (120s)"),
+        (r#"{"max_rto": "500ms"}"#, "initial_rto: 1s: expected at most max_rto (500ms)"),
+        (r#"{"duplicate_ack_threshold": 0}"#, "duplicate_ack_threshold: 0: expected 1 to 255"),
+        (
+            r#"{"delayed_ack": "0ms", "delayed_ack_sweep": true}"#,
+            "delayed_ack_sweep: true: expected false when delayed_ack is 0ms",
+        ),
+    ] {
+        assert_eq!(resolve(json).unwrap_err(), expected);
+    }
+    let error = resolve(r#"{"receive_buffer": "0B"}"#).unwrap_err();
+    assert!(error.starts_with("receive_buffer: 0B: expected 1B to "), "{error}");
+}
+
+#[test]
+fn unknown_names_and_wrong_units_are_refused() {
+    for (json, part) in [
+        (r#"{"windows": true}"#, "unknown field `windows`"),
+        (r#"{"preset": "bsd44"}"#, "expected `linux` or `bsd1999`"),
+        (r#"{"recovery": "rack"}"#, "unknown variant `rack`"),
+        (r#"{"initial_rto": 3}"#, "expected"),
+        (r#"{"initial_rto": "3 s"}"#, "a duration such as"),
+        (r#"{"mss": -1}"#, "expected u16"),
+    ] {
+        let error = resolve(json).unwrap_err();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn options_print_as_they_were_given() {
+    let json = r#"{"preset":"bsd1999","mss":536,"initial_rto":"3s"}"#;
+    let options: Options = serde_json::from_str(json).unwrap();
+    assert_eq!(serde_json::to_string(&options).unwrap(), json);
+}
