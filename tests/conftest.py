@@ -12,6 +12,14 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, suppres
 settings.load_profile("repeatable")
 
 
+@pytest.fixture(autouse=True)
+def catalogue(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A catalogue of the test's own, in place of the user's."""
+    path = tmp_path_factory.mktemp("catalogue") / "catalogue.sqlite"
+    monkeypatch.setenv("WASP_CATALOGUE", str(path))
+    return path
+
+
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     """A fake in the place of the engine."""

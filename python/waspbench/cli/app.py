@@ -45,6 +45,11 @@ ServerCpus = Annotated[
 EmulatorCpus = Annotated[
     Text, typer.Option("--emulator-cpus", metavar="LIST", help="CPU of the emulator in a live run; one for now.")
 ]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE.toml", help="The experiment.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Set a field, such as clients.rtt=50ms; may be repeated."),
+]
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", metavar="N", min=1, help="Simulated runs side by side in a sweep. [default: the CPUs]"),
@@ -55,8 +60,6 @@ Thresholds = Annotated[
         "--assert", metavar="CONDITION", help='Exit with 1 unless it holds, such as "p99 < 800ms"; may be repeated.'
     ),
 ]
-JUnit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write the checks as JUnit XML.")]
-Markdown = Annotated[Path | None, typer.Option("--markdown", metavar="FILE", help="Write a summary in Markdown.")]
 ModeOption = Annotated[Text, option("mode", "live|sim")]
 
 
@@ -104,12 +107,9 @@ def bench(
 
 @app.command()
 def run(
-    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The experiment.")],
+    file: FileArgument,
     mode: ModeOption = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Set a field, such as clients.rtt=50ms; may be repeated."),
-    ] = None,
+    settings: Settings = None,
     thresholds: Thresholds = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the points and the time that they will take.")
@@ -118,12 +118,12 @@ def run(
     server_cpus: ServerCpus = None,
     emulator_cpus: EmulatorCpus = None,
     json: Json = False,
-    junit: JUnit = None,
-    markdown: Markdown = None,
+    junit: studies.JUnit = None,
+    markdown: studies.Markdown = None,
     output: Output = None,
 ) -> int:
     """Make the experiment that a file describes: every point of its sweep, and its checks."""
-    document = _document(file, settings, mode)
+    document = document_of(file, settings, mode)
     return studies.begin(
         document,
         output=output,
@@ -137,19 +137,8 @@ def run(
     )
 
 
-@app.command()
-def resume(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Results that are not complete.")],
-    jobs: Jobs = None,
-    json: Json = False,
-    junit: JUnit = None,
-    markdown: Markdown = None,
-) -> int:
-    """Make the runs that are missing in a directory of results, after whatever interrupted them."""
-    return studies.go_on(directory, jobs=jobs, outputs=studies.Outputs(json, junit, markdown))
-
-
-def _document(file: Path, settings: list[str] | None, mode: str | None) -> dict[str, Any]:
+def document_of(file: Path, settings: list[str] | None, mode: str | None) -> dict[str, Any]:
+    """The content of an experiment file, with what the flags set."""
     document = apply(read(file), settings or [])
     if mode is not None:
         document["mode"] = value_of(mode)

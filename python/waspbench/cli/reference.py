@@ -23,7 +23,7 @@ Schema = Mapping[str, Any]
 
 STATUS: dict[Status, str] = {
     Status.DONE: "Done, and valid.",
-    Status.CHECK_FAILED: "A check or threshold failed. No command checks anything yet.",
+    Status.CHECK_FAILED: "A check failed: a condition of `[assert]` or `--assert` at some point, or normality.",
     Status.BAD_INPUT: "The arguments or a file are not valid: one line on standard error for each problem.",
     Status.CANNOT: "This machine cannot do it: live mode without the means for it, a server that is not installed.",
     Status.FAILED: "A run began and could not be finished. Earlier runs of the experiment are kept.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from waspbench.cli import status, table
+from waspbench.cli import status, studies, table
 from waspbench.cli.progress import ProgressLine
 from waspbench.experiment import Experiment, Mode
 from waspbench.live import choose_mode
@@ -24,6 +24,8 @@ def run_and_print(
     except KeyboardInterrupt:
         status.complain(["interrupted before anything was measured"])
         return status.Status.INTERRUPTED
+    if result.results is not None:
+        studies.register(Path(result.results))
     print(result.to_json() if json else table.report(result), end="\n" if json else "")
     return status.of(result)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
+
+import typer
 
 from waspbench.cli import status, table
 from waspbench.cli.progress import ProgressLine, text_of
@@ -16,7 +19,7 @@ from waspbench.experiment.conditions import Condition, all_of
 from waspbench.experiment.sweep import Point
 from waspbench.experiment.sweep import text_of as point_text
 from waspbench.live import choose_mode
-from waspbench.results import Result, default_directory
+from waspbench.results import Result, catalogue, default_directory
 from waspbench.results.checks import Check, judge, junit, markdown
 from waspbench.results.records import records_of
 from waspbench.results.study import StudyResult
@@ -24,6 +27,9 @@ from waspbench.runner.study import Study, StudyProgress, estimate, prepare
 from waspbench.session import Progress
 
 WIDTH = 80
+
+JUnit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write the checks as JUnit XML.")]
+Markdown = Annotated[Path | None, typer.Option("--markdown", metavar="FILE", help="Write a summary in Markdown.")]
 
 
 @dataclass(frozen=True)
@@ -106,8 +112,6 @@ def begin(
 def go_on(directory: Path, *, jobs: int | None, outputs: Outputs) -> int:
     """Makes what is left of a study and prints its result."""
     study = Study.open(directory)
-    if study.plan.kind != "sweep":
-        raise InputError.at(str(directory), "is a search for capacity; go on with wasp capacity --resume")
     conditions = all_of(study.points[0].experiment.thresholds, study.plan.thresholds, "--assert")
     return _made(study, conditions, jobs, outputs)
 
@@ -118,6 +122,7 @@ def _made(study: Study, conditions: Sequence[Condition], jobs: int | None, outpu
     if result is None:
         status.complain(["interrupted before anything was measured"])
         return status.Status.INTERRUPTED
+    register(study.directory)
     checks = judge(result, conditions)
     _write(outputs, result, checks)
     print(text(result, checks, outputs.json), end="")
@@ -141,6 +146,14 @@ def _followed(
     if all(point.result is None for point in result.points):
         raise RunFailedError(_first_failure(study))
     return result, False
+
+
+def register(directory: Path) -> None:
+    """Puts results into the catalogue. That it cannot be written is said, and changes nothing else."""
+    try:
+        catalogue.register(directory)
+    except (OSError, sqlite3.Error, InputError) as error:
+        print(f"wasp: not in the catalogue: {error}", file=sys.stderr)
 
 
 def _first_failure(study: Study) -> str:

@@ -278,3 +278,68 @@ class _Curve:
         low, high = self._loads[place], self._end(place)
         load = round(low * math.pow(high / low, min(max(part, INNER), 1 - INNER)))
         return min(max(load, low + 1), high - 1)
+
+
+@dataclass
+class CapacitySweep:
+    """The paper's way, asked and told as `CapacitySearch` is: ``runs`` runs at each power of two times ``low`` up to
+    ``high``, and the largest mean of them all. The maximum of noisy means is too high on average.
+    """
+
+    low: int = 8
+    high: int = 4096
+    runs: int = 3
+    readings: list[Reading] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.low <= self.high:
+            raise ValueError(f"low: {self.low}: must lie from 1 to high, which is {self.high}")
+
+    def loads(self) -> list[int]:
+        """The loads, in the order of their runs."""
+        found, load = [], self.low
+        while load <= self.high:
+            found.append(load)
+            load *= 2
+        return found
+
+    def next_load(self) -> int | None:
+        """The load of the next run; None when the sweep is over."""
+        loads = self.loads()
+        place = len(self.readings) // self.runs
+        return loads[place] if place < len(loads) else None
+
+    def tell(self, reading: Reading) -> None:
+        """Takes in what the run at `next_load` found.
+
+        Raises:
+            ValueError: another load was asked for.
+        """
+        asked = self.next_load()
+        if reading.load != asked:
+            raise ValueError(f"load: {reading.load}: {asked} was asked for")
+        self.readings.append(reading)
+
+    def found(self) -> Capacity | None:
+        """The capacity, once the sweep is over; None if no load counted and met the objective."""
+        values: dict[int, list[float]] = {}
+        bad = {reading.load for reading in self.readings if not (reading.counts and reading.meets)}
+        for reading in self.readings:
+            if reading.load not in bad:
+                values.setdefault(reading.load, []).append(reading.throughput)
+        if self.next_load() is not None or not values:
+            return None
+        best = max(values, key=lambda load: float(np.mean(values[load])))
+        limit = min((load for load in bad if load > best), default=None)
+        emulator = any(reading.load == limit and not reading.counts for reading in self.readings)
+        return Capacity(
+            load=best,
+            values=values[best],
+            mean=float(np.mean(values[best])),
+            interval=mean_interval(values[best], LEVEL),
+            edge="high" if best == self.loads()[-1] else "low" if best == self.low else None,
+            limit=limit,
+            limited_by=None if limit is None else "emulator" if emulator else "objective",
+            confirmed=True,
+            runs=len(self.readings),
+        )

@@ -1,0 +1,125 @@
+"""Capacities, comparisons and catalogues as plain text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from waspbench.experiment.sweep import text_of
+from waspbench.results.capacity import CapacityResult, PointCapacity, load_capacity
+from waspbench.results.catalogue import Entry
+from waspbench.results.comparing import Compared, ComparisonResult
+from waspbench.results.normal import NormalityResult
+
+__all__ = ["capacity", "comparison", "entries", "load_capacity", "normality", "table"]
+
+_UNITS = {"throughput": "/s", "goodput": "bit/s"}
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Columns side by side, numbers to the right."""
+    cells = [list(heads), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
+    right = [bool(rows) and all(isinstance(row[column], (int, float)) for row in rows) for column in range(len(heads))]
+    lines = [
+        "  ".join(
+            text.rjust(width) if number else text.ljust(width)
+            for text, width, number in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return "-" if value is None else str(value)
+
+
+def capacity(result: CapacityResult) -> str:
+    """The capacity at each point, and what set it."""
+    under = f" under {', '.join(result.objectives)}" if result.objectives else ""
+    lines = [f"{result.name}: capacity{under}, {result.mode}, by {result.method}, seed {result.seed}", ""]
+    for point in result.points:
+        lines += _capacity(point)
+    if not result.complete:
+        lines.append("Not complete: runs are missing.")
+    return "\n".join([*lines, f"results: {result.results}"]) + "\n"
+
+
+def _capacity(point: PointCapacity) -> list[str]:
+    name = text_of(point.varied)
+    lines = [f"{name}:"] if name else []
+    if point.capacity is None:
+        lines.append(f"  none found: {point.why}")
+    else:
+        span = "" if point.ci90 is None else f"   (90 %: {point.ci90[0]:,.1f} to {point.ci90[1]:,.1f})"
+        lines.append(f"  {point.capacity:,.1f} /s at {point.load} clients{span}")
+        lines.append(f"  bottleneck: {point.bottleneck}; {point.why}")
+        if not point.confirmed:
+            lines.append("  NOT CONFIRMED: fresh runs at this load failed or did not meet the objective")
+    loads = sorted(point.readings, key=lambda reading: (reading.load, reading.run))
+    shown = ", ".join(
+        f"{reading.load}: {reading.throughput:,.0f}{'' if reading.counts and reading.meets else '!'}"
+        for reading in loads
+    )
+    lines += textwrap.wrap(f"{point.runs} runs: {shown}", 78, initial_indent="  ", subsequent_indent="    ")
+    return [*lines, ""]
+
+
+def comparison(result: ComparisonResult) -> str:
+    """The verdict at each point."""
+    lines = [f"A: {result.a}", f"B: {result.b}", f"{result.metric}, B against A:", ""]
+    for point in result.points:
+        lines += _compared(point, result.metric)
+    if result.unmatched:
+        lines += ["Only on one side:", *(f"  {point}" for point in result.unmatched), ""]
+    if not result.valid:
+        lines += ["NOT VALID: at least one of the results must not be trusted; wasp show says why.", ""]
+    holm = " (Holm over all points)" if len(result.points) > 1 else ""
+    return "\n".join([*lines, f"called at {100 * result.alpha:g} %{holm}"]) + "\n"
+
+
+def _compared(point: Compared, metric: str) -> list[str]:
+    unit = _UNITS.get(metric, "ms")
+    name = f"{text_of(point.varied)}: " if point.varied else ""
+    change = ""
+    if point.ratio is not None:
+        change = f"  {100 * (point.ratio - 1):+.1f} %"
+        if point.ratio_ci90 is not None:
+            low, high = (100 * (end - 1) for end in point.ratio_ci90)
+            change += f"   (90 %: {low:+.1f} to {high:+.1f} %)"
+    means = f"  {point.means[0]:,.1f} -> {point.means[1]:,.1f} {unit}"
+    p = f"p = {point.p_holm:.3g}" if point.p_holm == point.p else f"p = {point.p:.3g}, corrected {point.p_holm:.3g}"
+    test = f"  {point.test} test, {point.runs[0]} and {point.runs[1]} runs: {p}"
+    note = [f"  {point.note}"] if point.note else []
+    return [f"{name}{point.verdict}", means + change, test, *note, ""]
+
+
+def normality(result: NormalityResult) -> str:
+    """The test's verdict in words."""
+    verdict = "consistent with a normal distribution" if result.normal else "NOT normal"
+    lines = [
+        f"{result.name}: {result.metric} of {result.runs} runs is {verdict}",
+        f"  Shapiro-Wilk W = {result.w:.4f}, p = {result.p:.3g}; probability plot r = {result.correlation:.4f}",
+        f"  mean {result.mean:,.2f}, standard deviation {result.deviation:,.2f}",
+        f"  {result.note}",
+    ]
+    if result.outliers:
+        lines.append(f"  stand out (and are kept): runs {', '.join(str(run + 1) for run in result.outliers)}")
+    return "\n".join([*lines, f"results: {result.results}"]) + "\n"
+
+
+def entries(found: Sequence[Entry]) -> str:
+    """The catalogue."""
+    if not found:
+        return "no results\n"
+    valid = {True: "yes", False: "NO", None: "not complete"}
+    heads = ("id", "created", "name", "kind", "mode", "points", "runs", "valid", "directory")
+    rows = [
+        (entry.id[:8], *(getattr(entry, name) for name in heads[1:7]), valid[entry.valid], entry.path)
+        for entry in found
+    ]
+    return table(heads, rows)

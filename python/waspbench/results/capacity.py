@@ -1,0 +1,106 @@
+"""What a search for capacity found: ``DIR/capacity.json``, beside the results of every run that it made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from waspbench.errors import InputError
+from waspbench.results.manifest import FORMAT
+from waspbench.results.summary import Record
+
+CAPACITY = "capacity.json"
+
+SATURATED = 0.95
+"""Busy share of the server's CPUs from which it counts as saturated."""
+
+LINK_FULL = 0.90
+"""Share of the shared link's rate in bodies alone from which that link counts as full."""
+
+Bottleneck = Literal["server", "emulator", "network", "clients", "unknown"]
+
+
+class LoadReading(Record):
+    """One run of a search."""
+
+    run: int
+    """Number of the run: the order in which they were made."""
+    load: int
+    """Clients in all."""
+    throughput: float
+    server_cpu: float | None
+    meets: bool
+    """Whether it met the objective."""
+    counts: bool
+    """Whether the emulator left the server its say."""
+    confirming: bool
+    notes: list[str] = Field(default_factory=list)
+    """Why it failed, is not valid, or did not meet the objective."""
+
+
+class PointCapacity(Record):
+    """The capacity at one point of a sweep."""
+
+    index: int
+    varied: dict[str, Any]
+    capacity: float | None
+    """The largest throughput, in ok transactions a second; None if no load counted and met the objective."""
+    ci90: tuple[float, float] | None
+    """Student-t interval over the runs at that load."""
+    load: int | None
+    """Clients at which it was found."""
+    server_cpu: float | None
+    """Busy share of the server's CPUs there."""
+    saturated: bool | None
+    """Whether that is at least 95 %."""
+    bottleneck: Bottleneck
+    """What set the limit."""
+    why: str
+    """The same in words."""
+    confirmed: bool
+    """Whether fresh runs at that load all counted and met the objective."""
+    runs: int
+    """Runs made."""
+    readings: list[LoadReading]
+
+
+class CapacityResult(Record):
+    """``capacity.json``, and what ``wasp capacity --json`` prints."""
+
+    format: int = FORMAT
+    name: str
+    mode: str
+    seed: int
+    method: str
+    """search or sweep."""
+    objectives: list[str]
+    results: str | None = None
+    complete: bool
+    valid: bool
+    """Whether it is complete, and every capacity was found and confirmed."""
+    points: list[PointCapacity]
+
+    def to_json(self) -> str:
+        """The result as one JSON object."""
+        return self.model_dump_json(indent=2)
+
+
+def load_capacity(path: str | Path) -> CapacityResult:
+    """The result in the directory at ``path``.
+
+    Raises:
+        InputError: there is none, or it is not valid or newer than this version.
+    """
+    file = Path(path) / CAPACITY
+    try:
+        found = CapacityResult.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise InputError.at(str(file), f"cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise InputError.at(str(file), f"no valid capacity: {error.errors()[0]['msg']}") from None
+    if found.format > FORMAT:
+        message = f"these results are newer than this version of waspbench, which reads up to format {FORMAT}"
+        raise InputError.at(f"{file}: format", message, found.format)
+    return found.model_copy(update={"results": str(path)})

@@ -1,0 +1,208 @@
+"""Comparing results, or points within one: which points belong together, and what the statistics say of each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from waspbench.errors import InputError, show
+from waspbench.experiment.load import value_of
+from waspbench.experiment.sweep import text_of
+from waspbench.results.checks import run_values
+from waspbench.results.study import StudyPoint, load_study
+from waspbench.results.summary import Record
+from waspbench.stats.comparison import ALPHA, Comparison, compare, runs_needed
+
+METRICS = {"throughput": True, "goodput": True, "mean": False, "p50": False, "p90": False, "p99": False}
+"""What can be compared, and whether more of it is faster."""
+
+
+class Compared(Record):
+    """B against A at one point."""
+
+    varied: dict[str, Any]
+    """Values of the swept fields that both have in common, by path."""
+    runs: tuple[int, int]
+    means: tuple[float, float]
+    """In the unit of the figure: /s, bit/s or milliseconds."""
+    ratio: float | None
+    """mean(B) / mean(A)."""
+    ratio_ci90: tuple[float, float] | None
+    """Fieller's interval."""
+    shift: float
+    """Hodges-Lehmann shift, B less A."""
+    test: str
+    p: float
+    p_holm: float
+    """Corrected for all points (Holm)."""
+    verdict: str
+    """faster, slower, or no difference shown: of B, at ``alpha`` over all points together."""
+    note: str | None
+    """Why no difference could have been shown, if none could."""
+    valid: bool
+    """Whether both results are."""
+
+
+class ComparisonResult(Record):
+    """What ``wasp compare --json`` prints."""
+
+    a: str
+    b: str
+    metric: str
+    alpha: float
+    points: list[Compared]
+    unmatched: list[str]
+    """Points that only one of them has."""
+    valid: bool
+
+    def to_json(self) -> str:
+        """The comparison as one JSON object."""
+        return self.model_dump_json(indent=2)
+
+
+Side = tuple[dict[str, Any], list[StudyPoint]]
+
+
+def side(text: str) -> Side:
+    """What ``DIR`` or ``DIR@path=value,path=value`` names: the values that choose points, and the points.
+
+    Raises:
+        InputError: there are no such results or points.
+    """
+    directory, chosen = _split(text)
+    found = load_study(directory).points
+    swept = {path for point in found for path in point.varied}
+    for path in chosen:
+        if path not in swept:
+            known = ", ".join(sorted(swept)) or "nothing"
+            raise InputError.at(text, f"{path} is not swept there; valid here: {known}")
+    points = [
+        point
+        for point in found
+        if all(_same(point.varied.get(path), value) for path, value in chosen.items()) and point.result is not None
+    ]
+    if not points:
+        raise InputError.at(text, "has no finished point" + (f" with {text_of(chosen)}" if chosen else ""))
+    return chosen, points
+
+
+def _split(text: str) -> tuple[str, dict[str, Any]]:
+    directory, separator, rest = text.rpartition("@")
+    if not separator or "=" not in rest or Path(text).exists():
+        return text, {}
+    chosen = {}
+    for part in rest.split(","):
+        path, equals, value = part.partition("=")
+        if not equals or not path.strip():
+            raise InputError.at(text, "must be DIR, or DIR@path=value such as DIR@clients.loss.rate=3%")
+        chosen[path.strip()] = value_of(value.strip())
+    return directory, chosen
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one == other or show(one).strip('"') == show(other).strip('"')
+
+
+def compare_results(first: str, second: str, metric: str = "throughput", alpha: float = ALPHA) -> ComparisonResult:
+    """Compares the results that two texts name (see `side`), point by point.
+
+    Raises:
+        InputError: something is not there, or points do not belong together one to one.
+    """
+    if metric not in METRICS:
+        raise InputError.at("--metric", f"must be one of {', '.join(METRICS)}", metric)
+    one, two = side(first), side(second)
+    pairs, unmatched = matched(one, two)
+    if not pairs:
+        raise InputError.at(second, f"has no point in common with {first}")
+    values = [(_values(a, metric, first), _values(b, metric, second)) for _, a, b in pairs]
+    made = compare(values, larger_is_faster=METRICS[metric], alpha=alpha)
+    points = [
+        _compared(varied, a, b, found, alpha, len(pairs)) for (varied, a, b), found in zip(pairs, made, strict=True)
+    ]
+    return ComparisonResult(
+        a=first,
+        b=second,
+        metric=metric,
+        alpha=alpha,
+        points=points,
+        unmatched=unmatched,
+        valid=all(point.valid for point in points),
+    )
+
+
+def matched(one: Side, two: Side) -> tuple[list[tuple[dict[str, Any], StudyPoint, StudyPoint]], list[str]]:
+    """The points of both sides that agree in all fields that both sweep and neither chose by, and the rest in words.
+
+    Raises:
+        InputError: points of one side cannot be told apart by these fields.
+    """
+    chosen = one[0].keys() | two[0].keys()
+    common = _fields(one[1]) & _fields(two[1]) - chosen
+    sides = [_keyed(points, common, name) for (_, points), name in ((one, "A"), (two, "B"))]
+    pairs = [(_part(point.varied, common), point, sides[1][key]) for key, point in sides[0].items() if key in sides[1]]
+    unmatched = [
+        f"{name}: {text_of(point.varied)}"
+        for name, mine, others in (("A", sides[0], sides[1]), ("B", sides[1], sides[0]))
+        for key, point in mine.items()
+        if key not in others
+    ]
+    return pairs, unmatched
+
+
+def _fields(points: Sequence[StudyPoint]) -> set[str]:
+    return {path for point in points for path in point.varied}
+
+
+def _part(varied: Mapping[str, Any], paths: set[str]) -> dict[str, Any]:
+    return {path: value for path, value in varied.items() if path in paths}
+
+
+def _keyed(points: Sequence[StudyPoint], paths: set[str], name: str) -> dict[str, StudyPoint]:
+    found: dict[str, StudyPoint] = {}
+    for point in points:
+        key = show({path: point.varied.get(path) for path in sorted(paths)}, 10_000)
+        if key in found:
+            message = f"{text_of(found[key].varied)} and {text_of(point.varied)} both match; choose with DIR@path=value"
+            raise InputError.at(name, message)
+        found[key] = point
+    return found
+
+
+def _values(point: StudyPoint, metric: str, where: str) -> list[float]:
+    assert point.result is not None
+    values = run_values(point.result, metric)
+    if not values:
+        raise InputError.at(where, f"no run has a {metric}: {text_of(point.varied)}")
+    return values
+
+
+def _compared(
+    varied: dict[str, Any], one: StudyPoint, two: StudyPoint, found: Comparison, alpha: float, points: int
+) -> Compared:
+    assert one.result is not None
+    assert two.result is not None
+    return Compared(
+        varied=varied,
+        runs=(found.first, found.second),
+        means=found.means,
+        ratio=found.ratio,
+        ratio_ci90=found.interval,
+        shift=found.shift,
+        test=found.test,
+        p=found.p,
+        p_holm=found.p_holm,
+        verdict=found.verdict,
+        note=None if found.able else _too_few(found, alpha, points),
+        valid=one.result.valid and two.result.valid,
+    )
+
+
+def _too_few(found: Comparison, alpha: float, points: int) -> str:
+    over = f" over {points} points" if points > 1 else ""
+    needed = runs_needed(alpha, points)
+    return (
+        f"{found.first} and {found.second} runs are too few to show any difference at {100 * alpha:g} %{over}: "
+        f"at least {needed} and {needed} are needed"
+    )

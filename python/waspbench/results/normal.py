@@ -1,0 +1,82 @@
+"""Whether the runs of a result vary normally: paper 000, section 3.5, figures 6 and 7."""
+
+from __future__ import annotations
+
+from waspbench.results.checks import run_values
+from waspbench.results.result import Result
+from waspbench.results.summary import Record
+from waspbench.stats.normality import POWER, normality, outliers
+
+RUNS = 36
+"""Runs that the paper made of its one typical point."""
+
+LEVEL = 0.05
+"""Of the test."""
+
+
+class NormalityResult(Record):
+    """What ``wasp normality --json`` prints."""
+
+    name: str
+    metric: str
+    runs: int
+    mean: float
+    deviation: float
+    w: float
+    """Shapiro and Wilk's W."""
+    p: float
+    normal: bool
+    """Whether the test leaves normality standing at 5 %."""
+    correlation: float
+    """Of the probability plot."""
+    outliers: list[int]
+    """Runs whose modified z-score is above 3.5; they are part of all figures."""
+    values: list[float]
+    """Sorted: the CDF's and the probability plot's vertical axis."""
+    cdf: list[float]
+    normal_cdf: list[float]
+    normal_quantiles: list[float]
+    note: str
+    results: str | None = None
+
+    def to_json(self) -> str:
+        """The result as one JSON object."""
+        return self.model_dump_json(indent=2)
+
+
+def judge_normality(result: Result, metric: str = "throughput") -> NormalityResult:
+    """Tests a figure of the runs of ``result``.
+
+    Raises:
+        ValueError: there are fewer than three runs, or all are equal.
+    """
+    values = run_values(result, metric)
+    found = normality(values)
+    return NormalityResult(
+        name=result.name,
+        metric=metric,
+        runs=found.count,
+        mean=found.mean,
+        deviation=found.deviation,
+        w=found.statistic,
+        p=found.p,
+        normal=found.p >= LEVEL,
+        correlation=found.correlation,
+        outliers=outliers(values),
+        values=found.values,
+        cdf=found.cdf,
+        normal_cdf=found.normal_cdf,
+        normal_quantiles=found.normal_quantiles,
+        note=_note(found.count),
+        results=result.results,
+    )
+
+
+def _note(count: int) -> str:
+    known = max((runs for runs in POWER if runs <= count), default=min(POWER))
+    if count >= RUNS:
+        return f"with {count} runs the test notices an exponential distribution {100 * POWER[known]:.0f} times in 100"
+    return (
+        f"{count} runs say little: with {known} the test notices even an exponential distribution only "
+        f"{100 * POWER[known]:.0f} times in 100"
+    )

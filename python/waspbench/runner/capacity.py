@@ -1,0 +1,403 @@
+"""Finding a server's capacity: the runs that `waspbench.stats.capacity` asks for, at every point of a sweep."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from waspbench import _core, live
+from waspbench.errors import InputError, RunFailedError
+from waspbench.experiment import Clients, Experiment, Mode, resolve
+from waspbench.experiment.conditions import Condition, all_of
+from waspbench.experiment.sweep import Point, points, text_of
+from waspbench.experiment.units import AUTO
+from waspbench.results.capacity import (
+    CAPACITY,
+    LINK_FULL,
+    SATURATED,
+    Bottleneck,
+    CapacityResult,
+    LoadReading,
+    PointCapacity,
+)
+from waspbench.results.checks import run_value
+from waspbench.results.records import RunRecord, missing_files, read_record, record_path, write_run, write_text
+from waspbench.results.study import STUDY, StudyPlan, point_directory, read_plan
+from waspbench.runner.executors import Executor, Here, Processes
+from waspbench.runner.once import BOTTLENECKS, Done, Job, Watch
+from waspbench.runner.study import StudyProgress, prepare, time_limit
+from waspbench.stats.capacity import Capacity, CapacitySearch, CapacitySweep, Reading
+from waspbench.testbed import Placement
+
+OnProgress = Callable[[StudyProgress], object]
+
+
+@dataclass(frozen=True)
+class Search:
+    """How capacity is searched."""
+
+    method: str = "search"
+    """search, or sweep: the paper's powers of two."""
+    low: int = 8
+    high: int = 4096
+    most: int = 15
+    """Runs of a search at most, for each point."""
+    confirm: int = 4
+    """Fresh runs of a search at the load that it found."""
+    objectives: tuple[str, ...] = ()
+
+
+@dataclass
+class _Place:
+    """A point while its capacity is searched."""
+
+    point: Point
+    machine: CapacitySearch | CapacitySweep
+    readings: list[LoadReading] = field(default_factory=list)
+    running: bool = False
+    attempt: int = 1
+
+
+def prepare_capacity(
+    document: Mapping[str, Any],
+    directory: Path,
+    search: Search,
+    *,
+    mode: Mode | None = None,
+    server_cpus: str | None = None,
+    emulator_cpus: str | None = None,
+) -> tuple[StudyPlan, list[Point]]:
+    """The plan of a search at every point of an experiment; nothing is written. For the errors see
+    `waspbench.runner.study.prepare`.
+    """
+    plan, found = prepare(document, directory, mode=mode, server_cpus=server_cpus, emulator_cpus=emulator_cpus)
+    all_of({}, search.objectives, "--slo")
+    for path in found[0].settings:
+        if path.startswith("clients") and path.endswith(".count"):
+            raise InputError.at(f"sweep.{path}", "is what a search for capacity varies; leave it out")
+    measure = found[0].experiment.measure
+    for name, used in (("warmup", measure.warmup == AUTO), ("until", measure.until is not None)):
+        if used:
+            raise InputError.at(f"measure.{name}", "a search for capacity does not follow it; leave it out or set it")
+    groups = max(len(point.experiment.clients) for point in found)
+    if search.low < groups:
+        raise InputError.at("--low", f"must be at least {groups}, one client for each group", search.low)
+    machine_of(search, measure.runs)
+    for point in found:
+        _check_load(with_load(point.experiment, search.high), search.high, "live" if plan.mode == "live" else "sim")
+    asked = {**vars(search), "objectives": list(search.objectives)}
+    return plan.model_copy(update={"kind": "capacity", "search": asked}), found
+
+
+def machine_of(search: Search, runs: int) -> CapacitySearch | CapacitySweep:
+    """The state machine that says what to run.
+
+    Raises:
+        InputError: its bounds are not valid.
+    """
+    try:
+        if search.method == "sweep":
+            return CapacitySweep(search.low, search.high, runs)
+        return CapacitySearch(search.low, search.high, search.most, search.confirm)
+    except ValueError as error:
+        where, _, message = str(error).partition(": ")
+        flags = {"low": "--low", "budget": "--max-runs"}
+        raise InputError.at(flags[where], message.partition(": ")[2], int(message.partition(": ")[0])) from None
+
+
+def with_load(experiment: Experiment, load: int) -> Experiment:
+    """``experiment`` with ``load`` clients in all, shared among its groups as in the file."""
+    groups = experiment.clients
+    total = sum(group.count for group in groups)
+    counts = [max(1, load * group.count // total) for group in groups]
+    # What rounding down left over goes to the first groups; what a group's one client took comes from the largest.
+    counts[counts.index(max(counts))] += load - sum(counts)
+    changed: list[Clients] = [
+        group.model_copy(update={"count": count}) for group, count in zip(groups, counts, strict=True)
+    ]
+    return experiment.model_copy(update={"clients": changed})
+
+
+def _check_load(experiment: Experiment, load: int, mode: Mode) -> None:
+    try:
+        _core.check_scenario(json.dumps(resolve(experiment, 0, mode=mode)))
+    except _core.ScenarioError as error:
+        raise InputError.at("--high", str(error), load) from None
+
+
+class CapacityStudy:
+    """A search for capacity in its directory; begun, resumed and run as a `waspbench.runner.study.Study` is."""
+
+    def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path) -> None:
+        self.plan = plan
+        self.points = list(found)
+        self.directory = directory
+        asked = dict(plan.search)
+        self.search = Search(**{**asked, "objectives": tuple(asked["objectives"])})
+        self._objectives = all_of({}, self.search.objectives, "--slo")
+        self._mode: Mode = "live" if plan.mode == "live" else "sim"
+        self._placement: Placement | None = None
+        runs = self.points[0].experiment.measure.runs
+        self._places = [_Place(point, machine_of(self.search, runs)) for point in self.points]
+        self._times: list[float] = []
+
+    @classmethod
+    def begin(cls, plan: StudyPlan, found: Sequence[Point], directory: Path) -> CapacityStudy:
+        """Makes the directory with the plan in it.
+
+        Raises:
+            InputError: it cannot be made.
+        """
+        try:
+            directory.mkdir(parents=True)
+        except OSError as error:
+            raise InputError.at("-o", f"cannot be made: {error.strerror}", str(directory)) from None
+        write_text(directory / STUDY, plan.model_dump_json(indent=2) + "\n")
+        return cls(plan, found, directory)
+
+    @classmethod
+    def open(cls, directory: Path) -> CapacityStudy:
+        """The search that was begun in ``directory``.
+
+        Raises:
+            InputError: there is none, or it is newer than this version.
+        """
+        plan = read_plan(directory)
+        return cls(plan, points(plan.document), directory)
+
+    def run(self, *, jobs: int | None = None, on_progress: OnProgress | None = None) -> CapacityResult:
+        """Makes the runs that are missing, and returns what was found. Interrupts and errors are those of
+        `waspbench.runner.study.Study.run`.
+        """
+        shown = on_progress or (lambda progress: None)
+        try:
+            with self._executor(jobs, lambda sample: shown(self._progress(sample))) as executor:
+                while self._advance(executor):
+                    for done in executor.collect(1.0):
+                        self._take(done)
+                    shown(self._progress(None))
+        except BaseException:
+            with suppress(RunFailedError):
+                self.summarise()
+            raise
+        return self.summarise()
+
+    def summarise(self) -> CapacityResult:
+        """Writes ``capacity.json`` and returns it."""
+        made = [self._point(place) for place in self._places]
+        complete = all(place.machine.next_load() is None for place in self._places)
+        result = CapacityResult(
+            name=self.plan.name,
+            mode=self.plan.mode,
+            seed=self.plan.seed,
+            method=self.search.method,
+            objectives=list(self.search.objectives),
+            complete=complete,
+            valid=complete and all(point.capacity is not None and point.confirmed for point in made),
+            points=made,
+        )
+        write_text(self.directory / CAPACITY, result.to_json() + "\n")
+        return result.model_copy(update={"results": str(self.directory)})
+
+    @property
+    def empty(self) -> bool:
+        """Whether no run is finished."""
+        return not any(place.readings for place in self._places)
+
+    def _advance(self, executor: Executor) -> bool:
+        """Begins what can be begun; says whether anything is left."""
+        left = False
+        for place in self._places:
+            while not place.running and (load := place.machine.next_load()) is not None:
+                record = self._known(place, load)
+                if record is not None:
+                    self._tell(place, load, record)
+                elif executor.room:
+                    place.running = True
+                    executor.submit(self._job(place, load), self._spec(place, load))
+                else:
+                    break
+            left = left or place.machine.next_load() is not None
+        return left
+
+    def _folder(self, place: _Place, load: int) -> Path:
+        return point_directory(self.directory, place.point.index, len(self.points)) / f"load-{load}"
+
+    def _known(self, place: _Place, load: int) -> RunRecord | None:
+        """The record of the run that is next, if it was made before and is whole."""
+        folder = self._folder(place, load)
+        path = record_path(folder, len(place.readings))
+        if not path.exists():
+            return None
+        record = read_record(path)
+        return None if record.summary is None or missing_files(folder, record) else record
+
+    def _job(self, place: _Place, load: int) -> Job:
+        experiment = with_load(place.point.experiment, load)
+        run = len(place.readings)
+        scenario = resolve(experiment, run, mode=self._mode)
+        return Job(
+            point=place.point.index,
+            run=run,
+            scenario=scenario,
+            directory=str(self._folder(place, load)),
+            time_limit=time_limit(experiment, scenario),
+            attempt=place.attempt,
+            load=load,
+        )
+
+    def _spec(self, place: _Place, load: int) -> Any:
+        if self._mode == "sim":
+            return None
+        if self._placement is None:
+            self._placement = live.choose_cpus(self.plan.server_cpus, self.plan.emulator_cpus)
+        return live.spec(with_load(place.point.experiment, load), self._placement)
+
+    def _executor(self, jobs: int | None, watch: Watch) -> Executor:
+        if self._mode == "live" or len(self.points) == 1:
+            return Here(watch)
+        return Processes(jobs or len(os.sched_getaffinity(0)))
+
+    def _take(self, done: Done) -> None:
+        place = self._places[done.job.point]
+        load = done.job.load
+        assert load is not None
+        place.running = False
+        self._times.append(done.seconds)
+        if done.fatal:
+            raise RunFailedError(f"{done.failure}; finished runs are kept: wasp resume {self.directory}")
+        if place.attempt == 1 and (done.failure is not None or self._spoilt(done)):
+            place.attempt = 2
+            return
+        record = RunRecord(run=done.job.run, attempts=place.attempt, failure=done.failure, summary=done.summary)
+        place.attempt = 1
+        if done.summary is None:
+            write_run(self._folder(place, load), record, {})
+        self._tell(place, load, record)
+
+    def _spoilt(self, done: Done) -> bool:
+        """Whether the machine, not the load, was to blame, so that a second attempt may go better."""
+        if self._mode == "sim" or done.summary is None:
+            return False
+        return any(reason.code == "steal" for reason in done.summary.invalid)
+
+    def _tell(self, place: _Place, load: int, record: RunRecord) -> None:
+        summary = record.summary
+        machine = place.machine
+        confirming = isinstance(machine, CapacitySearch) and machine.phase() == "confirm"
+        if summary is None:
+            notes = [f"failed: {record.failure}"]
+            reading = LoadReading(
+                run=record.run, load=load, throughput=0.0, server_cpu=None, meets=True, counts=False,
+                confirming=confirming, notes=notes,
+            )  # fmt: skip
+        else:
+            unmet = [condition.text for condition in self._objectives if not _holds(record, condition)]
+            reading = LoadReading(
+                run=record.run,
+                load=load,
+                throughput=summary.throughput,
+                server_cpu=summary.server_cpu.busy,
+                meets=not unmet,
+                counts=not any(reason.code in BOTTLENECKS for reason in summary.invalid),
+                confirming=confirming,
+                notes=[*(f"not {text}" for text in unmet), *(reason.message for reason in summary.invalid)],
+            )
+        place.readings.append(reading)
+        machine.tell(Reading(load, reading.throughput, reading.meets, reading.counts))
+
+    def _progress(self, sample: _core.Sample | None) -> StudyProgress:
+        done = sum(len(place.readings) for place in self._places)
+        expected = sum(self._runs_left(place) for place in self._places)
+        each = sum(self._times) / len(self._times) if self._times else None
+        left = None if each is None else each * expected
+        running = [place for place in self._places if place.running]
+        at = f"{text_of(running[0].point.settings)} load={running[0].machine.next_load()}".strip() if running else ""
+        return StudyProgress(done, done + expected, 0, left, at, sample)
+
+    def _runs_left(self, place: _Place) -> int:
+        """Runs at most until a point's search is over."""
+        machine = place.machine
+        if machine.next_load() is None:
+            return 0
+        if isinstance(machine, CapacitySweep):
+            return len(machine.loads()) * machine.runs - len(place.readings)
+        return machine.budget - len(place.readings)
+
+    def _point(self, place: _Place) -> PointCapacity:
+        found = place.machine.found()
+        at_load = [] if found is None else [r for r in place.readings if r.load == found.load and r.throughput > 0]
+        if any(reading.confirming for reading in at_load):
+            at_load = [reading for reading in at_load if reading.confirming]
+        busy = [reading.server_cpu for reading in at_load if reading.server_cpu is not None]
+        cpu = sum(busy) / len(busy) if busy else None
+        bottleneck, why = bottleneck_of(place.point.experiment, found, cpu, self._goodput(place, found))
+        return PointCapacity(
+            index=place.point.index,
+            varied=place.point.settings,
+            capacity=None if found is None else found.mean,
+            ci90=None if found is None else found.interval,
+            load=None if found is None else found.load,
+            server_cpu=cpu,
+            saturated=None if cpu is None else cpu >= SATURATED,
+            bottleneck=bottleneck,
+            why=why,
+            confirmed=found is not None and found.confirmed,
+            runs=len(place.readings),
+            readings=place.readings,
+        )
+
+    def _goodput(self, place: _Place, found: Capacity | None) -> float:
+        """Bits of bodies a second at the load that was found."""
+        if found is None:
+            return 0.0
+        return found.mean * _core.parse_bytes(place.point.experiment.workload.size) * 8
+
+
+def _holds(record: RunRecord, condition: Condition) -> bool:
+    assert record.summary is not None
+    value = run_value(record.summary, condition.metric)
+    return value is not None and condition.holds(value)
+
+
+def bottleneck_of(
+    experiment: Experiment, found: Capacity | None, cpu: float | None, goodput: float
+) -> tuple[Bottleneck, str]:
+    """What set the limit at the load that was found, as far as can be told, and why."""
+    if found is None:
+        return "unknown", "no load counted and met the objective"
+    busy = "server CPU unknown" if cpu is None else f"server CPU {100 * cpu:.0f} % busy"
+    unmet = f"; the objective was not met from {found.limit} clients on" if found.limited_by == "objective" else ""
+    if cpu is not None and cpu >= SATURATED:
+        return "server", f"saturated: {busy}{unmet}"
+    if unmet:
+        return "unknown", f"not saturated: {busy}{unmet}"
+    if found.limited_by == "emulator":
+        return "emulator", f"from {found.limit} clients on the emulator was the bottleneck; {busy}"
+    rate = experiment.network.shared.down.rate
+    if rate is not None and goodput >= LINK_FULL * _core.parse_rate(rate):
+        return "network", f"the shared link ({rate}) was full; {busy}"
+    if found.edge == "high":
+        return "clients", f"{found.load} clients are the most that were tried, and throughput still grew; {busy}"
+    return "unknown", f"not saturated: {busy}"
+
+
+def capacity(
+    experiment: Mapping[str, Any],
+    *,
+    output: str | Path,
+    search: Search | None = None,
+    mode: Mode | None = None,
+    jobs: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> CapacityResult:
+    """Finds the capacity at every point of an experiment, into the new directory ``output``. For the arguments and
+    errors see `waspbench.runner.study.study`.
+    """
+    plan, found = prepare_capacity(experiment, Path(output), search or Search(), mode=mode)
+    return CapacityStudy.begin(plan, found, Path(output)).run(jobs=jobs, on_progress=on_progress)
