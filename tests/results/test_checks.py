@@ -1,0 +1,125 @@
+"""Thresholds, and what CI is told."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from measured_runs import result, study_of
+from waspbench.errors import InputError
+from waspbench.experiment.conditions import condition
+from waspbench.results.checks import estimate, judge, junit, markdown, shown
+from waspbench.stats import mean_interval
+
+RUNS = [630.0, 640.0, 650.0]
+LOW, HIGH = mean_interval(RUNS) or (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "passed"),
+    [
+        ("throughput > 600", True),
+        ("throughput > 635", False),  # the mean is above, the interval's lower end is not
+        ("throughput < 645", False),
+        ("throughput < 660", True),
+        ("throughput >= 640", False),
+        ("p99 < 800ms", True),
+        ("p99 < 470ms", False),
+        ("mean < 1s", True),
+        ("max <= 634.920635ms", True),
+        ("errors < 0.1%", True),
+        ("errors < 0.001%", False),
+        ("server_cpu < 60%", True),
+        ("goodput > 5Mbit/s", True),
+    ],
+)
+def test_a_condition_is_judged_at_the_unfavourable_end_of_the_interval(text: str, passed: bool) -> None:
+    [check] = judge(study_of([({}, RUNS)]), [condition(text, "--assert")])
+    assert check.passed is passed, check.why
+
+
+def test_which_end_is_said() -> None:
+    study = study_of([({}, RUNS)])
+    [over, under] = judge(study, [condition("throughput > 1", "--assert"), condition("p99 < 1s", "--assert")])
+    assert over.judged == LOW
+    assert over.why == f"throughput is 640.0 /s; the lower end of its 90 % interval, {LOW:.1f} /s, counts"
+    assert under.why.startswith("p99 is 468.8 ms; the upper end")
+
+
+def test_one_run_is_judged_by_itself_and_it_is_said() -> None:
+    [check] = judge(study_of([({}, [640.0])]), [condition("throughput > 635", "--assert")])
+    assert check.passed
+    assert check.why == "throughput is 640.0 /s (one run has no interval)"
+
+
+def test_a_point_without_results_fails_every_condition() -> None:
+    [check] = judge(study_of([({}, [])]), [condition("throughput > 0", "--assert")])
+    assert (check.passed, check.value) == (False, None)
+
+
+def test_shares_stay_shares() -> None:
+    _, interval = estimate(result(RUNS), "errors")
+    assert interval is not None
+    assert 0 <= interval[0] <= interval[1] <= 1
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "text"),
+    [("p99", 1234.5, "1,234.5 ms"), ("errors", 0.00012, "0.012 %"), ("goodput", 5.2e6, "5.200 Mbit/s")],
+)
+def test_figures_have_units(metric: str, value: float, text: str) -> None:
+    assert shown(metric, value) == text
+
+
+POINTS = study_of([({"clients.loss.rate": "0%"}, RUNS), ({"clients.loss.rate": "3%"}, [x / 2 for x in RUNS])])
+CHECKS = judge(POINTS, [condition("throughput > 500", "--assert")])
+
+
+def test_junit_has_a_case_for_each_condition_and_point() -> None:
+    suite = ElementTree.fromstring(junit(POINTS, CHECKS))
+    assert {key: suite.get(key) for key in ("tests", "failures", "errors")} == {
+        "tests": "3",
+        "failures": "1",
+        "errors": "0",
+    }
+    cases = suite.findall("testcase")
+    assert [case.get("name") for case in cases] == [
+        "the results are valid",
+        "throughput > 500 at clients.loss.rate=0%",
+        "throughput > 500 at clients.loss.rate=3%",
+    ]
+    assert [case.find("failure") is not None for case in cases] == [False, False, True]
+
+
+def test_results_that_are_not_valid_are_an_error() -> None:
+    study = study_of([({}, [])])
+    suite = ElementTree.fromstring(junit(study, []))
+    error = suite.find("testcase/error")
+    assert error is not None
+    assert error.get("message") == "no run is finished"
+    assert "Not to be trusted:\n\n- no run is finished" in markdown(study, [])
+
+
+def test_the_summary_is_markdown() -> None:
+    lines = markdown(POINTS, CHECKS).splitlines()
+    assert lines[0] == "### x: 1 of 2 checks failed"
+    assert f"| clients.loss.rate=0% | 640.0 /s | {LOW:.1f} to {HIGH:.1f} | 0.0 ms | 3 |" in lines
+    assert any(line.startswith("| `throughput > 500` | clients.loss.rate=3% | **failed** |") for line in lines)
+    assert markdown(POINTS, CHECKS[:1]).startswith("### x: passed")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", '--assert: "": must be a condition, such as p99 < 800ms'),
+        ("p99", '--assert: "p99": must be <, <=, > or >= and a limit, such as "< 800ms"'),
+        ("p99 = 3s", '--assert: "p99 = 3s": must be <, <=, > or >= and a limit, such as "< 800ms"'),
+        ("latency < 3s", '--assert: "latency < 3s": latency: unknown figure; valid here: throughput, goodput, mean, '),
+        ("errors < 200%", '--assert: "errors < 200%": out of range; expected a probability'),
+    ],
+)
+def test_what_is_no_condition(text: str, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        condition(text, "--assert")
+    assert str(raised.value).startswith(message)

@@ -1,0 +1,120 @@
+"""Which points belong together, and what is said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from measured_runs import study_of
+from waspbench import InputError
+from waspbench.results import comparing
+from waspbench.results.comparing import compare_results
+from waspbench.results.study import StudyResult
+
+FIVE = [100.0, 101.0, 99.0, 100.5, 99.5]
+
+
+def scaled(factor: float, runs: int = 5) -> list[float]:
+    return [factor * value for value in FIVE[:runs]]
+
+
+def sweep(factor: float) -> StudyResult:
+    return study_of([({"loss": loss, "n": n}, scaled(factor * n)) for loss in ("0%", "3%") for n in (1, 2)])
+
+
+RESULTS: dict[str, StudyResult] = {
+    "one": study_of([({}, FIVE)]),
+    "two": study_of([({}, scaled(1.2))]),
+    "few": study_of([({}, scaled(2.0, 3))]),
+    "a": sweep(1.0),
+    "b": sweep(1.1),
+    "part": study_of([({"loss": "0%", "n": 1}, FIVE), ({"loss": "9%", "n": 1}, FIVE)]),
+    "empty": study_of([({}, [])]),
+}
+
+
+@pytest.fixture(autouse=True)
+def results(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(path: str) -> StudyResult:
+        if path not in RESULTS:
+            raise InputError.at(path, "cannot be read")
+        return RESULTS[path]
+
+    monkeypatch.setattr(comparing, "load_study", load)
+
+
+def varied(found: comparing.ComparisonResult) -> list[dict[str, Any]]:
+    return [point.varied for point in found.points]
+
+
+def test_two_results_are_compared() -> None:
+    [point] = compare_results("one", "two").points
+    assert (point.verdict, point.runs, point.test) == ("faster", (5, 5), "permutation")
+    assert point.ratio == pytest.approx(1.2)
+    assert point.shift == pytest.approx(20, abs=1)
+    assert point.note is None
+
+
+def test_smaller_response_times_are_faster() -> None:
+    [point] = compare_results("one", "two", "p99").points
+    assert point.verdict == "faster"
+    assert point.means[1] < point.means[0]
+
+
+def test_too_few_runs_are_said_to_be_too_few() -> None:
+    [point] = compare_results("few", "few").points
+    assert point.verdict == "no difference shown"
+    assert point.note == "3 and 3 runs are too few to show any difference at 5 %: at least 4 and 4 are needed"
+
+
+def test_points_of_two_sweeps_are_matched_by_what_they_vary() -> None:
+    found = compare_results("a", "b")
+    assert varied(found) == [{"loss": loss, "n": n} for loss in ("0%", "3%") for n in (1, 2)]
+    assert [point.p_holm for point in found.points] == pytest.approx([4 * point.p for point in found.points])
+    assert {point.verdict for point in found.points} == {"faster"}
+
+
+def test_points_within_one_sweep_are_compared() -> None:
+    found = compare_results("a@loss=0%", "a@loss=3%")
+    assert varied(found) == [{"n": 1}, {"n": 2}]
+    assert {point.verdict for point in found.points} == {"no difference shown"}
+    [only] = compare_results("a@loss=0%,n=1", "a@loss=0%,n=2").points
+    assert (only.varied, only.verdict) == ({}, "faster")
+
+
+def test_points_that_only_one_side_has_are_listed() -> None:
+    found = compare_results("a", "part")
+    assert varied(found) == [{"loss": "0%", "n": 1}]
+    assert found.unmatched == ["A: loss=0% n=2", "A: loss=3% n=1", "A: loss=3% n=2", "B: loss=9% n=1"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("a", "none", "none: cannot be read"),
+        ("a@rtt=5ms", "b", "a@rtt=5ms: rtt is not swept there; valid here: loss, n"),
+        ("a@loss=5%", "b", "a@loss=5%: has no finished point with loss=5%"),
+        ("a@loss=0%,n", "b", "a@loss=0%,n: must be DIR, or DIR@path=value such as DIR@clients.loss.rate=3%"),
+        ("a", "one", "A: loss=0% n=1 and loss=0% n=2 both match; choose with DIR@path=value"),
+        ("empty", "one", "empty: has no finished point"),
+        ("a@loss=3%,n=1", "part@loss=9%,n=2", "part@loss=9%,n=2: has no finished point with loss=9% n=2"),
+    ],
+)
+def test_what_cannot_be_compared(first: str, second: str, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        compare_results(first, second)
+    assert str(raised.value) == message
+
+
+def test_an_unknown_figure_is_refused() -> None:
+    with pytest.raises(InputError, match=r'--metric: "max": must be one of throughput, goodput, mean, p50, p90, p99'):
+        compare_results("one", "two", "max")
+
+
+def test_a_directory_may_have_an_at_sign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = tmp_path / "a@b=c"
+    odd.mkdir()
+    monkeypatch.setitem(RESULTS, str(odd), RESULTS["one"])
+    assert len(compare_results(str(odd), "two").points) == 1

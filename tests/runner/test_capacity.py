@@ -1,0 +1,204 @@
+"""Capacity by runs of the simulated engine, and what is said of the bottleneck."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from measured_runs import summary
+from waspbench import InputError
+from waspbench.experiment import parse
+from waspbench.results import FORMAT, Invalid
+from waspbench.results.capacity import CAPACITY, CapacityResult, load_capacity
+from waspbench.runner.capacity import CapacityStudy, Search, bottleneck_of, capacity, with_load
+from waspbench.runner.executors import Here
+from waspbench.runner.once import Done, Job
+from waspbench.stats.capacity import Capacity
+
+DOCUMENT: dict[str, Any] = {
+    "name": "c",
+    "mode": "sim",
+    "clients": [{"count": 8, "rtt": "20ms"}],
+    "server": {"model": {"per_request": "1ms"}},
+    "measure": {"warmup": "500ms", "duration": "1s"},
+}
+SEARCH = Search(high=128)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("capacity") / "whole"
+    capacity(DOCUMENT, output=directory, search=SEARCH)
+    return directory
+
+
+def point(result: CapacityResult) -> Any:
+    [only] = result.points
+    return only
+
+
+def test_a_simulated_server_has_the_capacity_of_its_cpu(whole: Path) -> None:
+    found = load_capacity(whole)
+    # 1 ms a request and 1 us a KiB, and what a packet costs.
+    assert point(found).capacity == pytest.approx(1000, rel=0.02)
+    assert point(found).saturated
+    assert point(found).bottleneck == "server"
+    assert point(found).confirmed
+    assert found.valid
+    assert point(found).runs <= 15
+    assert [reading.run for reading in point(found).readings] == list(range(point(found).runs))
+
+
+def test_confirming_runs_are_fresh(whole: Path) -> None:
+    confirming = [reading for reading in point(load_capacity(whole)).readings if reading.confirming]
+    assert len(confirming) == 4
+    records = [json.loads((whole / f"load-{r.load}" / "runs" / f"run-{r.run}.json").read_text()) for r in confirming]
+    assert [record["summary"]["throughput"] for record in records] == [reading.throughput for reading in confirming]
+
+
+def test_an_interrupted_search_goes_on_where_it_was(whole: Path, tmp_path: Path) -> None:
+    directory = Path(shutil.copytree(whole, tmp_path / "copy"))
+    readings = point(load_capacity(whole)).readings
+    for reading in readings[5:]:
+        (directory / f"load-{reading.load}" / "runs" / f"run-{reading.run}.json").unlink()
+    (directory / CAPACITY).unlink()
+    again = CapacityStudy.open(directory).run()
+    assert point(again) == point(load_capacity(whole))
+
+
+def test_an_interrupt_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: Path) -> None:
+    real = Here.collect
+
+    def collect(self: Here, timeout: float) -> list[Done]:
+        if self._jobs[0][0].run == 3:
+            raise KeyboardInterrupt
+        return real(self, timeout)
+
+    monkeypatch.setattr(Here, "collect", collect)
+    with pytest.raises(KeyboardInterrupt):
+        capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH)
+    cut = load_capacity(tmp_path / "out")
+    assert not cut.complete
+    assert point(cut).runs == 3
+    monkeypatch.undo()
+    assert point(CapacityStudy.open(tmp_path / "out").run()) == point(load_capacity(whole))
+
+
+def test_every_point_of_a_sweep_has_its_capacity(tmp_path: Path) -> None:
+    document = DOCUMENT | {"sweep": {"server.model.per_request": ["1ms", "2ms"]}}
+    result = capacity(document, output=tmp_path / "out", search=SEARCH, jobs=2)
+    assert [round(point.capacity or 0, -2) for point in result.points] == [1000, 500]
+
+
+def test_the_papers_way_is_every_power_of_two(tmp_path: Path) -> None:
+    measure = DOCUMENT["measure"] | {"runs": 2}
+    result = capacity(DOCUMENT | {"measure": measure}, output=tmp_path / "out", search=Search("sweep", low=8, high=64))
+    assert [reading.load for reading in point(result).readings] == [8, 8, 16, 16, 32, 32, 64, 64]
+    assert point(result).capacity == pytest.approx(1000, rel=0.02)
+
+
+def test_an_objective_bounds_the_load(tmp_path: Path) -> None:
+    # Past saturation each client adds a millisecond of waiting.
+    search = Search(high=128, objectives=("p99 < 40ms",))
+    found = point(capacity(DOCUMENT, output=tmp_path / "out", search=search))
+    assert found.capacity == pytest.approx(1000, rel=0.05)
+    assert found.load <= 40
+    assert any("not p99 < 40ms" in reading.notes for reading in found.readings if not reading.meets)
+
+
+def test_a_run_whose_emulator_was_the_bottleneck_never_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def collect(self: Here, timeout: float) -> list[Done]:
+        job, _ = self._jobs.popleft()
+        load = job.load or 0
+        made = summary(float(load), job.run, busy=0.5)
+        if load > 50:
+            made = made.model_copy(update={"invalid": [Invalid(code="lag", message="the emulator fell behind")]})
+        return [Done(job, 0.1, summary=made)]
+
+    monkeypatch.setattr(Here, "collect", collect)
+    found = point(capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH))
+    assert 45 <= found.load <= 50
+    assert found.bottleneck == "emulator"
+    assert all(reading.load > 50 for reading in found.readings if not reading.counts)
+
+
+def test_a_run_that_fails_twice_does_not_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jobs: list[Job] = []
+
+    def collect(self: Here, timeout: float) -> list[Done]:
+        job, _ = self._jobs.popleft()
+        jobs.append(job)
+        if job.load == 128:
+            return [Done(job, 0.1, failure="gone")]
+        return [Done(job, 0.1, summary=summary(float(job.load or 0), job.run))]
+
+    monkeypatch.setattr(Here, "collect", collect)
+    found = point(capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH))
+    assert [job.attempt for job in jobs if job.load == 128] == [1, 2]
+    assert found.load < 128
+    assert found.confirmed
+
+
+def test_clients_are_shared_among_the_groups_as_in_the_file() -> None:
+    experiment = parse({"name": "x", "clients": [{"name": "a", "count": 300}, {"name": "b", "count": 100}]})
+    for load, counts in ((8, [6, 2]), (101, [76, 25]), (2, [1, 1])):
+        assert [group.count for group in with_load(experiment, load).clients] == counts
+
+
+@pytest.mark.parametrize(
+    ("changes", "search", "message"),
+    [
+        ({"sweep": {"clients.count": [1, 2]}}, SEARCH, r"sweep\.clients\.count: is what a search .* varies"),
+        ({"measure": {"warmup": "auto"}}, SEARCH, r"measure\.warmup: a search for capacity does not follow it"),
+        ({"measure": {"until": {"ci": "5%"}}}, SEARCH, r"measure\.until: a search for capacity does not follow it"),
+        ({}, Search(low=9, high=8), r"--low: 9: must lie from 1 to high, which is 8"),
+        ({}, Search(most=7), r"--max-runs: 7: must be at least 8, the confirming runs and 4"),
+        ({}, Search(high=10**6), r"--high: 1000000: "),
+        ({}, Search(objectives=("p99",)), r'--slo: "p99": must be <'),
+        ({"clients": [{"name": "a"}, {"name": "b"}]}, Search(low=1), r"--low: 1: must be at least 2"),
+    ],
+)
+def test_what_cannot_be_searched(changes: dict[str, Any], search: Search, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        capacity(DOCUMENT | changes, output=tmp_path / "out", search=search)
+    assert list(tmp_path.iterdir()) == []
+
+
+def found(**changes: Any) -> Capacity:
+    fields: dict[str, Any] = {
+        "load": 64, "values": [1000.0], "mean": 1000.0, "interval": None, "edge": None, "limit": None,
+        "limited_by": None, "confirmed": True, "runs": 9,
+    }  # fmt: skip
+    return Capacity(**(fields | changes))
+
+
+@pytest.mark.parametrize(
+    ("capacity", "cpu", "bottleneck"),
+    [
+        (found(), 0.97, "server"),
+        (found(limited_by="objective", limit=80), 0.5, "unknown"),
+        (found(limited_by="objective", limit=80), 0.97, "server"),
+        (found(limited_by="emulator", limit=80), 0.5, "emulator"),
+        (found(edge="high"), 0.5, "clients"),
+        (found(), 0.5, "network"),
+        (found(mean=100.0), 0.5, "unknown"),
+        (None, None, "unknown"),
+    ],
+)
+def test_who_was_the_bottleneck(capacity: Capacity | None, cpu: float | None, bottleneck: str) -> None:
+    experiment = parse({"name": "x", "clients": [{}], "network": {"shared": {"down": {"rate": "9Mbit/s"}}}})
+    goodput = 0.0 if capacity is None or capacity.edge or capacity.limit else capacity.mean * 8192
+    assert bottleneck_of(experiment, capacity, cpu, goodput)[0] == bottleneck
+
+
+def test_a_capacity_of_the_future_is_refused(whole: Path, tmp_path: Path) -> None:
+    document = json.loads((whole / CAPACITY).read_text()) | {"format": FORMAT + 1}
+    (tmp_path / CAPACITY).write_text(json.dumps(document))
+    with pytest.raises(InputError, match="newer than this version"):
+        load_capacity(tmp_path)
+    with pytest.raises(InputError, match=r"capacity\.json: cannot be read"):
+        load_capacity(tmp_path / "none")
