@@ -125,7 +125,7 @@ impl Endpoint {
     /// `tcp_syn_linear_timeouts`), then doubling.
     pub(crate) fn arm_handshake(&mut self, at: Instant) {
         let linear = if self.state == State::SynSent { self.config.syn_linear_timeouts } else { 0 };
-        self.sender.rto.set_shift(self.sender.timeouts.saturating_sub(linear));
+        self.sender.rto.set_shift(u32::from(self.sender.timeouts).saturating_sub(linear));
         self.arm_retransmission(at);
     }
 
@@ -136,11 +136,11 @@ impl Endpoint {
             state => (self.config.syn_ack_retries, state),
         };
         debug_assert!(matches!(state, State::SynSent | State::SynReceived));
-        if self.sender.timeouts >= retries {
+        if u32::from(self.sender.timeouts) >= retries {
             self.finish(Event::TimedOut);
             return;
         }
-        self.sender.timeouts += 1;
+        self.sender.timeouts = self.sender.timeouts.saturating_add(1);
         self.statistics.timeouts += 1;
         self.syn_due = true;
         self.output_due = true;

@@ -30,6 +30,11 @@ fn data_times(pair: &Pair, from: usize) -> Vec<u64> {
 }
 
 #[test]
+fn an_endpoint_is_small_enough_for_tens_of_thousands() {
+    assert!(size_of::<wasp_tcp::Endpoint>() <= 500, "{} bytes", size_of::<wasp_tcp::Endpoint>());
+}
+
+#[test]
 fn a_lost_last_segment_waits_for_the_timer() {
     for kind in VARIANTS {
         let mut pair = Pair::established(config(kind), config(kind));

@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use wasp_tcp::{Config, Event, RecoveryKind, State};
 use wasp_units::Duration;
 
@@ -21,9 +22,27 @@ fn exchange(client: Config, server: Config, up: usize, down: usize, path: Path) 
     pair.send(SERVER, &response);
     pair.close(SERVER);
     pair.run_to(LONG, |pair| pair.sides[CLIENT].has(Event::RemoteClosed));
+    for side in [CLIENT, SERVER] {
+        retransmissions_repeat_what_was_sent(&pair, side);
+    }
     assert_eq!(pair.sides[SERVER].received, request);
     assert_eq!(pair.sides[CLIENT].received, response);
     pair
+}
+
+/// Each data segment is new, or ends where an earlier one ended and begins no earlier than that.
+fn retransmissions_repeat_what_was_sent(pair: &Pair, side: usize) {
+    let mut sent = BTreeMap::new();
+    let mut next = None;
+    for (crossing, _) in pair.data_from(side) {
+        let (start, end) = (crossing.header.sequence, crossing.header.sequence + crossing.len);
+        if next.is_none_or(|next| start == next) {
+            sent.insert(end.0, start);
+            next = Some(end);
+        } else {
+            assert!(sent.get(&end.0).is_some_and(|first| first.at_or_before(start)), "{crossing:?}");
+        }
+    }
 }
 
 #[test]

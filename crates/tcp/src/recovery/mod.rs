@@ -89,7 +89,7 @@ pub(crate) struct Recovery {
     /// SND.NXT when recovery began: RFC 6582's `recover` plus one, RFC 6675's RecoveryPoint.
     recover: SequenceNumber,
     /// What fast recovery adds to the congestion window, bytes: segments that have left the network.
-    inflation: i64,
+    inflation: i32,
 }
 
 impl Recovery {
@@ -218,7 +218,7 @@ impl Recovery {
         if self.phase == Phase::Open && self.duplicates == 0 {
             return cwnd;
         }
-        let mut window = i64::from(cwnd) + self.inflation;
+        let mut window = i64::from(cwnd) + i64::from(self.inflation);
         if self.phase == Phase::Open && config.limited_transmit && !self.uses_sack() {
             window += i64::from(self.duplicates.min(2) * mss);
         }

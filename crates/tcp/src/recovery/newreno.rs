@@ -30,9 +30,9 @@ fn full(recovery: &mut Recovery, context: &mut Context<'_>) -> Verdict {
 fn partial(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked) -> Verdict {
     recovery.forced = true;
     context.scoreboard.lose_first();
-    recovery.inflation -= i64::from(acked.bytes);
+    recovery.inflation = recovery.inflation.saturating_sub_unsigned(acked.bytes);
     if acked.bytes >= context.mss {
-        recovery.inflation += i64::from(context.mss);
+        recovery.inflation = recovery.inflation.saturating_add_unsigned(context.mss);
     }
     let restart_timer = !recovery.partial_seen;
     recovery.partial_seen = true;
@@ -43,13 +43,13 @@ fn partial(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked) ->
 /// step 1).
 pub(super) fn on_duplicate(recovery: &mut Recovery, context: &mut Context<'_>) {
     recovery.duplicates += 1;
-    let mss = i64::from(context.mss);
+    let mss = context.mss as i32;
     if recovery.phase == Phase::Fast {
-        recovery.inflation += mss;
+        recovery.inflation = recovery.inflation.saturating_add(mss);
     } else if recovery.duplicates == context.config.duplicate_ack_threshold
         && context.scoreboard.una().after(recovery.recover)
     {
         recovery.enter(context);
-        recovery.inflation = i64::from(recovery.duplicates) * mss;
+        recovery.inflation = recovery.duplicates as i32 * mss;
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>) -> Verd
     let kept = config.bsd_duplicate_quirk && recovery.duplicates == config.duplicate_ack_threshold;
     if kept {
         // BSD tests for more than three duplicates, so after exactly three the inflated window stays.
-        let inflated = i64::from(context.congestion.window()) + recovery.inflation;
+        let inflated = i64::from(context.congestion.window()) + i64::from(recovery.inflation);
         context.congestion.set_window(mss, inflated.clamp(0, i64::from(u32::MAX)) as u32);
     }
     recovery.leave();
@@ -25,11 +25,11 @@ pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>) -> Verd
 /// The third duplicate retransmits and halves; each further one inflates by a segment (steps 2 to 4).
 pub(super) fn on_duplicate(recovery: &mut Recovery, context: &mut Context<'_>) {
     recovery.duplicates += 1;
-    let mss = i64::from(context.mss);
+    let mss = context.mss as i32;
     if recovery.phase == Phase::Fast {
-        recovery.inflation += mss;
+        recovery.inflation = recovery.inflation.saturating_add(mss);
     } else if recovery.duplicates == context.config.duplicate_ack_threshold {
         recovery.enter(context);
-        recovery.inflation = i64::from(recovery.duplicates) * mss;
+        recovery.inflation = recovery.duplicates as i32 * mss;
     }
 }

@@ -105,7 +105,7 @@ pub(crate) struct Sender {
     /// Window probes sent since the window closed.
     pub(crate) probes: u8,
     /// Timeouts in a row without an answer.
-    pub(crate) timeouts: u32,
+    pub(crate) timeouts: u16,
     /// When data was last sent.
     last_data: Instant,
     /// End of the last segment that was not full (Minshall's variant of Nagle's algorithm).
@@ -354,8 +354,8 @@ impl Sender {
 
     /// The retransmission timer expired. Returns false when it is time to give up.
     pub(crate) fn on_timeout(&mut self, now: &Now<'_>) -> bool {
-        self.timeouts += 1;
-        if self.timeouts > now.config.retries {
+        self.timeouts = self.timeouts.saturating_add(1);
+        if u32::from(self.timeouts) > now.config.retries {
             return false;
         }
         let first = self.timeouts == 1;
@@ -369,10 +369,10 @@ impl Sender {
 
     /// The persist timer expired: the next segment is a probe. Returns false when it is time to give up.
     pub(crate) fn on_persist(&mut self, now: &Now<'_>) -> bool {
-        self.timeouts += 1;
+        self.timeouts = self.timeouts.saturating_add(1);
         self.probes = self.probes.saturating_add(1);
         self.probe = if self.window > 0 { Probe::Data } else { Probe::Window };
-        self.timeouts <= now.config.retries
+        u32::from(self.timeouts) <= now.config.retries
     }
 
     /// How long to wait before the next probe: the RTO, doubled for each probe, within the limits.
