@@ -93,7 +93,10 @@ def test_json_is_one_object_with_all_figures(engine: FakeEngine, capsys: pytest.
     assert result["server_cpu"]["busy"] == pytest.approx(0.42)
     assert result["emulator"] == {"cpu": None, "lag_us": {"p50": None, "p99": None, "max": None}}
     for way in ("down", "up"):
-        assert result["network"][way].keys() == {"packets", "lost", "loss_rate", "dropped"}
+        assert result["network"][way].keys() == {
+            *("packets", "lost", "loss_rate", "dropped"),
+            *("label_loss_rate", "stationary_loss_rate", "expected_loss_rate"),
+        }
     assert result["valid"] is True
     assert result["invalid_reasons"] == []
     assert len(result["runs"]) == 3
@@ -107,8 +110,8 @@ def test_the_table_reads_well(engine: FakeEngine, capsys: pytest.CaptureFixture[
     assert invoke(["bench", "--mode", "sim", "--loss", "3%", "-o", "out"]) == 0
     output = capsys.readouterr()
     assert output.out == (
-        "bench: modelled server, 256 clients at 100ms, loss two-state p=2.0103092784%\n"
-        "  r=65%. sim, 3 runs of 10s after 5s, seed 1\n"
+        "bench: modelled server, 256 clients at 100ms, loss 3% two-state (p=2.01%\n"
+        "  r=65%). sim, 3 runs of 10s after 5s, seed 1\n"
         "\n"
         "throughput      650.0 /s   (90 %: 633.1 to 666.9)\n"
         "goodput         5.24 Mbit/s   (90 %: 5.24 to 5.24)\n"
@@ -116,8 +119,10 @@ def test_the_table_reads_well(engine: FakeEngine, capsys: pytest.CaptureFixture[
         "                p50 100.1 ms   p90 100.1 ms   p99 300.2 ms   max 303.0 ms\n"
         "outcomes        ok 19,200, reset 3\n"
         "server CPU      42.0 % busy\n"
-        "network down    24,000 packets, 720 lost (3.00 %), 3 dropped\n"
-        "network up      21,000 packets, 630 lost (3.00 %), 3 dropped\n"
+        "network down    24,000 packets, 720 lost (3.00 %), 3 dropped; loss label 3 %,\n"
+        "                stationary 3 %, expected 3 %\n"
+        "network up      21,000 packets, 630 lost (3.00 %), 3 dropped; loss label 3 %,\n"
+        "                stationary 3 %, expected 3 %\n"
         "\n"
         "valid           yes\n"
         "results         out\n"

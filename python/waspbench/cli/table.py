@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from waspbench import _core
+from waspbench.experiment import loss_label
 from waspbench.results import Direction, Result
 
 WIDTH = 80
@@ -45,7 +47,10 @@ def _group(group: dict[str, object]) -> str:
 
 
 def _loss(loss: dict[str, str]) -> str:
-    return loss["rate"] if loss["model"] == "independent" else f"two-state p={loss['p']} r={loss['r']}"
+    if loss["model"] == "independent":
+        return f"{loss['rate']} independent"
+    p, r = (f"{100 * _core.parse_probability(loss[name]):.4g}%" for name in ("p", "r"))
+    return f"{100 * loss_label(loss):.4g}% two-state (p={p} r={r})"
 
 
 def _figures(result: Result) -> list[str]:
@@ -65,7 +70,8 @@ def _figures(result: Result) -> list[str]:
         lag = emulator.lag_us
         lateness = f"lag p50 {_us(lag.p50)}, p99 {_us(lag.p99)}, max {_us(lag.max)}"
         lines.append(_row("emulator", f"{_percent(emulator.cpu)} busy, {lateness}"))
-    lines += [_row("network down", _direction(result.network.down)), _row("network up", _direction(result.network.up))]
+    lines += _wrapped("network down", _direction(result.network.down))
+    lines += _wrapped("network up", _direction(result.network.up))
     return lines
 
 
@@ -149,4 +155,8 @@ def _percent(part: float | None) -> str:
 
 def _direction(way: Direction) -> str:
     rate = "" if way.loss_rate is None else f" ({100 * way.loss_rate:.2f} %)"
-    return f"{way.packets:,d} packets, {way.lost:,d} lost{rate}, {way.dropped:,d} dropped"
+    shown = f"{way.packets:,d} packets, {way.lost:,d} lost{rate}, {way.dropped:,d} dropped"
+    rates = {"label": way.label_loss_rate, "stationary": way.stationary_loss_rate, "expected": way.expected_loss_rate}
+    if not way.stationary_loss_rate:
+        return shown
+    return shown + "; loss " + ", ".join(f"{name} {100 * value:.4g} %" for name, value in rates.items() if value)

@@ -1,7 +1,7 @@
 """The experiment: its declaration, how it is read, and what of it the engine is told."""
 
 from waspbench.experiment.load import apply, load, parse
-from waspbench.experiment.loss import DirectionsLoss, IndependentLoss, TwoStateLoss, Wasp2001Loss
+from waspbench.experiment.loss import DirectionsLoss, IndependentLoss, TwoStateLoss, Wasp2001Loss, loss_label
 from waspbench.experiment.model import (
     Bandwidth,
     Clients,
@@ -41,6 +41,7 @@ __all__ = [
     "Workload",
     "apply",
     "load",
+    "loss_label",
     "parse",
     "path_of",
     "resolve",

@@ -7,6 +7,7 @@ returns to *good*. Its long-run loss rate is p/(p+r).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -125,6 +126,17 @@ class Wasp2001Loss(_Scoped):
     def resolve(self) -> dict[str, str] | None:
         """As the engine takes it."""
         return {"model": "two-state", "p": WASP2001_P[exact(self.rate)], "r": WASP2001_R, "start": "good"}
+
+
+def loss_label(loss: Mapping[str, str] | None) -> float:
+    """What a resolved loss process is called by: its rate, the label of the WASP paper's table, or p/(p+r)."""
+    if loss is None:
+        return 0.0
+    if loss["model"] == "independent":
+        return float(exact(loss["rate"]))
+    p, r = exact(loss["p"]), exact(loss["r"])
+    labels = {exact(value): label for label, value in WASP2001_P.items()} if r == exact(WASP2001_R) else {}
+    return float(labels.get(p, p / (p + r)))
 
 
 def expand_loss(value: Any) -> Any:

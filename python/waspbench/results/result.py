@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from pydantic import Field
 
+from waspbench.experiment import loss_label
 from waspbench.results.summary import Emulator, Lag, Record, RunDirection, RunSummary, ServerCpu
 from waspbench.stats import Histogram, mean_interval, merge, percentiles
 
@@ -44,6 +45,12 @@ class Direction(Record):
     """By the loss model."""
     loss_rate: float | None
     """lost / packets; None when there were no packets."""
+    label_loss_rate: float | None = None
+    """What the loss models are called by, as in Table 1 of the WASP paper; None when the groups' labels differ."""
+    stationary_loss_rate: float | None = None
+    """Long-run rate of the loss models, weighted by the packets that met them."""
+    expected_loss_rate: float | None = None
+    """Mean of the packets' conditional probabilities of loss: what loss_rate is judged by."""
     dropped: int
     """For any other reason, such as a full queue."""
 
@@ -125,7 +132,8 @@ def combine(
         server_cpu=_server_cpu([run.server_cpu for run in runs]),
         emulator=_emulator([run.emulator for run in runs if run.emulator]),
         network=Network(
-            up=_direction([run.network.up for run in runs]), down=_direction([run.network.down for run in runs])
+            up=_direction([run.network.up for run in runs], _label(about, "up")),
+            down=_direction([run.network.down for run in runs], _label(about, "down")),
         ),
         valid=not reasons,
         invalid_reasons=reasons,
@@ -193,11 +201,25 @@ def _emulator(runs: Sequence[Emulator]) -> Emulator:
     )
 
 
-def _direction(runs: Sequence[RunDirection]) -> Direction:
+def _direction(runs: Sequence[RunDirection], label: float | None) -> Direction:
     packets, lost = sum(run.packets for run in runs), sum(run.lost for run in runs)
+
+    def weighted(rates: Sequence[float | None]) -> float | None:
+        known = [(rate, run.packets) for rate, run in zip(rates, runs, strict=True) if rate is not None]
+        return sum(rate * count for rate, count in known) / packets if packets and known else None
+
     return Direction(
         packets=packets,
         lost=lost,
         loss_rate=lost / packets if packets else None,
+        label_loss_rate=label,
+        stationary_loss_rate=weighted([run.stationary_loss_rate for run in runs]),
+        expected_loss_rate=weighted([run.expected_loss_rate for run in runs]),
         dropped=sum(run.dropped for run in runs),
     )
+
+
+def _label(about: Mapping[str, Any], way: str) -> float | None:
+    """The label that all groups' loss in one direction has in common."""
+    labels = {loss_label(group["loss"][way]) for group in about.get("clients", ())}
+    return labels.pop() if len(labels) == 1 else None
