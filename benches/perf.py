@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import live
+import duel
 import simulation
 import wrk
 from waspbench.errors import WaspError
@@ -19,6 +19,8 @@ from waspbench.results.manifest import now, versions
 from waspbench.testbed import CannotDoIt, TestbedError, machine, place
 
 PARTS = ("live", "sim")
+_OTHERS = 0.1
+"""Part of the CPUs' time that other programs may take before a pair of runs without a word about it."""
 _CANNOT, _FAILED, _INTERRUPTED = 3, 4, 130  # exit status, as those of `wasp`
 
 
@@ -78,16 +80,16 @@ def _versions() -> dict[str, str | None]:
 
 
 def _live(asked: argparse.Namespace) -> dict[str, Any]:
-    live.require()
-    duel = live.Duel(place(asked.server_cpus, asked.emulator_cpus), asked.seconds, asked.warmup)
-    workloads = [live.KEEP_ALIVE] if asked.keep_alive_only else [live.KEEP_ALIVE, live.ONE_PER_CONNECTION]
-    server = duel.spec(workloads[0]).server.describe()
-    compared = [duel.compare(workload, asked.pairs, _progress) for workload in workloads]
+    duel.require()
+    contest = duel.Duel(place(asked.server_cpus, asked.emulator_cpus), asked.seconds, asked.warmup)
+    workloads = [duel.KEEP_ALIVE] if asked.keep_alive_only else [duel.KEEP_ALIVE, duel.ONE_PER_CONNECTION]
+    server = contest.spec(workloads[0]).server.describe()
+    compared = [contest.compare(workload, asked.pairs, _progress) for workload in workloads]
     return {
-        "placement": dataclasses.asdict(duel.placement),
+        "placement": dataclasses.asdict(contest.placement),
         "server": server,
-        "clients": live.CLIENTS,
-        "file_size": live.FILE_SIZE,
+        "clients": duel.CLIENTS,
+        "file_size": duel.FILE_SIZE,
         "seconds": asked.seconds,
         "comparisons": [_comparison(comparison) for comparison in compared],
     }
@@ -97,7 +99,7 @@ def _progress(text: str) -> None:
     print(f"perf: {text}", file=sys.stderr, flush=True)
 
 
-def _comparison(comparison: live.Comparison) -> dict[str, Any]:
+def _comparison(comparison: duel.Comparison) -> dict[str, Any]:
     middle, least, greatest = comparison.ratio
     return {
         "workload": comparison.workload.name,
@@ -142,15 +144,20 @@ def _readable_live(found: dict[str, Any]) -> list[str]:
             f"{'us/request':>10} {'steal':>6} {'lag p99 us':>10}"
         )
         lines += [_side(name, pair[name]) for pair in comparison["pairs"] for name in ("wasp", "wrk")]
-        lines += sorted(
-            {
-                f"    {name}: {text}"
-                for pair in comparison["pairs"]
-                for name in ("wasp", "wrk")
-                for text in pair[name]["complaints"]
-            }
-        )
+        lines += _complaints(comparison["pairs"])
     return lines
+
+
+def _complaints(pairs: list[dict[str, Any]]) -> list[str]:
+    """Why not to trust some of the figures: each reason once."""
+    found = {f"    {name}: {text}" for pair in pairs for name in ("wasp", "wrk") for text in pair[name]["complaints"]}
+    disturbed = [pair["others_busy"] for pair in pairs if pair["others_busy"] > _OTHERS]
+    if disturbed:
+        found.add(
+            f"    before {len(disturbed)} of {len(pairs)} pairs other programs kept the CPUs up to "
+            f"{100 * max(disturbed):.0f} % busy: repeat this on a quiet machine"
+        )
+    return sorted(found)
 
 
 def _side(name: str, side: dict[str, Any]) -> str:

@@ -1,11 +1,13 @@
 """Live runs against the yardstick: the same requests by WASP and by wrk, in turns, compared pair by pair."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 import wrk
+from usage import cpu_times, cpu_use
 from waspbench import live as testbeds
 from waspbench import session
 from waspbench.experiment import Experiment, parse, path_of
@@ -14,6 +16,9 @@ from waspbench.testbed.errors import CannotDoIt
 
 CLIENTS = 64
 FILE_SIZE = "1KiB"
+
+_LOOK = 0.5
+"""Seconds to see what else the machine is doing."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,8 @@ class Pair:
 
     wasp: Side
     wrk: Side
+    others_busy: float
+    """Part of their time that all CPUs were busy just before, from 0 to 1: what else this machine was doing."""
 
     @property
     def ratio(self) -> float:
@@ -99,8 +106,9 @@ class Duel:
         done = []
         for number in range(pairs):
             first, second = (self._wasp, self._wrk) if number % 2 == 0 else (self._wrk, self._wasp)
+            others = _busy_now()
             sides = {run: run(workload) for run in (first, second)}
-            done.append(Pair(sides[self._wasp], sides[self._wrk]))
+            done.append(Pair(sides[self._wasp], sides[self._wrk], others))
             say(f"{workload.name}, pair {number + 1} of {pairs}: ratio {done[-1].ratio:.2f}")
         return Comparison(workload, tuple(done))
 
@@ -167,6 +175,12 @@ def require() -> None:
     if not support.ok:
         raise CannotDoIt(support.why)
     wrk.require()
+
+
+def _busy_now() -> float:
+    before = cpu_times()
+    time.sleep(_LOOK)
+    return cpu_use(before, before, cpu_times()).busy
 
 
 def _side(
