@@ -4,6 +4,7 @@
 
 mod device;
 mod error;
+mod files;
 mod result;
 mod run;
 mod serve;
@@ -24,6 +25,8 @@ fn py_version() -> &'static str {
 mod _core {
     #[pymodule_export]
     use super::error::{EngineError, ScenarioError};
+    #[pymodule_export]
+    use super::files::{FileContent, FileSet, py_build_files};
     #[pymodule_export]
     use super::py_version;
     #[pymodule_export]

@@ -31,6 +31,18 @@ pub enum Class {
     Loner,
 }
 
+impl Class {
+    /// Its name, as in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::Embedded => "embedded",
+            Self::Loner => "loner",
+        }
+    }
+}
+
 /// The place of a file in its set.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct FileId(pub u32);

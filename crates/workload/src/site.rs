@@ -3,8 +3,10 @@
 use crate::prowgen::{ProwgenOptions, ProwgenSet};
 use crate::replay::{ReadError, Replay, ReplayOptions};
 use crate::surge::{SurgeOptions, SurgeSet};
-use crate::{Class, File, FileSet, OptionError, Requests, SingleOptions, Weighted};
+use crate::{Class, Examination, File, FileSet, OptionError, Requests, SingleOptions, Weighted};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::io::BufRead;
 use wasp_random::Key;
 
@@ -63,6 +65,27 @@ pub enum Site {
 }
 
 impl Workload {
+    /// Reads a workload from JSON: an object with the field `kind`, and the options of that kind.
+    ///
+    /// # Errors
+    /// The first field that is unknown, missing or not valid, by its path.
+    pub fn from_json(json: &str) -> Result<Self, OptionError> {
+        let invalid =
+            |error: &serde_json::Error| OptionError::new("workload", "no valid JSON", error.to_string());
+        let mut value: Value = serde_json::from_str(json).map_err(|error| invalid(&error))?;
+        let fields = value.as_object_mut();
+        let kind = fields.and_then(|fields| fields.remove("kind")).unwrap_or_default();
+        let workload = match kind.as_str() {
+            Some("single") => Self::Single(options(value)?),
+            Some("surge") => Self::Surge(Box::new(options(value)?)),
+            Some("prowgen") => Self::Prowgen(options(value)?),
+            Some("replay") => Self::Replay(options(value)?),
+            _ => return Err(OptionError::new("kind", kind, "must be single, surge, prowgen or replay")),
+        };
+        workload.check()?;
+        Ok(workload)
+    }
+
     /// Checks the options.
     ///
     /// # Errors
@@ -95,6 +118,15 @@ impl Workload {
     }
 }
 
+/// The options of a kind, with the path of what is wrong. (Of an enum with a tag inside, serde would not know the path.)
+fn options<T: DeserializeOwned>(value: Value) -> Result<T, OptionError> {
+    serde_path_to_error::deserialize(&value).map_err(|error| {
+        let path = error.path().to_string();
+        let given = path.split('.').try_fold(&value, |value, step| value.get(step));
+        OptionError::new(path, given.unwrap_or(&value), error.inner().to_string())
+    })
+}
+
 impl Site {
     fn list(list: &[Weighted]) -> Self {
         let file = |file: &Weighted| File { path: file.path.clone(), size: file.size, class: Class::Loner };
@@ -121,6 +153,39 @@ impl Site {
             Self::Surge(set) => set.requests(run),
             Self::Prowgen(set) => set.requests(run),
             Self::Replay(replay) => replay.requests(run),
+        }
+    }
+
+    /// How often each file is asked for in one pass; `None` where the files do not come with their popularity.
+    #[must_use]
+    pub fn references(&self) -> Option<&[u32]> {
+        match self {
+            Self::List { .. } | Self::Replay(_) => None,
+            Self::Surge(set) => Some(&set.matched().references),
+            Self::Prowgen(set) => Some(set.references()),
+        }
+    }
+
+    /// Every parameter of a generated set, the ones of its preset included, as an object with the names of the options.
+    #[must_use]
+    pub fn parameters(&self) -> Option<Value> {
+        match self {
+            Self::List { .. } | Self::Replay(_) => None,
+            Self::Surge(set) => serde_json::to_value(set.parameters()).ok(),
+            Self::Prowgen(set) => serde_json::to_value(set.parameters()).ok(),
+        }
+    }
+
+    /// Compares a generated set, and its requests in the run with this root key, with what was intended; `None` where
+    /// nothing was generated.
+    ///
+    /// # Errors
+    /// Those of the options, which have been checked.
+    pub fn examine(&self, run: Key) -> Result<Option<Examination>, OptionError> {
+        match self {
+            Self::List { .. } | Self::Replay(_) => Ok(None),
+            Self::Surge(set) => set.examine(run).map(Some),
+            Self::Prowgen(set) => set.examine(run).map(Some),
         }
     }
 }

@@ -4,15 +4,11 @@ use wasp_workload::Workload;
 
 /// What is wrong with a workload.
 fn problem(json: &str) -> String {
-    match serde_json::from_str::<Workload>(json) {
+    match Workload::from_json(json) {
         Err(error) => error.to_string(),
-        Ok(workload) => match workload.check() {
-            Err(error) => error.to_string(),
-            Ok(()) => workload
-                .build(1, None)
-                .map(|_| "nothing".to_owned())
-                .unwrap_or_else(|error| error.to_string()),
-        },
+        Ok(workload) => {
+            workload.build(1, None).map(|_| "nothing".to_owned()).unwrap_or_else(|error| error.to_string())
+        }
     }
 }
 
@@ -53,6 +49,29 @@ fn unknown_fields_are_refused_at_every_level() {
     ] {
         let problem = problem(json);
         assert!(problem.contains(&format!("unknown field `{field}`")), "{json}: {problem}");
+        assert!(serde_json::from_str::<Workload>(json).is_err(), "{json}");
+    }
+}
+
+#[test]
+fn fields_that_are_not_valid_are_named_by_their_path() {
+    for (json, message) in [
+        (
+            r#"{"kind": "surge", "files": "many"}"#,
+            r#"files: "many"; invalid type: string "many", expected u32"#,
+        ),
+        (
+            r#"{"kind": "surge", "sizes": {"mu": 9, "sigma": 1, "cap": "1 MB"}}"#,
+            r#"sizes.cap: "1 MB"; "1 MB": unknown or missing unit; expected an amount of data"#,
+        ),
+        (r#"{"kind": "surge", "sizes": {"sigma": 1, "cap": "1MB"}}"#, "missing field `mu`"),
+        (r#"{"kind": "surge", "preset": "surge97"}"#, r#"preset: "surge97"; unknown variant `surge97`"#),
+        (r#"{"kind": "serge"}"#, r#"kind: "serge"; must be single, surge, prowgen or replay"#),
+        ("[1]", "kind: null; must be single, surge, prowgen or replay"),
+        ("{", "workload: no valid JSON; EOF while parsing"),
+    ] {
+        let problem = problem(json);
+        assert!(problem.contains(message), "{json}: {problem}");
     }
 }
 

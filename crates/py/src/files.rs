@@ -1,0 +1,70 @@
+//! Generated file sets, for Python to write and to check.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Mutex;
+use wasp_random::Key;
+use wasp_workload::{BuildError, Content, OptionError, Site, Workload};
+
+fn option_error(error: OptionError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// The files that a workload of kind `surge` or `prowgen` asks for: a function of its options and a seed.
+#[pyclass(frozen, module = "waspbench._core")]
+pub(crate) struct FileSet {
+    site: Site,
+    seed: u64,
+}
+
+/// Builds the set of the workload in `options`, a JSON object.
+#[pyfunction]
+#[pyo3(name = "build_files")]
+pub(crate) fn py_build_files(py: Python<'_>, options: &str, seed: u64) -> PyResult<FileSet> {
+    let build = || Workload::from_json(options)?.build(seed, None);
+    let site = py.detach(build).map_err(|error: BuildError| PyValueError::new_err(error.to_string()))?;
+    Ok(FileSet { site, seed })
+}
+
+#[pymethods]
+impl FileSet {
+    /// Path, size in bytes, class, and number of references of each file.
+    fn entries(&self) -> Vec<(&str, u64, &'static str, u32)> {
+        let references = self.site.references().unwrap_or_default();
+        let files = self.site.files().files().iter().zip(references);
+        files.map(|(file, &count)| (file.path.as_str(), file.size.get(), file.class.name(), count)).collect()
+    }
+
+    /// Every parameter, the ones of the preset included, as a JSON object.
+    fn parameters(&self) -> Option<String> {
+        self.site.parameters().map(|parameters| parameters.to_string())
+    }
+
+    /// What was generated beside what was intended, with the requests of run `run`, as a JSON object.
+    fn examine(&self, py: Python<'_>, run: u32) -> PyResult<String> {
+        let examination = py.detach(|| self.site.examine(Key::root(self.seed, run))).map_err(option_error)?;
+        serde_json::to_string(&examination).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// The content of the file at this place.
+    fn content(&self, file: u32) -> FileContent {
+        FileContent(Mutex::new(Content::new(self.seed, file)))
+    }
+}
+
+/// The bytes of one generated file, without end.
+#[pyclass(frozen, module = "waspbench._core")]
+pub(crate) struct FileContent(Mutex<Content>);
+
+#[pymethods]
+impl FileContent {
+    /// The next `size` bytes.
+    fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
+        PyBytes::new_with(py, size, |buffer| {
+            // A panic cannot leave the content in between: filling a buffer does not panic.
+            self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).fill(buffer);
+            Ok(())
+        })
+    }
+}
