@@ -184,11 +184,15 @@ impl Sender {
         self.max_window
     }
 
-    /// Takes the window of an acceptable segment (RFC 9293 section 3.10.7.4). `scale` is zero for a SYN.
+    /// Takes the window of an acceptable segment (RFC 9293 section 3.10.7.4). `scale` is zero for a SYN. Call it before the
+    /// acknowledgment is taken.
     #[inline]
     pub(crate) fn update_window(&mut self, header: &TcpHeader, scale: u8) -> bool {
         let (seq, ack) = (header.sequence, header.acknowledgment);
-        let newer = self.window_sequence.before(seq)
+        // An acknowledgment of something new is newer too (Linux `tcp_may_update_window`), although a retransmission may carry
+        // it: SND.UNA moves, and with the window of before its end would move beyond what was offered.
+        let newer = ack.after(self.una())
+            || self.window_sequence.before(seq)
             || (self.window_sequence == seq && self.window_acknowledgment.at_or_before(ack));
         if !newer {
             return false;
