@@ -65,9 +65,8 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
 pub(crate) fn print(value: u64, units: &[(&str, u64)], f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
     for (index, (name, factor)) in units.iter().enumerate() {
         let last = index + 1 == units.len();
-        let step = (*factor / 1000).max(1);
-        let exact =
-            value.is_multiple_of(step) && (factor.is_multiple_of(1000) || value.is_multiple_of(*factor));
+        let thousandths = factor.is_multiple_of(1000) && value.is_multiple_of(*factor / 1000);
+        let exact = value.is_multiple_of(*factor) || thousandths;
         if last || (value >= *factor && exact) {
             let (whole, rest) = (value / factor, value % factor);
             if rest == 0 {

@@ -51,6 +51,8 @@ fn quantities_print_in_their_largest_plain_unit() {
     assert_eq!(Duration::ZERO.to_string(), "0ms");
     assert_eq!(Bytes::new(65_536).to_string(), "64KiB");
     assert_eq!(Bytes::new(1_500).to_string(), "1500B");
+    assert_eq!(Bytes::new(1 << 30).to_string(), "1GiB");
+    assert_eq!(Bytes::new(3 << 19).to_string(), "1536KiB");
     assert_eq!("10Mbit/s".parse::<Rate>().unwrap().to_string(), "10Mbit/s");
     assert_eq!("2.985%".parse::<Probability>().unwrap().to_string(), "2.985%");
 }
