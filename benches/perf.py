@@ -66,6 +66,10 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     for part in asked.parts:
         if part not in PARTS:
             parser.error(f"{part!r} is no part: {' or '.join(PARTS)} would be valid")
+    try:
+        asked.placement = place(asked.server_cpus, asked.emulator_cpus)
+    except TestbedError as error:
+        parser.error(str(error))
     return asked
 
 
@@ -81,7 +85,7 @@ def _versions() -> dict[str, str | None]:
 
 def _live(asked: argparse.Namespace) -> dict[str, Any]:
     duel.require()
-    contest = duel.Duel(place(asked.server_cpus, asked.emulator_cpus), asked.seconds, asked.warmup)
+    contest = duel.Duel(asked.placement, asked.seconds, asked.warmup)
     workloads = [duel.KEEP_ALIVE] if asked.keep_alive_only else [duel.KEEP_ALIVE, duel.ONE_PER_CONNECTION]
     server = contest.spec(workloads[0]).server.describe()
     compared = [contest.compare(workload, asked.pairs, _progress) for workload in workloads]
