@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -96,3 +97,28 @@ def test_the_capacity_search_finds_the_height_of_the_peak() -> None:
     assert found >= 950
     # Fresh runs at a fixed load: the interval is as good as any of Student's t.
     assert sum(search.covered for search in searches) / 1000 == pytest.approx(0.90, abs=3 * 0.0095)
+
+
+def rows(name: str) -> dict[str, list[float]]:
+    """A measured table of ``docs/statistics.md``: the figures of each row by its first cell."""
+    page = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
+    text = page.partition(f"<!-- measured: {name} -->\n")[2].partition("<!-- end -->")[0]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[2:]]
+    return {row[0]: [float(cell.removesuffix(" %")) for cell in row[1:]] for row in cells}
+
+
+def test_the_page_states_what_is_measured() -> None:
+    assert rows("intervals")["Student's t"][:3] == pytest.approx(
+        [100 * measured.student_t(runs) for runs in (3, 5, 10)], abs=0.11
+    )
+    assert rows("comparison")["5 and 5"] == pytest.approx(
+        [
+            100 * measured.differences(5, size, draw)
+            for size, draw in ((0, "normal"), (0, "exponential"), (1, "normal"), (2, "normal"), (3, "normal"))
+        ],
+        abs=0.11,
+    )
+    stopped = measured.until(0.05)
+    assert rows("until")["5 %"] == pytest.approx([100 * stopped.covered, stopped.runs], abs=0.11)
+    assert rows("batches")["300"][1] == pytest.approx(100 * measured.batch_means_of(300, 0.8).covered, abs=0.11)
+    assert all(len(table) > 2 for table in map(rows, ("order", "normality", "warmup", "capacity")))

@@ -22,6 +22,7 @@ from waspbench.live import choose_mode
 from waspbench.results import Result, catalogue, default_directory
 from waspbench.results.checks import Check, judge, junit, markdown
 from waspbench.results.records import records_of
+from waspbench.results.remarks import remarks
 from waspbench.results.study import StudyResult
 from waspbench.runner.study import Study, StudyProgress, estimate, prepare
 from waspbench.session import Progress
@@ -191,6 +192,9 @@ def text(result: StudyResult, checks: Sequence[Check], json: bool) -> str:
         shown: Result | StudyResult = result if only is None else only
         return (shown.model_copy(update={"checks": list(checks)}) if checks else shown).to_json() + "\n"
     lines = table.report(only.model_copy(update={"results": result.results})) if only else report(result)
+    for point in result.points:
+        if point.result is not None:
+            lines += "".join(f"{_at(point.varied)}{remark}\n" for remark in remarks(point.result))
     return lines + "".join(f"{'passed' if check.passed else 'FAILED'}  {_line(check)}\n" for check in checks)
 
 

@@ -198,7 +198,7 @@ class Study:
 
     def discard_if_empty(self) -> bool:
         """Removes the directory if no run in it is finished, and says whether it did."""
-        if any(records_of(self.place(point.index)) for point in self.points):
+        if any(record.summary for point in self.points for record in records_of(self.place(point.index))):
             return False
         shutil.rmtree(self.directory)
         return True

@@ -1,0 +1,154 @@
+"""Measures how often intervals cover and tests err, and writes the tables of ``docs/statistics.md``.
+
+    python benches/coverage.py            prints the tables
+    python benches/coverage.py --write    puts them into the page
+
+Fixed seeds: the figures are the same each time, to rounding. It takes about two minutes.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import measured  # noqa: E402
+
+PAGE = ROOT / "docs" / "statistics.md"
+
+
+def share(value: float) -> str:
+    """A share as a percentage."""
+    return f"{100 * value:.1f} %"
+
+
+def table(heads: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def intervals() -> str:
+    """Coverage of the 90 % intervals of a mean."""
+    runs = [3, 5, 10, 20]
+    rows = [
+        ["Student's t", *(share(measured.student_t(count)) for count in runs)],
+        ["bootstrap, BCa", *(share(measured.bootstrap_of_mean(count, "BCa")) for count in runs)],
+        ["bootstrap, percentile", *(share(measured.bootstrap_of_mean(count, "percentile")) for count in runs)],
+        ["ratio of two means (Fieller)", *(share(measured.ratio(count)) for count in runs)],
+        ["p50, bootstrap over runs", *(share(measured.bootstrap_of_quantile(count, 0.5)) for count in runs)],
+        ["p99, bootstrap over runs", *(share(measured.bootstrap_of_quantile(count, 0.99)) for count in runs)],
+    ]
+    return table(["interval", *(f"{count} runs" for count in runs)], rows)
+
+
+def order() -> str:
+    """Coverage of order-statistic intervals."""
+    rows = [[f"p{100 * fraction:g}", share(measured.order_statistics(1000, fraction))] for fraction in (0.5, 0.9, 0.99)]
+    return table(["quantile of 1,000 independent values", "covered"], rows)
+
+
+def batches() -> str:
+    """Coverage of batch means."""
+    rows = []
+    for length, correlation in ((60, 0.5), (300, 0.5), (300, 0.8), (600, 0.8), (600, 0.95)):
+        found = measured.batch_means_of(length, correlation)
+        rows.append([str(length), str(correlation), share(found.covered), share(found.flagged)])
+    return table(["values", "correlation at lag 1", "covered", "said to be too short"], rows)
+
+
+def until() -> str:
+    """Coverage of the interval with which a stopping rule stops."""
+    rows = []
+    for noise in (0.02, 0.05, 0.10, 0.20):
+        found = measured.until(noise)
+        rows.append([f"{100 * noise:g} %", share(found.covered), f"{found.runs:.1f}"])
+    return table(["deviation of a run", "covered", "runs made"], rows)
+
+
+def comparison() -> str:
+    """False positives and power of the comparison."""
+    rows = []
+    for runs in (3, 4, 5, 8, 10):
+        powers = [share(measured.differences(runs, size)) for size in (1, 2, 3)]
+        rows.append(
+            [
+                f"{runs} and {runs}",
+                share(measured.differences(runs, 0)),
+                share(measured.differences(runs, 0, "exponential")),
+                *powers,
+            ]
+        )
+    heads = ["runs", "false, normal", "false, exponential", "power at 1 deviation", "at 2", "at 3"]
+    return table(heads, rows)
+
+
+def normality() -> str:
+    """Rejections of the normality test."""
+    rows = [
+        [
+            str(runs),
+            share(measured.shapiro_rejects(runs, "normal")),
+            share(measured.shapiro_rejects(runs, "exponential")),
+        ]
+        for runs in (3, 5, 10, 36)
+    ]
+    return table(["runs", "normal, rejected", "exponential, rejected"], rows)
+
+
+def warmup() -> str:
+    """Alarms of the MSER-5 check."""
+    rows = [
+        ["settled from the start" if ramp == 0 else f"{100 * ramp:g} % of the run", share(measured.warmup_alarms(ramp))]
+        for ramp in (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
+    ]
+    return table(["time constant of the approach", "called unsettled"], rows)
+
+
+def capacity() -> str:
+    """Success of the capacity search."""
+    searches = measured.capacity_searches()
+    rows = []
+    for kind in (*measured.KINDS, "all"):
+        part = [search for search in searches if kind in (search.kind, "all")]
+        hit = sum(abs(search.ratio - 1) <= 0.05 for search in part) / len(part)
+        runs = sum(search.runs for search in part) / len(part)
+        covered = sum(search.covered for search in part) / len(part)
+        rows.append([kind, str(len(part)), share(hit), f"{runs:.1f}", str(max(s.runs for s in part)), share(covered)])
+    return table(["curve", "searches", "within 5 % of the peak", "runs, mean", "runs, most", "interval covers"], rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "intervals": intervals,
+    "order": order,
+    "batches": batches,
+    "until": until,
+    "comparison": comparison,
+    "normality": normality,
+    "warmup": warmup,
+    "capacity": capacity,
+}
+
+
+def main() -> None:
+    """Prints the tables, or writes them into the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    for name, make in TABLES.items():
+        made = make()
+        print(f"{name}\n{made}\n", flush=True)
+        begin, end = f"<!-- measured: {name} -->", "<!-- end -->"
+        pattern = re.escape(begin) + r"\n.*?" + re.escape(end)
+        if not re.search(pattern, page, re.DOTALL):
+            raise SystemExit(f"{PAGE}: has no place for the table {name}")
+        # Percent signs and bars mean nothing to the pattern's replacement; there are no backslashes.
+        page = re.sub(pattern, f"{begin}\n{made}\n{end}", page, flags=re.DOTALL)
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
