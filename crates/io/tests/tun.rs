@@ -1,42 +1,15 @@
 //! A TUN device in a network namespace of its own. Needs root; says so loudly where it is not.
 
 #![expect(clippy::disallowed_methods, reason = "tests of system calls")]
-#![expect(unsafe_code, reason = "rustix marks unshare unsafe, since some flags are")]
 
-use rustix::thread::{UnshareFlags, unshare_unsafe};
-use std::io::Write as _;
+mod common;
+
+use common::{device_that_is_up, in_a_namespace, ip};
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Command, Stdio};
 use wasp_engine::{PacketPort, Transmitted};
 use wasp_io::{MAX_FRAME, Stopper, Tun, TunError, WallClock};
 use wasp_kernel::Clock;
 use wasp_units::{Duration, Instant};
-
-/// Runs a test on a thread in a fresh network namespace, where a root may make devices.
-fn in_a_namespace(test: impl FnOnce() + Send + 'static) {
-    let root = rustix::process::geteuid().is_root();
-    if !root || std::fs::metadata("/dev/net/tun").is_err() {
-        // Past the harness, which hides what passing tests print.
-        let name = std::thread::current().name().unwrap_or("a test").to_owned();
-        let _ = writeln!(std::io::stderr(), "SKIPPED {name}: it needs root and /dev/net/tun");
-        return;
-    }
-    let outcome = std::thread::spawn(|| {
-        // SAFETY: only this thread's network namespace changes; no descriptor table or memory is unshared.
-        unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.expect("root may make a network namespace");
-        test();
-    })
-    .join();
-    if let Err(panic) = outcome {
-        std::panic::resume_unwind(panic);
-    }
-}
-
-/// `ip` runs in the namespace of the thread that starts it.
-fn ip(arguments: &str) {
-    let done = Command::new("ip").args(arguments.split(' ')).stdin(Stdio::null()).status().expect("iproute2");
-    assert!(done.success(), "ip {arguments}");
-}
 
 fn checksum(bytes: &[u8]) -> [u8; 2] {
     let words = bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)));
@@ -57,16 +30,6 @@ fn echo_request(payload: &[u8]) -> Vec<u8> {
     let sum = checksum(&header);
     header[10..12].copy_from_slice(&sum);
     [&[0; 10][..], &header, &icmp].concat()
-}
-
-fn device_that_is_up() -> Tun {
-    let (tun, name) = Tun::create(Some("wasp0")).expect("a device");
-    assert_eq!(name, "wasp0");
-    // Router solicitations would be frames that no test asked for.
-    let _ = std::fs::write("/proc/thread-self/sys/net/ipv6/conf/wasp0/disable_ipv6", "1");
-    ip("addr add 198.18.0.1/24 dev wasp0");
-    ip("link set wasp0 up");
-    tun
 }
 
 /// The next ICMP frame, waited for with the wall clock as a run does.

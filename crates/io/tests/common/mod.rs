@@ -1,0 +1,65 @@
+//! A network namespace for a test, and a device in it.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
+#![expect(unsafe_code, reason = "rustix marks unshare unsafe, since some flags are")]
+
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use wasp_io::Tun;
+
+/// Runs a test on a thread in a fresh network namespace, where a root may make devices. Threads that it starts are in
+/// there too.
+pub fn in_a_namespace(test: impl FnOnce() + Send + 'static) {
+    let root = rustix::process::geteuid().is_root();
+    if !root || std::fs::metadata("/dev/net/tun").is_err() {
+        return skip("it needs root and /dev/net/tun");
+    }
+    let outcome = std::thread::spawn(|| {
+        // SAFETY: only this thread's network namespace changes; no descriptor table or memory is unshared.
+        unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.expect("root may make a network namespace");
+        test();
+    })
+    .join();
+    if let Err(panic) = outcome {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Says that the present test is skipped.
+fn skip(why: &str) {
+    // Past the harness, which hides what passing tests print.
+    let name = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
+}
+
+/// As [`in_a_namespace`], for a test that uses a program that may be missing.
+pub fn in_a_namespace_with(program: &str, test: impl FnOnce() + Send + 'static) {
+    if Command::new(program).arg("--version").stdout(Stdio::null()).status().is_err() {
+        return skip(&format!("it needs {program}"));
+    }
+    in_a_namespace(test);
+}
+
+/// `ip` runs in the namespace of the thread that starts it.
+pub fn ip(arguments: &str) {
+    run("ip", arguments);
+}
+
+/// Runs a program of the system in the namespace of the thread that starts it.
+pub fn run(program: &str, arguments: &str) {
+    let mut command = Command::new(program);
+    let done = command.args(arguments.split(' ')).stdin(Stdio::null()).stdout(Stdio::null()).status();
+    let done = done.unwrap_or_else(|error| panic!("{program} is needed: {error}"));
+    assert!(done.success(), "{program} {arguments}");
+}
+
+/// A device whose kernel side is 198.18.0.1 in 198.18.0.0/17.
+pub fn device_that_is_up() -> Tun {
+    let (tun, name) = Tun::create(Some("wasp0")).expect("a device");
+    assert_eq!(name, "wasp0");
+    // Router solicitations would be frames that no test asked for.
+    let _ = std::fs::write("/proc/sys/net/ipv6/conf/wasp0/disable_ipv6", "1");
+    ip("addr add 198.18.0.1/17 dev wasp0");
+    ip("link set wasp0 up");
+    tun
+}

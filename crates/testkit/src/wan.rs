@@ -1,0 +1,269 @@
+//! Hosts at the edge of a star whose hub is a device: each runs one connection at a time and keeps what it receives.
+//!
+//! Where `wasp-host` has clients that measure, these are clients that are examined: a test opens, commands and forgets
+//! connections, and reads every byte and event afterwards.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use wasp_kernel::{Process, Scheduler, Timer};
+use wasp_net::{AccessConfig, Arrival, LinkConfig, Network, Star};
+use wasp_random::{Key, Purpose};
+use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, reset_for};
+use wasp_units::Instant;
+use wasp_wire::{Address, Cut, FrameError, Packet, Payload, PayloadPool, TcpHeader, Transport, View, cut};
+
+/// Most bytes of payload in the model.
+const POOL_LIMIT: usize = 256 << 20;
+
+/// What can happen.
+#[derive(Clone, Copy, Debug)]
+pub enum WanEvent {
+    /// A packet at the far end of a link.
+    Arrival(Arrival),
+    /// The deadline of the host with this index.
+    Timer(u32),
+}
+
+impl From<Arrival> for WanEvent {
+    fn from(arrival: Arrival) -> Self {
+        Self::Arrival(arrival)
+    }
+}
+
+/// One connection to open.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// The constants of our end.
+    pub config: Arc<Config>,
+    /// Our port.
+    pub port: u16,
+    /// The server's port.
+    pub server_port: u16,
+    /// Who we are.
+    pub identity: Identity,
+    /// What is sent once connected.
+    pub request: Arc<[u8]>,
+    /// Whether a FIN follows the request; else it answers the server's.
+    pub half_close: bool,
+}
+
+/// A host: its connection, and what became of it.
+#[derive(Debug, Default)]
+pub struct WanHost {
+    endpoint: Option<Endpoint>,
+    timer: Timer,
+    identification: u16,
+    /// What the server sent on the connection opened last.
+    pub received: Vec<u8>,
+    /// What happened to it, and when.
+    pub events: Vec<(Instant, Event)>,
+    /// Whether what arrives is read at once; see [`Wan::set_reading`].
+    pub reading: bool,
+    half_close: bool,
+}
+
+impl WanHost {
+    /// The endpoint of the connection opened last.
+    #[must_use]
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.endpoint.as_ref()
+    }
+
+    /// Whether this has happened to the connection opened last.
+    #[must_use]
+    pub fn has(&self, event: Event) -> bool {
+        self.events.iter().any(|(_, seen)| *seen == event)
+    }
+
+    /// Whether nothing more will happen but TIME-WAIT.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.endpoint
+            .as_ref()
+            .is_none_or(|endpoint| matches!(endpoint.state(), State::Closed | State::TimeWait))
+    }
+}
+
+/// The star and its hosts; what reaches the hub waits in `egress`.
+#[derive(Debug)]
+pub struct Wan {
+    /// Links, packets, payload.
+    pub network: Network,
+    /// Packets for the device.
+    pub egress: VecDeque<Packet>,
+    /// The hosts: host i has the i-th address after the server's.
+    pub hosts: Vec<WanHost>,
+    /// Resets sent because no connection was there.
+    pub resets: u32,
+    star: Star,
+}
+
+impl Wan {
+    /// A star of one host for each access link around the server at `server`, every draw from `seed`.
+    ///
+    /// # Panics
+    /// If the address space ends before the last host.
+    #[must_use]
+    pub fn new(server: Address, access: &[(LinkConfig, LinkConfig)], seed: u64) -> Self {
+        let root = Key::root(seed, 0).purpose(Purpose::Loss);
+        let mut network = Network::new(PayloadPool::new(POOL_LIMIT), ());
+        let links = access.iter().zip(0..).map(|(&(up, down), index)| AccessConfig {
+            up,
+            down,
+            scope: wasp_net::Scope::Direction,
+            key: root.entity(index),
+        });
+        let links: Vec<_> = links.collect();
+        let first = server.offset(1).expect("room for hosts");
+        let shared = (LinkConfig::default(), LinkConfig::default());
+        let star = Star::build(&mut network, server, first, &links, shared, root.name(""));
+        let hosts = access.iter().map(|_| WanHost { reading: true, ..WanHost::default() }).collect();
+        Self { network, egress: VecDeque::new(), hosts, resets: 0, star }
+    }
+
+    /// Opens a connection of a host. A connection that it had is forgotten: the server is told nothing.
+    pub fn open(&mut self, host: u32, opening: &Opening, scheduler: &mut Scheduler<WanEvent>) {
+        self.forget(host);
+        let Opening { config, port, server_port, identity, request, half_close } = opening;
+        let mut endpoint = Endpoint::connect(config, *port, *server_port, *identity, scheduler.now());
+        endpoint.send(Chunk::Shared(Arc::clone(request)));
+        let place = &mut self.hosts[host as usize];
+        place.received.clear();
+        place.events.clear();
+        place.half_close = *half_close;
+        place.endpoint = Some(endpoint);
+        self.pump(host, scheduler);
+    }
+
+    /// Gives a command to a host's endpoint, and lets all that follows happen.
+    ///
+    /// # Panics
+    /// If the host has no connection.
+    pub fn command(
+        &mut self,
+        host: u32,
+        scheduler: &mut Scheduler<WanEvent>,
+        command: impl FnOnce(&mut Endpoint),
+    ) {
+        command(self.hosts[host as usize].endpoint.as_mut().expect("the host has a connection"));
+        self.pump(host, scheduler);
+    }
+
+    /// Lets a host read, or not, what arrives.
+    pub fn set_reading(&mut self, host: u32, reading: bool, scheduler: &mut Scheduler<WanEvent>) {
+        self.hosts[host as usize].reading = reading;
+        self.pump(host, scheduler);
+    }
+
+    /// A host forgets its connection without a word to the server, as one that lost its power.
+    pub fn forget(&mut self, host: u32) {
+        if let Some(endpoint) = self.hosts[host as usize].endpoint.take() {
+            endpoint.release(&mut self.network.pool);
+        }
+    }
+
+    /// A frame was read from the device.
+    ///
+    /// # Errors
+    /// The frame gives no packets.
+    pub fn ingress(&mut self, frame: &[u8], scheduler: &mut Scheduler<WanEvent>) -> Result<Cut, FrameError> {
+        let mut packets = Vec::new();
+        let result = cut(frame, None, &mut self.network.pool, &mut |packet| packets.push(packet));
+        for packet in packets {
+            self.network.send(self.star.shared.down, packet, scheduler);
+        }
+        result
+    }
+
+    fn receive(&mut self, host: u32, packet: Packet, scheduler: &mut Scheduler<WanEvent>) {
+        let Transport::Tcp(header) = packet.transport else {
+            return self.network.pool.release(packet.payload);
+        };
+        let (now, place) = (scheduler.now(), &mut self.hosts[host as usize]);
+        let endpoint = place.endpoint.as_mut().filter(|endpoint| {
+            endpoint.state() != State::Closed
+                && endpoint.local_port() == header.destination_port
+                && endpoint.remote_port() == header.source_port
+        });
+        if let Some(endpoint) = endpoint {
+            endpoint.handle_segment(now, &header, packet.payload, &mut self.network.pool);
+            return self.pump(host, scheduler);
+        }
+        let reset = reset_for(&header, packet.payload.len());
+        self.network.pool.release(packet.payload);
+        if let Some(reset) = reset {
+            self.resets += 1;
+            self.send(host, reset, Payload::Empty, scheduler);
+        }
+    }
+
+    /// Handles events, reads, closes when the server has, sends, arms the timer.
+    fn pump(&mut self, host: u32, scheduler: &mut Scheduler<WanEvent>) {
+        let now = scheduler.now();
+        let place = &mut self.hosts[host as usize];
+        let Some(mut endpoint) = place.endpoint.take() else { return };
+        if place.reading {
+            let received = &mut place.received;
+            endpoint.read(u64::MAX, &mut self.network.pool, &mut |view| match view {
+                View::Bytes(bytes) => received.extend_from_slice(bytes),
+                View::Virtual(len) => received.resize(received.len() + len as usize, 0),
+            });
+        }
+        while let Some(event) = endpoint.poll_event() {
+            place.events.push((now, event));
+            if event == Event::RemoteClosed || (event == Event::Connected && place.half_close) {
+                endpoint.close();
+            }
+        }
+        while let Some((header, payload)) = endpoint.poll_transmit(now, &mut self.network.pool) {
+            self.send(host, header, payload, scheduler);
+        }
+        let place = &mut self.hosts[host as usize];
+        place.timer.arm(endpoint.poll_timeout(), Star::client_node(host), WanEvent::Timer(host), scheduler);
+        place.endpoint = Some(endpoint);
+    }
+
+    fn send(&mut self, host: u32, header: TcpHeader, payload: Payload, scheduler: &mut Scheduler<WanEvent>) {
+        let place = &mut self.hosts[host as usize];
+        place.identification = place.identification.wrapping_add(1);
+        let packet = Packet {
+            source: self.star.first_client.offset(host).expect("room for hosts"),
+            destination: self.star.server,
+            ttl: 64,
+            traffic_class: 0,
+            identification: place.identification,
+            dont_fragment: true,
+            transport: Transport::Tcp(header),
+            payload,
+        };
+        self.network.send(self.star.access[host as usize].up, packet, scheduler);
+    }
+}
+
+impl Process for Wan {
+    type Event = WanEvent;
+
+    fn handle(&mut self, event: WanEvent, scheduler: &mut Scheduler<WanEvent>) {
+        match event {
+            WanEvent::Arrival(arrival) => {
+                let Some(delivery) = self.network.arrive(arrival, scheduler) else { return };
+                match Star::client_index(delivery.node) {
+                    Some(host) => self.receive(host, delivery.packet, scheduler),
+                    None => self.egress.push_back(delivery.packet),
+                }
+            }
+            WanEvent::Timer(host) => {
+                let now = scheduler.now();
+                let place = &mut self.hosts[host as usize];
+                if !place.timer.fired(now) {
+                    return;
+                }
+                let due = |endpoint: &&mut Endpoint| endpoint.poll_timeout().is_some_and(|at| at <= now);
+                if let Some(endpoint) = place.endpoint.as_mut().filter(due) {
+                    endpoint.handle_timeout(now);
+                }
+                self.pump(host, scheduler);
+            }
+        }
+    }
+}
