@@ -342,6 +342,7 @@ def start(
         RunFailedError: the run could not be started.
     """
     asked = check(experiment)
+    _single(asked)
     chosen, _ = live.choose_mode(mode, asked)
     spec = None
     if chosen == "live":
@@ -362,6 +363,15 @@ def check(experiment: Source) -> Experiment:
         experiment = load(experiment)
     elif not isinstance(experiment, Experiment):
         experiment = parse(experiment)
+    try:
+        _core.check_scenario(json.dumps(resolve(experiment, 0, mode=experiment.mode or "sim")))
+    except _core.ScenarioError as error:
+        raise InputError([Problem(*_split(str(error)))]) from None
+    return experiment
+
+
+def _single(experiment: Experiment) -> None:
+    """Refuses what takes more than one point of a fixed number of runs."""
     for field, used in (
         ("sweep", experiment.sweep),
         ("measure.until", experiment.measure.until),
@@ -369,11 +379,6 @@ def check(experiment: Source) -> Experiment:
     ):
         if used:
             raise InputError.at(field, "only wasp run and waspbench.study follow it")
-    try:
-        _core.check_scenario(json.dumps(resolve(experiment, 0, mode=experiment.mode or "sim")))
-    except _core.ScenarioError as error:
-        raise InputError([Problem(*_split(str(error)))]) from None
-    return experiment
 
 
 def _split(message: str) -> tuple[str, str]:

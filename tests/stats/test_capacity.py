@@ -76,7 +76,13 @@ def test_a_run_whose_emulator_was_the_bottleneck_never_counts() -> None:
 def test_an_objective_that_no_load_meets_has_no_capacity() -> None:
     machine, found = search(knee, meets=lambda load: False)
     assert found is None
-    assert len(machine.readings) <= 5
+    assert [reading.load for reading in machine.readings] == [64, 8]
+
+
+def test_the_lowest_load_is_tried_where_the_first_does_not_count() -> None:
+    _, found = search(lambda load: float(load), counts=lambda load: load <= 20)
+    assert found is not None
+    assert 19 <= found.load <= 20
 
 
 def test_a_load_that_fails_while_it_is_confirmed_is_given_up() -> None:

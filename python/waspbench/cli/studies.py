@@ -52,9 +52,9 @@ class StudyLine(ProgressLine):
     def study(self, progress: StudyProgress) -> None:
         """Shows ``progress``."""
         if progress.sample is not None:
-            left = "" if progress.left is None or progress.total < 2 else f", {clock(progress.left)} left"
-            line = text_of(Progress(progress.done, progress.total, **progress.sample)) + left
-            self._show(line[: WIDTH - 1])
+            line = text_of(Progress(progress.done, progress.total, **progress.sample))
+            left = "" if progress.left is None or progress.total < 2 else f"  {clock(progress.left)} left"
+            self._show(line + left if len(line + left) < WIDTH else line)
         elif self._in_place or progress.done != self._shown:
             self._shown = progress.done
             self._show(line_of(progress))

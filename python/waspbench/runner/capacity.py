@@ -284,7 +284,7 @@ class CapacityStudy:
         """Whether the machine, not the load, was to blame, so that a second attempt may go better."""
         if self._mode == "sim" or done.summary is None:
             return False
-        return any(reason.code == "steal" for reason in done.summary.invalid)
+        return any(reason.code == "steal" or reason.code in BOTTLENECKS for reason in done.summary.invalid)
 
     def _tell(self, place: _Place, load: int, record: RunRecord) -> None:
         summary = record.summary
@@ -337,6 +337,9 @@ class CapacityStudy:
         busy = [reading.server_cpu for reading in at_load if reading.server_cpu is not None]
         cpu = sum(busy) / len(busy) if busy else None
         bottleneck, why = bottleneck_of(place.point.experiment, found, cpu, self._goodput(place, found))
+        if found is None and place.readings and not any(reading.counts for reading in place.readings):
+            bottleneck = "emulator"
+            why = f"no run counted; at {place.readings[-1].load} clients: {'; '.join(place.readings[-1].notes)}"
         return PointCapacity(
             index=place.point.index,
             varied=place.point.settings,

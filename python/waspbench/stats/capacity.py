@@ -172,13 +172,12 @@ class CapacitySearch:
         """The loads of the bracket, as far as they are known."""
         step = (self.high / self.low) ** (1 / 3)
         loads = sorted({round(self.low * step), round(self.low * step**2), self.high})
-        good = self._good()
-        if len(self._seen() & set(loads)) == len(loads) and self.low not in loads:
-            limit = self._limit()
+        good, limit = self._good(), self._limit()
+        if self.low not in loads:
+            whole = self._seen() >= set(loads)
             first_is_best = bool(good) and max(good, key=lambda load: good[load]) == min(good)
-            if first_is_best or not good or (limit is not None and limit <= loads[0]):
+            if (whole and first_is_best) or (limit is not None and limit <= loads[0]):
                 loads.append(self.low)
-        limit = self._limit()
         return [load for load in loads if limit is None or load < limit or load in self._seen()]
 
     def _limit(self) -> int | None:
