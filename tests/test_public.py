@@ -23,7 +23,7 @@ def test_every_public_name_is_there() -> None:
     assert set(waspbench.__all__) <= set(dir(waspbench))
 
 
-@pytest.mark.parametrize("package", ["cli", "experiment", "results", "stats", "testbed"])
+@pytest.mark.parametrize("package", ["cli", "experiment", "results", "stats", "testbed", "workload"])
 def test_what_a_package_exports_is_there(package: str) -> None:
     module = importlib.import_module(f"waspbench.{package}")
     for name in module.__all__:

@@ -187,7 +187,7 @@ def _commands() -> Iterator[str]:
     yield "## Commands\n"
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
-    for name, command in group.commands.items():
+    for name, command in _commands_of(group):
         arguments = [parameter for parameter in command.params if isinstance(parameter, TyperArgument)]
         names = " ".join(
             str(argument.metavar) if argument.required else f"[{argument.metavar}]" for argument in arguments
@@ -197,6 +197,15 @@ def _commands() -> Iterator[str]:
         rows = [(_flag(option), _help(option)) for option in command.params if isinstance(option, TyperOption)]
         if rows:
             yield _table(("flag", "meaning"), rows)
+
+
+def _commands_of(group: TyperGroup) -> Iterator[tuple[str, Any]]:
+    """The commands, those of a group within the group by both names."""
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from ((f"{name} {inner}", below) for inner, below in _commands_of(command))
+        else:
+            yield name, command
 
 
 def _flag(option: TyperOption) -> str:

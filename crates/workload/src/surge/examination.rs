@@ -89,7 +89,7 @@ impl SurgeSet {
             quantile: &|p| target.quantile(p),
             whole: false,
             limit: self.matched.least + 0.01,
-            reason: "least possible and 0.01",
+            reason: "0.01 above the least possible",
         };
         let optimal = self.surge.matching == Matching::Optimal;
         Ok(compare("request size", "B", values, optimal.then_some(&intended)))

@@ -1,0 +1,177 @@
+"""The commands that write and check file sets."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import textwrap
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from waspbench.cli.app import Json, app
+from waspbench.cli.status import Status
+from waspbench.errors import CannotRunError, InputError
+from waspbench.workload.check import Compared, Examination, examine, verify
+from waspbench.workload.fileset import Manifest
+from waspbench.workload.generate import complete, generate
+
+files = typer.Typer(help="Write a set of files with the sizes and the popularity of a workload, or check one.")
+app.add_typer(files, name="files")
+
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="New directory for the files.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the set.")]
+Requests = Annotated[
+    int | None,
+    typer.Option("--requests", metavar="N", help="References to all files together. [default: the preset's]"),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="Set a parameter, such as loner_sizes.tail.fraction=5%; may be repeated."
+    ),
+]
+
+
+@files.command()
+def surge(
+    directory: Directory,
+    seed: Seed = 1,
+    preset: Annotated[
+        str, typer.Option("--preset", metavar="NAME", help="surge98, surge-50MB, surge99 or pries2012.")
+    ] = "surge98",
+    count: Annotated[
+        int | None, typer.Option("--files", metavar="N", help="Number of files. [default: the preset's]")
+    ] = None,
+    requests: Requests = None,
+    matching: Annotated[
+        str | None,
+        typer.Option("--matching", metavar="optimal|random", help="Popularity to files. [default: the preset's]"),
+    ] = None,
+    settings: Settings = None,
+    json: Json = False,
+) -> int:
+    """Write the files of a SURGE workload: lognormal sizes with a Pareto tail, Zipf popularity, pages."""
+    options = {"preset": preset, "files": count, "requests": requests, "matching": matching}
+    return _generate(directory, "surge", options, seed, settings, json)
+
+
+@files.command()
+def prowgen(
+    directory: Directory,
+    seed: Seed = 1,
+    preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="ip-tne or webtraff.")] = "ip-tne",
+    objects: Annotated[
+        int | None, typer.Option("--objects", metavar="N", help="Number of files. [default: the preset's]")
+    ] = None,
+    requests: Requests = None,
+    settings: Settings = None,
+    json: Json = False,
+) -> int:
+    """Write the files of a ProWGen workload: lognormal sizes with a Pareto tail, Zipf popularity, one-timers."""
+    options = {"preset": preset, "objects": objects, "requests": requests}
+    return _generate(directory, "prowgen", options, seed, settings, json)
+
+
+@files.command()
+def check(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A file set.")],
+    run: Annotated[
+        int, typer.Option("--run", metavar="N", min=0, max=2**32 - 1, help="Run whose order of requests is taken.")
+    ] = 0,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", metavar="DIR", help="Where figures go. [default: <DIR>-figures]")
+    ] = None,
+    kind: Annotated[str, typer.Option("--format", metavar="svg|png|pdf", help="Format of the figures.")] = "svg",
+    json: Json = False,
+) -> int:
+    """Compare files with their manifest and each distribution with what was intended, in numbers and in figures."""
+    # Drawing takes a second to import, which the other commands need not wait for.
+    from waspbench.workload.figures import FORMATS, draw
+
+    if kind not in FORMATS:
+        raise InputError.at("--format", f"must be one of {', '.join(FORMATS)}", kind)
+    manifest = verify(directory)
+    examination = examine(manifest, run)
+    target = figures or directory.resolve().with_name(f"{directory.resolve().name}-figures")
+    try:
+        drawn = draw(examination, target, kind)
+    except OSError as error:
+        raise CannotRunError(f"{error.filename or target}: cannot be written: {error.strerror}") from None
+    if json:
+        found = {**_summary(manifest), **examination.model_dump(), "figures": [str(path) for path in drawn]}
+        print(jsonlib.dumps(found))
+    else:
+        print(report(manifest, examination))
+        print(f"figures         {target}")
+    return Status.DONE
+
+
+def _generate(
+    directory: Path, kind: str, options: dict[str, Any], seed: int, settings: list[str] | None, json: bool
+) -> int:
+    given = {name: value for name, value in options.items() if value is not None}
+    manifest = generate(directory, kind, complete(kind, given, settings or []), seed)
+    if json:
+        print(jsonlib.dumps(_summary(manifest)))
+    else:
+        print(f"{directory}: {_title(manifest)}")
+    return Status.DONE
+
+
+def _summary(manifest: Manifest) -> dict[str, Any]:
+    return {**manifest.model_dump(exclude={"entries", "format"}), "files": len(manifest.entries)}
+
+
+def _title(manifest: Manifest) -> str:
+    size = f"{manifest.bytes / 1e6:,.1f} MB"
+    return f"{manifest.kind}, seed {manifest.seed}: {len(manifest.entries):,d} files of {size} together"
+
+
+def report(manifest: Manifest, examination: Examination) -> str:
+    """What ``wasp files check`` prints."""
+    popularity = examination.popularity
+    slope = "-" if popularity.slope is None else f"{popularity.slope:.3f}"
+    first, last = popularity.ranks
+    lines = [
+        f"{_title(manifest)}, all as in the manifest",
+        f"one pass        {examination.pages:,d} pages, {examination.requests:,d} requests, "
+        f"{examination.requested_bytes / 1e6:,.1f} MB",
+        f"popularity      slope {slope} over ranks {first} to {last}, intended {popularity.intended_slope:g}",
+    ]
+    if examination.never_requested or examination.overdrawn:
+        lines.append(
+            f"embedded files  {examination.never_requested:,d} in no page, {examination.overdrawn:,d} requests more "
+            "than their popularity"
+        )
+    lines += ["", f"{'':<25}{'median':>9}{'intended':>9}{'mean':>9}{'intended':>9}{'KS':>9}{'limit':>9}"]
+    lines += [_row(compared) for compared in examination.distributions]
+    lines += ["", *textwrap.wrap(f"Limits of KS: {_limits(examination)}.", 79)]
+    if not all(compared.as_intended for compared in examination.distributions):
+        lines.append("!: beyond the limit. One in twenty distributions is beyond its 5 % critical value by chance.")
+    return "\n".join(lines) + "\n"
+
+
+def _limits(examination: Examination) -> str:
+    """Each reason of a limit with what it limits, in the order of the table."""
+    limited: dict[str, list[str]] = {}
+    for compared in examination.distributions:
+        if compared.limit is not None:
+            limited.setdefault(compared.reason, []).append(compared.name)
+    return "; ".join(f"{reason} ({', '.join(names)})" for reason, names in limited.items())
+
+
+def _row(compared: Compared) -> str:
+    values = (compared.median, compared.intended_median, compared.mean, compared.intended_mean)
+    cells = "".join(f"{_number(value):>9}" for value in values)
+    limit = "-" if compared.limit is None else f"{compared.limit:.4f}"
+    distance = "-" if compared.distance is None else f"{compared.distance:.4f}"
+    unit = f", {compared.unit}" if compared.unit else ""
+    mark = "" if compared.as_intended else " !"
+    return f"{compared.name + unit:<25}{cells}{distance:>9}{limit:>9}{mark}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
