@@ -135,6 +135,7 @@ class Study:
         self._warmups: dict[int, str] = {}
         self._earlier: dict[tuple[int, int | None], list[str]] = {}
         self._times: list[float] = []
+        self._finished = 0
         self._failed = 0
 
     @classmethod
@@ -231,7 +232,7 @@ class Study:
                     unready.append(point.index)
                 else:
                     self._warmups[point.index] = found
-        self._finished_before = len(finished)
+        self._finished = len(finished)
         return Schedule(
             len(self.points),
             measure.runs,
@@ -288,6 +289,7 @@ class Study:
             self._take_warmup(schedule, task, done)
             return
         throughput = done.summary.throughput if done.summary else self._kept(task, done)
+        self._finished += 1
         schedule.done(task, throughput)
 
     def _kept(self, task: Task, done: Done) -> float | None:
@@ -314,6 +316,7 @@ class Study:
             return
         for waiting in schedule.give_up(task.point):
             assert waiting.run is not None
+            self._finished += 1
             self._fail(task.point, waiting.run, done.failure or "failed", done.job.attempt)
 
     def _log(self, task: Task, done: Done) -> None:
@@ -341,9 +344,8 @@ class Study:
         sample: _core.Sample | None,
         parallel: int = 1,
     ) -> StudyProgress:
-        made = len(self._times)
-        done = self._finished_before + made - sum(task.attempt - 1 for task in task_of.values())
-        each = sum(self._times) / made if made else self._expected()
+        done = self._finished
+        each = sum(self._times) / len(self._times) if self._times else self._expected()
         left = None if each is None else each * schedule.left / max(1, min(parallel, schedule.left or 1))
         at = text_of(self.points[list(task_of.values())[-1].point].settings) if task_of else ""
         return StudyProgress(done, done + schedule.left, self._failed, left, at, sample)
