@@ -1,0 +1,183 @@
+"""What others see of a live run: tcpdump and tshark on the server's side of the device, and nginx's own log."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from waspbench.testbed import nginx
+
+from .harness import Run, bed_for, capture, experiment, fell_behind, measure, needs, tshark, until_fit
+
+pytestmark = [pytest.mark.root, needs("nginx", "tcpdump", "tshark", "ethtool", "nsenter")]
+
+SERVER = "198.18.0.1"
+CLIENTS = 8
+CHECKED = {"ip.check_checksum": "TRUE", "tcp.check_checksum": "TRUE"}
+
+
+@dataclass(frozen=True)
+class Witnessed:
+    """A run, its capture, and the server's access log."""
+
+    run: Run
+    packets: Path
+    log: list[str]
+
+
+def witnessed(path: Path, *, loss: str | None, requests: int | None, size: str) -> Witnessed:
+    """A run of eight clients at 100 ms, none of whose packets was so late that the kernel sent another for it."""
+    clients = {"count": CLIENTS, "rtt": "100ms", "http": {"requests_per_connection": requests}}
+    asked = experiment(
+        clients=clients | ({"loss": {"model": "two-state", "rate": loss}} if loss else {}), size=size, duration="4s"
+    )
+
+    def attempt() -> Witnessed:
+        with bed_for(asked, nginx(SERVER, 80, connections=CLIENTS, access_log=True)) as bed:
+            with capture(bed, path):
+                run = measure(bed, asked)
+            log = Path(f"/proc/{bed.server_pids()[0]}/root/dev/shm/access.log").read_text().splitlines()
+        return Witnessed(run, path, log)
+
+    return until_fit(attempt, lambda seen: fell_behind(40_000)(seen.run))
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
+    """One request a connection, no loss."""
+    return witnessed(tmp_path_factory.mktemp("clean") / "packets", loss=None, requests=1, size="20KiB")
+
+
+@pytest.fixture(scope="module")
+def lossy(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
+    """Four requests a connection, 3 % bursty loss each way."""
+    return witnessed(tmp_path_factory.mktemp("lossy") / "packets", loss="3%", requests=4, size="20KiB")
+
+
+@pytest.mark.parametrize("name", ["clean", "lossy"])
+def test_no_packet_is_malformed(name: str, request: pytest.FixtureRequest) -> None:
+    seen: Witnessed = request.getfixturevalue(name)
+    # Put together from segments, a body would be "malformed" wherever one was sent twice.
+    alone = {"tcp.desegment_tcp_streams": "FALSE"}
+    malformed = "_ws.malformed || _ws.expert.group == malformed || tcp.options.unknown"
+    assert tshark(seen.packets, malformed, "frame.number", "_ws.expert.message", options=alone) == []
+    assert tshark(seen.packets, "!tcp", "_ws.col.Info") == []
+
+
+@pytest.mark.parametrize("name", ["clean", "lossy"])
+def test_no_checksum_is_bad(name: str, request: pytest.FixtureRequest) -> None:
+    seen: Witnessed = request.getfixturevalue(name)
+    assert tshark(seen.packets, "ip.checksum.status == Bad", "frame.number", options=CHECKED) == []
+    bad_of_server = f"ip.src == {SERVER} && tcp.checksum.status == Bad"
+    assert tshark(seen.packets, bad_of_server, "frame.number", options=CHECKED) == []
+    # A client's packet reaches the kernel as one that its device is yet to complete: the field holds the sum over the
+    # pseudo header alone. Anything else would be dropped by whoever completes it.
+    fields = tshark(seen.packets, f"ip.src != {SERVER}", "ip.src", "ip.len", "ip.hdr_len", "tcp.checksum")
+    assert len(fields) > 100
+    wrong = [
+        packet for packet in fields if int(packet[3], 16) != pseudo_header(packet[0], int(packet[1]) - int(packet[2]))
+    ]
+    assert wrong == []
+
+
+def pseudo_header(source: str, length: int) -> int:
+    """The sum over the pseudo header of a client's segment (RFC 9293 section 3.1), folded to 16 bits."""
+    header = socket.inet_aton(source) + socket.inet_aton(SERVER) + struct.pack("!BBH", 0, 6, length)
+    total: int = sum(struct.unpack("!6H", header))
+    return (total & 0xFFFF) + (total >> 16)
+
+
+def test_each_connection_has_one_syn(clean: Witnessed) -> None:
+    syns = Counter(
+        client_of(packet[0]) for packet in tshark(clean.packets, "tcp.flags.syn == 1 && ip.dst == 198.18.0.1", "ip.src")
+    )
+    opened = clean.run.tables["connections"]
+    # A SYN is on its way for half a round trip.
+    arrived = opened.filter(pl.col("opened_ns") < (clean.run.elapsed - 0.06) * 1e9)
+    for client in range(CLIENTS):
+        least, most = (table.filter(pl.col("client") == client).height for table in (arrived, opened))
+        assert 10 < least <= syns[client] <= most
+
+
+@pytest.mark.parametrize("name", ["clean", "lossy"])
+def test_the_servers_log_has_every_transaction_once(name: str, request: pytest.FixtureRequest) -> None:
+    seen: Witnessed = request.getfixturevalue(name)
+    transactions = seen.run.tables["transactions"]
+    complete = transactions.filter(pl.col("outcome") == "ok")
+    sent = transactions.filter(pl.col("sent_ns").is_not_null())
+    assert complete.filter(pl.col("attempts") != 1).height == 0
+    assert all('"GET /20480 HTTP/1.1" 200 20480 ' in line for line in seen.log)
+    requests = Counter(client_of(line.split(" ", 1)[0]) for line in seen.log)
+    for client in range(CLIENTS):
+        # The server logs a response when it has written it, which may be before the client has read it.
+        least, most = (table.filter(pl.col("client") == client).height for table in (complete, sent))
+        assert 3 < least <= requests[client] <= most
+
+
+def test_there_are_no_retransmissions_without_loss(clean: Witnessed) -> None:
+    assert clean.run.summary["network"]["up"]["lost"] == clean.run.summary["network"]["down"]["lost"] == 0
+    assert retransmissions(clean.packets, from_server=True) == Counter()
+    assert retransmissions(clean.packets, from_server=False) == Counter()
+    assert clean.run.tables["connections"]["retransmitted"].sum() == 0
+
+
+def test_only_connections_that_lost_packets_have_retransmissions(lossy: Witnessed) -> None:
+    connections = lossy.run.tables["connections"]
+    lost = connections.group_by("client").agg(pl.col("up_lost").sum(), pl.col("down_lost").sum())
+    down = dict(lost.select("client", "down_lost").iter_rows())
+    assert sum(down.values()) > 10
+    again = retransmissions(lossy.packets, from_server=True)
+    assert sum(again.values()) > 10
+    # Every packet with data that was lost is sent again; few are without it (acknowledgments of requests, of FINs).
+    assert sum(again.values()) >= 0.7 * sum(down.values())
+    for client, count in again.items():
+        assert down[client] > 0 or count == 0
+
+
+@pytest.mark.parametrize("name", ["clean", "lossy"])
+def test_the_wire_agrees_with_the_emulators_own_account(name: str, request: pytest.FixtureRequest) -> None:
+    seen: Witnessed = request.getfixturevalue(name)
+    account = seen.run.tables["connections"].select(pl.col("^(up|down)_.*$").sum()).row(0, named=True)
+    up = len(tshark(seen.packets, f"ip.dst == {SERVER}", "frame.number"))
+    down = len(tshark(seen.packets, f"ip.src == {SERVER}", "frame.number"))
+    # The kernel sees what was not lost and is not under way; the emulator meets all that the kernel sends but what is
+    # still in the device at the end.
+    waiting = 10 * CLIENTS
+    assert 0 <= account["up_packets"] - account["up_lost"] - up <= seen.run.summary["packets"]["in_flight"]
+    assert 0 <= down - account["down_packets"] <= waiting
+    if name == "clean":
+        assert account["up_lost"] == account["down_lost"] == 0
+
+
+def client_of(address: str) -> int:
+    """The client's index: the first has the address after the server's."""
+    return int(address.rpartition(".")[2]) - 2
+
+
+def retransmissions(packets: Path, *, from_server: bool) -> Counter[int]:
+    """Segments with data of which every byte had been seen before, by client.
+
+    Only as long as the emulator was there: what the server sends after its last packet can only be unanswered.
+    """
+    fields = ("ip.src", "ip.dst", "tcp.srcport", "tcp.dstport", "tcp.seq_raw", "tcp.len")
+    segments = tshark(packets, "tcp", *fields)
+    while segments and segments[-1][0] == SERVER:
+        segments.pop()
+    seen: dict[tuple[str, ...], int] = {}
+    again: Counter[int] = Counter()
+    for *addresses, sequence, length in segments:
+        flow = tuple(addresses)
+        end = int(sequence) + int(length)
+        if length == "0" or (flow[0] == SERVER) != from_server:
+            continue
+        if flow in seen and (seen[flow] - end) & 0xFFFFFFFF < 1 << 31:  # sequence numbers wrap
+            again[client_of(flow[1 if from_server else 0])] += 1
+        else:
+            seen[flow] = end & 0xFFFFFFFF
+    return again
