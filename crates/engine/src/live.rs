@@ -71,6 +71,10 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
             }
             if self.handle_due(now, BATCH)? > 0 {
                 now = self.edge.clock.now();
+                if now >= self.housekeeping_at {
+                    // A boundary has passed meanwhile: what is read now lies beyond it.
+                    continue;
+                }
             }
             let next = self.run.kernel.next_event().unwrap_or(Instant::MAX);
             let idle = !self.read_device(now.min(next))?;

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use wasp_engine::{
     Control, MachineReport, Mark, Meters, PacketPort, PortError, RunOutput, Scenario, Transmitted, drive,
 };
-use wasp_kernel::VirtualClock;
+use wasp_kernel::{Clock, VirtualClock};
 use wasp_tcp::reset_for;
-use wasp_units::Instant;
+use wasp_units::{Duration, Instant};
 use wasp_wire::{MAX_FRAME_LEN, Packet, Payload, PayloadPool, Transport, cut, frame};
 
 /// A server that resets whatever comes, and a device that has room for so many packets.
@@ -157,4 +157,36 @@ fn a_run_that_is_stopped_keeps_what_it_measured_and_says_so() {
     let output = drive(&scenario, &control, (), &mut clock, &mut port, &mut marks).unwrap();
     assert!(output.summary.invalid.iter().any(|reason| reason.code == "stopped"));
     assert_eq!(output.summary.interval_s, 0.0);
+}
+
+/// A clock on which every reading takes its time, as on a busy machine.
+struct SlowClock(Instant);
+
+impl Clock for SlowClock {
+    fn now(&mut self) -> Instant {
+        self.0 = self.0 + Duration::from_micros(700);
+        self.0
+    }
+
+    fn wait_until(&mut self, deadline: Option<Instant>) {
+        self.0 = self.0.max(deadline.expect("the run has an end"));
+    }
+}
+
+#[test]
+fn a_frame_that_waits_at_the_end_of_the_run_is_not_read_after_it() {
+    let mut busy = scenario(200, "1KB");
+    busy["mode"] = json!("live");
+    busy["clients"][0]["rtt"] = json!("0ms");
+    for duration in ["500ms", "510ms", "523ms", "537ms"] {
+        busy["measure"] = json!({"warmup": "100ms", "duration": duration});
+        let scenario = Scenario::from_json(&busy.to_string()).expect("the scenario is valid");
+        let (mut port, mut marks) = (Refuser::new(usize::MAX), Marks::default());
+        let mut clock = SlowClock(Instant::ZERO);
+        let output = drive(&scenario, &Control::default(), (), &mut clock, &mut port, &mut marks)
+            .expect("the run succeeds");
+        let summary = &output.summary;
+        assert_eq!(summary.packets.made, summary.fates.values().sum::<u64>() + summary.packets.in_flight);
+        assert!((summary.little.integral_s - summary.little.records_s).abs() < 1e-6);
+    }
 }
