@@ -26,7 +26,8 @@ from waspbench.results.study import STUDY, load_study, read_plan
 from waspbench.runner import study as module
 from waspbench.runner.executors import Here, Processes
 from waspbench.runner.once import Done, Job
-from waspbench.runner.study import Study, StudyProgress, estimate, prepare, resume, study
+from waspbench.runner.study import Study, StudyProgress, prepare, resume, study
+from waspbench.runner.timing import estimate
 from waspbench.stats import mean_interval
 
 ROOT = Path(__file__).parents[2]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice, product
@@ -107,10 +108,17 @@ def points(document: Mapping[str, Any]) -> list[Point]:
     """
     parse(document)
     sweep = document.get("sweep") or {}
-    collecting = gc.isenabled()
-    gc.disable()  # many small objects are made and none is dropped: collecting would double the time
-    try:
+    with uncollected():
         return [_point(document, index, settings) for index, settings in enumerate(settings_of(sweep))]
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Holds the garbage collector off, where many objects are made and none is dropped: it would double the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
     finally:
         if collecting:
             gc.enable()

@@ -30,7 +30,8 @@ from waspbench.results.records import RunRecord, missing_files, read_record, rec
 from waspbench.results.study import STUDY, StudyPlan, point_directory, read_plan
 from waspbench.runner.executors import Executor, Here, Processes
 from waspbench.runner.once import BOTTLENECKS, Done, Job, Watch
-from waspbench.runner.study import StudyProgress, prepare, time_limit
+from waspbench.runner.study import StudyProgress, prepare
+from waspbench.runner.timing import time_limit
 from waspbench.stats.capacity import Capacity, CapacitySearch, CapacitySweep, Reading
 from waspbench.testbed import Placement
 

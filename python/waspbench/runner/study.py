@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,9 +16,8 @@ from waspbench import _core, live
 from waspbench.errors import InputError, RunFailedError
 from waspbench.experiment import Experiment, Mode, resolve, settings_used
 from waspbench.experiment.load import read
-from waspbench.experiment.resolve import warmup_of
-from waspbench.experiment.sweep import Point, points, text_of
-from waspbench.experiment.units import AUTO, exact, seconds
+from waspbench.experiment.sweep import Point, points, text_of, uncollected
+from waspbench.experiment.units import AUTO, exact
 from waspbench.results import Manifest, Reason, Result, RunSummary, check_free, combine, histogram_of
 from waspbench.results.manifest import now, versions
 from waspbench.results.records import RunRecord, missing_files, records_of, table_path, write_run, write_text
@@ -37,12 +35,10 @@ from waspbench.results.study import (
 from waspbench.runner.executors import Executor, Here, Processes
 from waspbench.runner.once import Done, Job, Watch
 from waspbench.runner.schedule import Schedule, Task
+from waspbench.runner.timing import OVERHEAD, length, time_limit
 from waspbench.session import modelled
 from waspbench.stats.stopping import Until
 from waspbench.testbed import Placement, TestbedSpec, machine
-
-OVERHEAD = 2.0
-"""Seconds that a live run takes beyond its warm-up and measured interval, before any has told."""
 
 WARMUP = "warmup.json"
 """The warm-up that was found for a point."""
@@ -113,14 +109,15 @@ def prepare(
 
 def _check(found: Sequence[Point], mode: Mode) -> None:
     """Lets the engine check every point."""
-    for point in found:
-        scenario = resolve(point.experiment, 0, mode=mode)
-        try:
-            _core.check_scenario(json.dumps(scenario))
-        except _core.ScenarioError as error:
-            where, _, message = str(error).partition(": ")
-            at = f" (at {text_of(point.settings)})" if point.settings else ""
-            raise InputError.at(where, message + at) from None
+    with uncollected():
+        for point in found:
+            scenario = resolve(point.experiment, 0, mode=mode)
+            try:
+                _core.check_scenario(json.dumps(scenario))
+            except _core.ScenarioError as error:
+                where, _, message = str(error).partition(": ")
+                at = f" (at {text_of(point.settings)})" if point.settings else ""
+                raise InputError.at(where, message + at) from None
 
 
 class Study:
@@ -447,56 +444,6 @@ def _read_warmup(path: Path) -> str | None:
         return None
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError.at(str(path), "no valid warm-up; remove the file, and it is found again") from None
-
-
-def length(experiment: Experiment) -> float:
-    """Seconds of warm-up and measured interval."""
-    return seconds(warmup_of(experiment)) + seconds(experiment.measure.duration)
-
-
-def time_limit(experiment: Experiment, scenario: Mapping[str, Any]) -> float:
-    """Wall-clock seconds after which a run is given up."""
-    if experiment.measure.time_limit is not None:
-        return seconds(experiment.measure.time_limit)
-    return 60 + 10 * (seconds(scenario["measure"]["warmup"]) + seconds(scenario["measure"]["duration"]))
-
-
-def estimate(found: Sequence[Point], mode: Mode, jobs: int | None = None) -> float:
-    """Wall-clock seconds that the runs of ``found`` will take, without extra ones that a stopping rule may ask for.
-
-    In simulation the point with the most clients is simulated for about a second, and the rest is taken to go by the
-    number of clients.
-    """
-    planned = [(point, length(point.experiment), point.experiment.measure.runs) for point in found]
-    if mode == "live":
-        return sum(runs * (span + OVERHEAD) for _, span, runs in planned)
-    largest = max(found, key=lambda point: _clients(point.experiment))
-    cost = _pace(largest) / _clients(largest.experiment)
-    total = sum(runs * span * cost * _clients(point.experiment) for point, span, runs in planned)
-    side_by_side = min(jobs or len(os.sched_getaffinity(0)), len(found)) if len(found) > 1 else 1
-    return total / side_by_side
-
-
-def _clients(experiment: Experiment) -> int:
-    return sum(group.count for group in experiment.clients)
-
-
-def _pace(point: Point) -> float:
-    """Wall-clock seconds that a simulated second of a point takes."""
-    scenario = resolve(point.experiment, 0, mode="sim")
-    started = time.monotonic()
-    engine = _core.start(json.dumps(scenario))
-    reached = 0.0
-    while not engine.done() and time.monotonic() - started < 1.0:
-        sample = engine.next_sample(0.2)
-        reached = sample["elapsed"] if sample else reached
-    taken = time.monotonic() - started
-    if engine.done():
-        reached = length(point.experiment)
-    engine.stop()
-    with live.running():
-        engine.wait()
-    return taken / max(reached, 0.1)
 
 
 def study(
