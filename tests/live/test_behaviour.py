@@ -1,0 +1,231 @@
+"""What a live run does with its server, its network and its interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from waspbench.testbed import process
+
+from .harness import WASP, Run, bed_for, eventually, experiment, inside, lives, measure, needs, server_below
+
+root = pytest.mark.root
+SERVERS = ["builtin", pytest.param("nginx", marks=needs("nginx"))]
+
+TIMING = {"lag", "warmup", "steal", "emulator_busy"}
+"""Reasons against a run that a busy machine or a short interval may have; any other speaks against the program."""
+
+
+def lossy(requests: int | None, **more: Any) -> dict[str, Any]:
+    """Sixteen clients at 40 ms with 3 % bursty loss each way."""
+    http = {"requests_per_connection": requests}
+    return {"count": 16, "rtt": "40ms", "loss": {"model": "two-state", "rate": "3%"}, "http": http} | more
+
+
+def assert_conserved(run: Run) -> None:
+    """Packets made are those with a fate and those in flight, and the tables say the same as the summary."""
+    summary, fates = run.summary, run.summary["fates"]
+    assert summary["packets"]["made"] == sum(fates.values()) + summary["packets"]["in_flight"]
+    assert fates["delivered"] > 0.9 * summary["packets"]["made"]
+    strange = {name: count for name, count in fates.items() if count and name not in ("delivered", "random loss")}
+    assert strange == {}
+    connections, links = run.tables["connections"], run.tables["links"]
+    lost = int(connections["up_lost"].sum()) + int(connections["down_lost"].sum())
+    # What came after its connection was forgotten is in no row of the connections.
+    assert lost <= fates["random loss"] <= lost + 0.02 * summary["packets"]["made"]
+    assert links["lost"].sum() == fates["random loss"]
+
+
+@root
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("requests", [None, 1], ids=["keep-alive", "one request a connection"])
+def test_every_response_arrives_through_loss(server: str, requests: int | None) -> None:
+    asked = experiment(server=server, clients=lossy(requests), size="10KiB", duration="4s")
+    with bed_for(asked) as bed:
+        run = measure(bed, asked)
+    outcomes = {name: count for name, count in run.summary["outcomes"].items() if count}
+    assert set(outcomes) <= {"ok", "unfinished"}
+    assert outcomes["ok"] >= 200
+    assert {reason["code"] for reason in run.summary["invalid"]} <= TIMING
+    complete = run.tables["transactions"].filter(pl.col("outcome") == "ok")
+    assert complete.select(pl.col("status", "bytes").unique()).rows() == [(200, 10_240)]
+    for direction in ("up", "down"):
+        network = run.summary["network"][direction]
+        distance = abs(network["loss_rate"] - network["expected_loss_rate"])
+        assert network["lost"] > 0
+        assert distance <= 5 * network["expected_standard_error"]
+    assert_conserved(run)
+
+
+@root
+def test_the_path_may_have_no_delay() -> None:
+    asked = experiment(server="builtin", clients={"count": 16, "rtt": "0ms"}, warmup="200ms", duration="1s")
+    with bed_for(asked) as bed:
+        run = measure(bed, asked)
+    assert {name for name, count in run.summary["outcomes"].items() if count} <= {"ok", "unfinished"}
+    assert run.summary["throughput"] > 1_000
+    assert run.summary["response_time_ms"]["p50"] < 10
+    assert_conserved(run)
+
+
+@root
+@needs("nginx", "ss", "nsenter")
+def test_congestion_control_and_settings_are_in_effect_on_the_server() -> None:
+    server = {"kind": "nginx", "congestion": "reno", "sysctl": {"net.ipv4.tcp_sack": 0}}
+    asked = experiment(server=server, clients=lossy(None), size="100KiB")
+    said: list[str] = []
+    with bed_for(asked) as bed:
+        assert inside(bed, "cat", "/proc/sys/net/ipv4/tcp_sack") == "0\n"
+        run = measure(bed, asked, during=lambda: said.append(inside(bed, "ss", "-tineH", "state", "established")))
+    connections = [line.split() for line in said[0].splitlines() if line.startswith(("\t", " "))]
+    assert len(connections) >= 8
+    for words in connections:
+        assert "reno" in words
+        assert "sack" not in words  # refused by the server, so nobody uses it
+        assert "ts" in words
+    assert Path("/proc/sys/net/ipv4/tcp_sack").read_text() == "1\n", "the machine's own setting is as it was"
+    assert_conserved(run)
+
+
+class Command:
+    """A `wasp bench` in a process group of its own, as at a terminal."""
+
+    def __init__(self, directory: Path, *arguments: str) -> None:
+        self.output = directory / "result"
+        self.progress = directory / "progress"
+        common = ["bench", "--mode", "live", "--clients", "8", "--rtt", "20ms", "--json", "-o", str(self.output)]
+        with self.progress.open("wb") as progress:
+            self.process = subprocess.Popen(
+                [*WASP, *common, *arguments], stdout=subprocess.PIPE, stderr=progress, start_new_session=True
+            )
+
+    def said(self) -> str:
+        """Standard error so far."""
+        return self.progress.read_text()
+
+    def await_progress(self, pattern: str) -> None:
+        """Waits until standard error has a line like this."""
+        assert eventually(lambda: re.search(pattern, self.said()) is not None, within=20), self.said()
+
+    def below(self) -> list[int]:
+        """Every process below it."""
+        return process.descendants(self.process.pid, process.parents())
+
+    def end(self) -> tuple[int, str]:
+        """Exit status and standard output."""
+        out, _ = self.process.communicate(timeout=20)
+        return self.process.returncode, out.decode()
+
+
+@contextmanager
+def command(directory: Path, *arguments: str) -> Iterator[Command]:
+    """Starts the command; whatever happens, it and all below it is gone afterwards, and no device is left."""
+    devices = sorted(os.listdir("/sys/class/net"))
+    running = Command(directory, *arguments)
+    pids: list[int] = []
+    try:
+        yield running
+    finally:
+        pids = running.below()
+        if running.process.poll() is None:
+            os.killpg(running.process.pid, signal.SIGKILL)
+        running.process.communicate()
+    assert eventually(lambda: not any(map(lives, pids)), within=1)
+    assert sorted(os.listdir("/sys/class/net")) == devices
+
+
+@root
+@pytest.mark.parametrize(
+    ("moment", "measured"),
+    [(r"run 2/3 .* measuring", 2), (r"run 1/3 .* measuring", 1)],
+    ids=["in the second run", "in the first run"],
+)
+def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_behind(tmp_path: Path, moment: str, measured: int) -> None:
+    with command(tmp_path, "--warmup", "500ms", "--duration", "3s", "--runs", "3") as running:
+        running.await_progress(moment)
+        pids = running.below()
+        assert len(pids) >= 3  # guard, process 1 of the namespace, server
+        began = time.monotonic()
+        os.killpg(running.process.pid, signal.SIGINT)
+        status, out = running.end()
+        assert time.monotonic() - began < 5
+    assert status == 130
+    assert not any(map(lives, pids))
+    result = json.loads(out)
+    assert result["interrupted"] is True
+    assert result["valid"] is False
+    assert [run["run"] for run in result["runs"]] == list(range(measured))
+    assert "interrupted" in [reason["code"] for reason in result["invalid_reasons"]]
+    assert result["outcomes"]["ok"] > 10
+    assert json.loads((running.output / "manifest.json").read_text())["interrupted"] is True
+    rows = pl.read_parquet(running.output / "transactions" / "*.parquet")
+    assert rows.filter(pl.col("outcome") == "ok").height >= result["outcomes"]["ok"]
+
+
+@root
+def test_ctrl_c_in_the_warm_up_leaves_nothing_at_all(tmp_path: Path) -> None:
+    with command(tmp_path, "--warmup", "30s", "--duration", "1s", "--runs", "1") as running:
+        running.await_progress(r"run 1/1 .* warm-up")
+        pids = running.below()
+        os.killpg(running.process.pid, signal.SIGINT)
+        status, out = running.end()
+    assert (status, out) == (130, "")
+    assert not any(map(lives, pids))
+    assert not running.output.exists()
+    assert "Traceback" not in running.said()
+
+
+@root
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_server_that_dies_in_mid_run_is_reported(tmp_path: Path, server: str) -> None:
+    with command(tmp_path, "--server", server, "--warmup", "500ms", "--duration", "30s", "--runs", "1") as running:
+        running.await_progress(r"run 1/1 .* measuring")
+        victim = server_below(running.process.pid)
+        assert victim is not None
+        os.kill(victim, signal.SIGKILL)
+        status, out = running.end()
+    assert (status, out) == (4, "")
+    complaint = running.said().splitlines()[-1]
+    assert complaint.startswith("wasp: ")
+    assert "the server ended during the run: the server was killed by SIGKILL" in complaint
+    assert not running.output.exists()
+
+
+@root
+def test_a_killed_command_takes_everything_with_it(tmp_path: Path) -> None:
+    with command(tmp_path, "--warmup", "500ms", "--duration", "30s", "--runs", "1") as running:
+        running.await_progress(r"run 1/1 .* measuring")
+        pids = running.below()
+        assert len(pids) >= 3
+        running.process.kill()
+        running.process.wait()
+        assert eventually(lambda: not any(map(lives, pids)), within=1)
+
+
+def test_simulated_runs_of_one_seed_are_the_same_to_the_byte_in_two_processes(tmp_path: Path) -> None:
+    arguments = "bench --mode sim --clients 32 --rtt 50ms --loss 3% --file-size 20KiB --requests-per-connection 3"
+    length = "--warmup 1s --duration 3s --runs 2 --seed 7 --json"
+
+    def bytes_of(name: str, change: Callable[[str], str] = lambda text: text) -> dict[str, bytes]:
+        output = tmp_path / name
+        argv = [*WASP, *arguments.split(), *change(length).split(), "-o", str(output)]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode in (0, 5), done.stderr
+        return {str(path.relative_to(output)): path.read_bytes() for path in sorted(output.rglob("*.parquet"))}
+
+    first = bytes_of("first")
+    assert len(first) >= 8
+    assert all(first.values())
+    assert bytes_of("second") == first
+    assert bytes_of("other", lambda text: text.replace("--seed 7", "--seed 8")) != first
