@@ -39,6 +39,7 @@ pub fn drive<O: Observer>(
     let mut live = Live { run, edge, meters, interval, measuring: false, housekeeping_at: Instant::ZERO };
     let end = live.follow()?;
     live.handle_before(end)?;
+    live.close_second(end);
     live.meters.mark(Mark::MeasureEnd, end);
     let machine = live.meters.report();
     Ok(live.run.finish(end, Some(live.edge.lag), Some(machine)))
@@ -92,13 +93,18 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
             self.meters.mark(Mark::MeasureStart, self.interval.start());
             self.measuring = true;
         }
-        let (meters, edge) = (&mut *self.meters, &mut self.edge);
-        let machine = || (meters.server_busy(), Some(edge.take_worst_lag()));
-        self.run.sampler.sample(now, &mut self.run.kernel.process, machine);
+        self.close_second(now);
         self.run.report(now);
         let boundary = if self.measuring { self.interval.end() } else { self.interval.start() };
         self.housekeeping_at = (now + REPORT_INTERVAL).min(self.run.sampler.next()).min(boundary);
         Ok(())
+    }
+
+    /// Closes the second that has ended by `now`, if one has.
+    fn close_second(&mut self, now: Instant) {
+        let (meters, edge) = (&mut *self.meters, &mut self.edge);
+        let machine = || (meters.server_busy(), Some(edge.take_worst_lag()));
+        self.run.sampler.sample(now, &mut self.run.kernel.process, machine);
     }
 
     /// Handles every event before `limit`, which has passed.

@@ -207,7 +207,7 @@ fn behaviour(scenario: &Scenario, group: &Group) -> Behaviour {
     Behaviour {
         requests_per_connection: group.http.requests_per_connection,
         request_timeout: group.http.timeout,
-        tcp: Arc::new(group.tcp.resolve().expect("a checked scenario has valid TCP options")),
+        tcp: Arc::new(group.tcp_config().expect("a checked scenario has valid TCP options")),
         workload: workload.clone(),
         requests: requests.collect(),
     }

@@ -164,7 +164,7 @@ struct SlowClock(Instant);
 
 impl Clock for SlowClock {
     fn now(&mut self) -> Instant {
-        self.0 = self.0 + Duration::from_micros(700);
+        self.0 += Duration::from_micros(700);
         self.0
     }
 

@@ -252,3 +252,13 @@ fn the_series_adds_up_to_the_run() {
         seconds[2..12].iter().map(|second| second.gauges.unwrap().server_busy.unwrap()).sum::<f64>() / 10.0;
     assert!((busy - output.summary.server_cpu.busy.unwrap()).abs() < 1e-9);
 }
+
+#[test]
+fn a_receiver_acknowledges_every_second_segment_also_after_losses() {
+    let mut scenario = scenario(4, "20MB");
+    scenario["clients"][0]["loss"] = json!({"down": {"model": "independent", "rate": "0.5%"}});
+    scenario["clients"][0]["rtt"] = json!("20ms");
+    let network = run(&scenario).summary.network;
+    let share = network.up.packets as f64 / network.down.packets as f64;
+    assert!(share > 0.45, "{share} acknowledgments a segment");
+}

@@ -223,11 +223,13 @@ impl<O: Observer> Network<O> {
     /// Whether the link takes the packet; if not, the packet has met its fate.
     fn admit<E: Copy>(&mut self, id: LinkId, packet: PacketId, scheduler: &Scheduler<E>) -> bool {
         let bytes = self.packets.get(packet).wire_len();
-        let lost = self.impair(id, packet);
+        // What no link could carry meets no loss model.
+        let too_big = self.links[id.0 as usize].config().mtu.is_some_and(|mtu| bytes > u32::from(mtu));
+        let lost = !too_big && self.impair(id, packet);
         let link = &mut self.links[id.0 as usize];
         link.counters.packets += 1;
         link.counters.bytes += u64::from(bytes);
-        let fate = if link.config().mtu.is_some_and(|mtu| bytes > u32::from(mtu)) {
+        let fate = if too_big {
             Some(Fate::TooBig)
         } else if lost {
             Some(Fate::RandomLoss)

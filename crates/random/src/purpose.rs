@@ -45,6 +45,4 @@ pub enum Purpose {
     Sample = 18,
     /// The shape of a generated topology.
     Topology = 19,
-    /// The initial state of a two-state loss chain.
-    LossState = 20,
 }

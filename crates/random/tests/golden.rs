@@ -70,7 +70,6 @@ fn purposes_keep_their_numbers() {
         (Server, 17),
         (Sample, 18),
         (Topology, 19),
-        (LossState, 20),
     ];
     for (purpose, number) in numbers {
         assert_eq!(purpose as u32, number, "{purpose:?}");

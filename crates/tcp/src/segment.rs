@@ -231,7 +231,7 @@ impl Endpoint {
         self.output_due = true;
         if arrival.in_order > 0 {
             self.events.push(Event::Readable);
-            if self.acks.on_data(&self.config, arrival.in_order, self.receiver.next(), now) {
+            if self.acks.on_data(&self.config, sent, self.receiver.next(), now) {
                 self.timers.delayed_ack = timers::delayed_ack_deadline(&self.config, now, self.clocks.phase);
             }
         }

@@ -16,6 +16,8 @@ BENCH_DEFAULTS: Mapping[str, str] = {
     "net.ipv4.tcp_max_syn_backlog": "65535",
     # Otherwise a run would start from the ssthresh and RTT that the run before it left behind.
     "net.ipv4.tcp_no_metrics_save": "1",
+    # Thousands of short connections a second fill the default table within seconds; a busy site raises it too.
+    "net.ipv4.tcp_max_tw_buckets": "4000000",
 }
 """Set in every testbed, before what the user asks for."""
 

@@ -217,8 +217,8 @@ impl Journal for Ledger {
         if measured || record.outcome == Outcome::Unfinished {
             self.measure(record);
         }
-        self.note_in_flight(record.end);
         if record.outcome != Outcome::Unfinished {
+            self.note_in_flight(record.end);
             self.completed += 1;
             let ok = record.outcome == Outcome::Ok;
             self.errors += u64::from(!ok);

@@ -9,8 +9,6 @@ use wasp_units::{Duration, Probability};
 
 /// Longest round-trip time and longest phase of a run: a day.
 const LONGEST: Duration = Duration::from_secs(86_400);
-/// Bytes of IPv4 and TCP headers without options.
-const HEADERS: u16 = 40;
 /// Least MTU: every host must take 576 bytes (RFC 791), but 68 pass unfragmented; TCP options need some room.
 const LEAST_MTU: u16 = 128;
 
@@ -52,6 +50,11 @@ impl Scenario {
             .map_err(|error| ScenarioError::new("workload.path", error.to_string()))?;
         for direction in [("up", &self.network.shared.up), ("down", &self.network.shared.down)] {
             let field = format!("network.shared.{}", direction.0);
+            ensure(
+                direction.1.queue.is_none() || direction.1.rate.is_some(),
+                format!("{field}.queue"),
+                "a queue never fills without a rate; give both or neither",
+            )?;
             check_loss(&format!("{field}.loss"), direction.1.loss)?;
             check_duration(&format!("{field}.delay"), direction.1.delay)?;
         }
@@ -142,12 +145,12 @@ fn check_group(group: &Group) -> Result<(), ScenarioError> {
         field("mtu"),
         format!("{}; must be from {LEAST_MTU} to 65535", group.mtu),
     )?;
-    let tcp = group.tcp.resolve().map_err(|error| ScenarioError::new(field("tcp"), error.to_string()))?;
-    let room = group.mtu - HEADERS;
+    let tcp = group.tcp_config().map_err(|error| ScenarioError::new(field("tcp"), error.to_string()))?;
+    let room = group.largest_mss();
     ensure(
         tcp.mss <= room,
         field("tcp.mss"),
-        format!("{}; must be at most {room}, the MTU less {HEADERS}", tcp.mss),
+        format!("{}; must be at most {room}, the MTU less 40", tcp.mss),
     )?;
     check_duration(&field("http.timeout"), group.http.timeout)?;
     ensure(!group.http.timeout.is_zero(), field("http.timeout"), "0ms; must be above zero")

@@ -194,6 +194,25 @@ pub struct Measure {
     pub duration: Duration,
 }
 
+/// Bytes of IPv4 and TCP headers without options.
+const HEADERS: u16 = 40;
+
+impl Group {
+    /// The MTU less the headers (RFC 9293 section 3.7.1).
+    pub(crate) const fn largest_mss(&self) -> u16 {
+        self.mtu.saturating_sub(HEADERS)
+    }
+
+    /// The clients' TCP. Unless the scenario says otherwise, the MSS follows the MTU.
+    pub(crate) fn tcp_config(&self) -> Result<wasp_tcp::Config, wasp_tcp::ConfigError> {
+        let mut config = self.tcp.resolve()?;
+        if self.tcp.mss.is_none() {
+            config.mss = config.mss.min(self.largest_mss());
+        }
+        Ok(config)
+    }
+}
+
 impl Scenario {
     /// Reads a scenario and checks it.
     ///

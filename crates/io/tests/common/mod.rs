@@ -5,7 +5,7 @@
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
-use wasp_io::Tun;
+use wasp_io::{Tun, TunError};
 
 /// Runs a test on a thread in a fresh network namespace, where a root may make devices. Threads that it starts are in
 /// there too.
@@ -53,9 +53,23 @@ pub fn run(program: &str, arguments: &str) {
     assert!(done.success(), "{program} {arguments}");
 }
 
+/// Makes the device, also where an earlier one of the same name is just going: a program that another test is starting holds a copy of every
+/// descriptor between its fork and its exec, and with it that device.
+fn create_again_and_again() -> (Tun, String) {
+    for _ in 0..50 {
+        match Tun::create(Some("wasp0")) {
+            Err(TunError::Attach(error)) if error.kind() == std::io::ErrorKind::ResourceBusy => {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            made => return made.expect("a device"),
+        }
+    }
+    panic!("the name wasp0 stays busy");
+}
+
 /// A device whose kernel side is 198.18.0.1 in 198.18.0.0/17.
 pub fn device_that_is_up() -> Tun {
-    let (tun, name) = Tun::create(Some("wasp0")).expect("a device");
+    let (tun, name) = create_again_and_again();
     assert_eq!(name, "wasp0");
     // Router solicitations would be frames that no test asked for.
     let _ = std::fs::write("/proc/sys/net/ipv6/conf/wasp0/disable_ipv6", "1");
