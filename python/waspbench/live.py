@@ -54,6 +54,11 @@ def choose_mode(asked: Mode | None, experiment: Experiment) -> tuple[Mode, str]:
         return "live", "as asked" if wanted else "this machine can"
     if wanted == "live":
         raise CannotRunError(f"live mode: this machine cannot do it: {support.why}")
+    if experiment.server.kind != "builtin":
+        raise CannotRunError(
+            f"server.kind: {experiment.server.kind!r} needs live mode, and this machine cannot do it: {support.why}; "
+            "--mode sim would put a modelled server in its place"
+        )
     return "sim", f"this machine cannot do live: {support.why}"
 
 

@@ -7,8 +7,10 @@ way of what is measured.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -386,6 +388,19 @@ def _split(message: str) -> tuple[str, str]:
     return (where, rest) if separator else ("experiment", message)
 
 
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """A second Ctrl-C must not throw away what is being written because of the first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def run(
     experiment: Source,
     *,
@@ -409,7 +424,8 @@ def run(
         except KeyboardInterrupt:
             handle.stop()
             try:
-                return handle.wait()
+                with _deaf_to_interrupts():
+                    return handle.wait()
             except RunFailedError:
                 raise KeyboardInterrupt from None
         return handle.wait()

@@ -175,6 +175,10 @@ def _cpu_times() -> tuple[int, int]:
     return sum(fields), fields[3] + fields[4]
 
 
+KEPT_UP = "although the emulator kept up"
+"""In a reason, that no load of the machine excuses it."""
+
+
 def until_fit(attempt: Callable[[], T], unfit: Callable[[T], str | None]) -> T:
     """The first of at most three attempts of which `unfit` has nothing to say.
 
@@ -191,7 +195,8 @@ def until_fit(attempt: Callable[[], T], unfit: Callable[[T], str | None]) -> T:
         reasons.append(reason)
     loads.append(busy_elsewhere())
     told = f"none of {ATTEMPTS} runs will do: {'; '.join(reasons)}"
-    if max(loads) > BUSY_ELSEWHERE or any("steal" in reason for reason in reasons):
+    excused = max(loads) > BUSY_ELSEWHERE or any("steal" in reason for reason in reasons)
+    if excused and not any(KEPT_UP in reason for reason in reasons):
         pytest.skip(f"{told}. Others use up to {max(loads):.0%} of this machine's CPUs")
     pytest.fail(told)
 

@@ -23,19 +23,23 @@ def demo() -> int:
     mode, why = choose_mode(None, experiment(None))
     print(f"{mode}: {why}", flush=True)
     columns: list[tuple[str, Result]] = []
+    interrupted = False
     for name, loss in LOSSES:
         asked = experiment(loss)
         try:
             columns.append((name, followed(asked, mode, default_directory(asked.name))))
         except KeyboardInterrupt:
-            status.complain(["interrupted before anything was measured"])
-            return status.Status.INTERRUPTED
+            interrupted = True
+            break
         if columns[-1][1].interrupted:
             break
+    if not columns:
+        status.complain(["interrupted before anything was measured"])
+        return status.Status.INTERRUPTED
     print("\nThe built-in server, 256 clients at 100 ms, 1 KiB files\n")
     print(table.compare(columns))
     for name, result in columns:
         for reason in result.invalid_reasons:
             print(f"not valid, {name}: {reason.message} [{reason.code}]")
         print(f"results, {name}: {result.results}")
-    return status.of(*(result for _, result in columns))
+    return status.Status.INTERRUPTED if interrupted else status.of(*(result for _, result in columns))

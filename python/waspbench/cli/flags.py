@@ -118,6 +118,8 @@ def _loss(values: Mapping[str, str | None]) -> dict[str, Any] | None:
         return None
     if rates["loss_up"] is None and rates["loss_down"] is None:
         return {**shape, "rate": value_of(str(rates["loss"]))}
+    if all(rate is not None for rate in rates.values()):
+        raise InputError.at("--loss", "has no effect beside --loss-up and --loss-down", rates["loss"])
     sides = {way: rates[f"loss_{way}"] or rates["loss"] for way in ("up", "down")}
     return {way: {**shape, "rate": value_of(rate)} for way, rate in sides.items() if rate is not None}
 

@@ -100,11 +100,13 @@ def compare(columns: Sequence[tuple[str, Result]]) -> str:
         ("server CPU busy (%)", [_scaled(result.server_cpu.busy) for _, result in columns], 1),
         ("emulator lag p99 (us)", [result.emulator.lag_us.p99 for _, result in columns], 0),
     ]
-    lines = [f"{'':<26}" + "".join(f"{name:>16}" for name, _ in columns) + f"{'change':>12}"]
+    change = f"{'change':>12}" if len(columns) > 1 else ""
+    lines = [f"{'':<26}" + "".join(f"{name:>16}" for name, _ in columns) + change]
     for label, values, digits in rows:
         if any(value is not None for value in values):
             cells = "".join(f"{_number(value, digits):>16}" for value in values)
-            lines.append(f"{label:<26}{cells}{_change(values[0], values[-1]):>12}".rstrip())
+            change = _change(values[0], values[-1]) if len(values) > 1 else ""
+            lines.append(f"{label:<26}{cells}{change:>12}".rstrip())
     valid = "".join(f"{'yes' if result.valid else 'NO':>16}" for _, result in columns)
     lines.append(f"{'valid':<26}{valid}")
     return "\n".join(lines) + "\n"

@@ -113,7 +113,7 @@ class Clients(Part):
 
     name: Name = "clients"
     """Name of the group in results."""
-    count: Annotated[int, Field(ge=1, le=2**17)] = 256
+    count: Annotated[int, Field(ge=1, le=32_765)] = 256
     """Number of clients."""
     rtt: Duration = "100ms"
     """Round-trip time without queues, split evenly between the directions."""
@@ -127,7 +127,7 @@ class Clients(Part):
         None
     )
     """Queue of each client's access link; unlimited unless set."""
-    mtu: Annotated[int, Field(ge=68, le=65535)] = 1500
+    mtu: Annotated[int, Field(ge=128, le=65535)] = 1500
     """Largest IP packet of the path, in bytes."""
     http: Http = Field(default_factory=Http)
     """HTTP behaviour."""

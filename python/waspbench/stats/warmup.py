@@ -76,10 +76,12 @@ def unsettled(values: ArrayLike, warmup: int) -> str | None:
     error = float(np.hypot(_error(early), _error(late)))
     if difference <= NEGLIGIBLE * rest or difference <= STANDARD_ERRORS * error:
         return None
-    share = 100 * (float(early.mean()) / rest - 1) if rest else float("inf")
+    if not rest:
+        return "nothing was completed after its beginning"
+    share = 100 * (float(early.mean()) / rest - 1)
     more = "or later" if found.at_limit else ""
     return f"settled {100 * found.dropped / len(series):.0f} % into the run {more}".strip() + (
-        f": until then throughput was {share:+.1f} % of the rest's"
+        f": until then throughput was {abs(share):.1f} % {'above' if share > 0 else 'below'} the rest's"
     )
 
 

@@ -116,6 +116,7 @@ def _init(control: socket.socket | None, guard_alive: int) -> int:
     """The life of process 1; returns the exit status of the process."""
     try:
         linux.die_with_parent()
+        os.umask(0o022)  # the server's workers may be another user, who must be able to read the files
         _mount()
         if control is None:
             os.close(_open_device("wasp0"))

@@ -63,8 +63,8 @@ fn unsettled(bins: &[u64; BINS]) -> Option<String> {
     let settled = difference <= SETTLED * rest || difference <= STANDARD_ERRORS * error;
     (!settled).then(|| {
         format!(
-            "the warm-up had not settled: throughput of the first quarter is {:+.0} % of the rest's",
-            (first / rest - 1.0) * 100.0
+            "the warm-up had not settled: {first:.1} transactions a fortieth of the interval in its first quarter, \
+             {rest:.1} in the rest"
         )
     })
 }
