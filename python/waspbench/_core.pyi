@@ -76,5 +76,6 @@ def start(
     emulator_cpus: Sequence[int] | None = None,
     server_cpus: Sequence[int] | None = None,
     server_pids: Sequence[int] | None = None,
+    offload: bool = True,
 ) -> Handle: ...
 def serve(address: str, port: int, on_listening: Callable[[str], object] | None = None) -> None: ...

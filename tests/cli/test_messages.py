@@ -110,8 +110,8 @@ def test_bad_usage(
     [
         ("--queue 64KiB", "--queue: a queue never fills without a bandwidth limit; give both or neither"),
         ("--mss 1461", "--mss: 1461; must be at most 1460, the MTU less 40"),
-        ("--clients 40000", "--clients: 40000 clients; 198.18.0.0/17 has addresses for 32765"),
-        ("--warmup 1000h", "--warmup: 3600000s; must be at most 86400s"),
+        ("--clients 40000", "--clients: 40000: must be at most 32765"),
+        ("--warmup 1000h", "--warmup: 3600000s; must be at most 24h"),
     ],
 )
 def test_what_the_engine_refuses_names_the_flag(

@@ -98,7 +98,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (group(rtt="100"), f'clients.homes.rtt: "100": unknown or missing unit; {DURATIONS}'),
     (group(rtt="-1ms"), f'clients.homes.rtt: "-1ms": {DURATIONS}'),
     (group(rtt=100), 'clients.homes.rtt: 100: must be text with a unit, such as "100ms"'),
-    (group(mtu=9), "clients.homes.mtu: 9: must be at least 68"),
+    (group(mtu=9), "clients.homes.mtu: 9: must be at least 128"),
     (
         group(lost="3%"),
         "clients.homes.lost: unknown field; did you mean loss? "

@@ -88,7 +88,7 @@ def bed_for(asked: Experiment, server: Launch | None = None) -> Iterator[Testbed
         yield bed
 
 
-def measure(bed: Testbed, asked: Experiment, during: Callable[[], None] | None = None) -> Run:
+def measure(bed: Testbed, asked: Experiment, during: Callable[[], None] | None = None, *, offload: bool = True) -> Run:
     """Runs the experiment beside a testbed; `during` is called once, when measuring has begun."""
     placement = live.choose_cpus(None, None)
     engine = _core.start(
@@ -97,6 +97,7 @@ def measure(bed: Testbed, asked: Experiment, during: Callable[[], None] | None =
         emulator_cpus=list(placement.emulator),
         server_cpus=list(placement.server),
         server_pids=bed.server_pids(),
+        offload=offload,
     )
     while not engine.done():
         sample = engine.next_sample(0.2)

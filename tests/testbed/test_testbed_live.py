@@ -193,9 +193,15 @@ def test_the_death_of_the_server_is_told(unchanged: object) -> None:
         assert bed.counters()["device"]  # what it did until then can still be read
 
 
+def children() -> set[int]:
+    """The processes that this one has started."""
+    return {pid for pid, parent in process.parents().items() if parent == os.getpid()}
+
+
 def test_the_death_of_the_holder_is_told(unchanged: object) -> None:
+    before = children()
     with Testbed(spec()) as bed:
-        (guard,) = [pid for pid, parent in process.parents().items() if parent == os.getpid()]
+        (guard,) = children() - before
         os.kill(guard, signal.SIGKILL)
         assert eventually(lambda: bed.server_failure() is not None)
         with pytest.raises(TestbedError, match="the testbed's process was killed"):

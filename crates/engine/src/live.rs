@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use wasp_kernel::Clock;
 use wasp_net::{Fate, Observer};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{MAX_FRAME_LEN, frame};
+use wasp_wire::{MAX_FRAME_LEN, complete_frame, frame};
 
 /// How often progress is reported and a request to stop is looked for.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
@@ -164,7 +164,8 @@ impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
     /// Writes the packets that have reached the device's end of the network.
     fn flush<O: Observer>(&mut self, model: &mut Model<O>) -> Result<(), PortError> {
         while let Some((due, packet)) = model.egress.pop_front() {
-            let len = frame(&packet, &model.network.pool, &mut self.buffer);
+            let write = if self.port.offloads_checksums() { frame } else { complete_frame };
+            let len = write(&packet, &model.network.pool, &mut self.buffer);
             let lag = self.clock.now().saturating_since(due).as_nanos();
             self.worst_lag = self.worst_lag.max(lag);
             if self.interval.contains(due) {

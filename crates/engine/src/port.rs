@@ -7,6 +7,11 @@ use wasp_units::Instant;
 /// Frames are one virtio network header (`virtio_net_hdr`, 10 bytes, Linux `include/uapi/linux/virtio_net.h`) followed by one IP packet, which may be a TSO
 /// super-segment of up to 64 KiB.
 pub trait PacketPort {
+    /// Whether written frames may leave checksums to the device (`NEEDS_CSUM`).
+    fn offloads_checksums(&self) -> bool {
+        true
+    }
+
     /// Reads one waiting frame into `frame` and returns its length; `None` when nothing is waiting.
     ///
     /// # Errors

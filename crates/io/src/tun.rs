@@ -16,6 +16,8 @@ const HEADER: usize = 10;
 #[derive(Debug)]
 pub struct Tun {
     fd: OwnedFd,
+    /// Frames may leave checksums to the kernel.
+    offload: bool,
 }
 
 /// A TUN device could not be had.
@@ -56,7 +58,7 @@ impl Tun {
         sys::set_header_size(fd.as_fd(), HEADER as libc::c_int).map_err(TunError::Offload)?;
         let offload = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
         sys::set_offload(fd.as_fd(), offload).map_err(TunError::Offload)?;
-        Ok((Self { fd }, name))
+        Ok((Self { fd, offload: true }, name))
     }
 
     /// Takes over a device that was opened elsewhere as [`Tun::create`] opens it, and makes it non-blocking.
@@ -66,7 +68,17 @@ impl Tun {
     pub fn from_fd(fd: OwnedFd) -> Result<Self, TunError> {
         let flags = rustix::fs::fcntl_getfl(&fd).map_err(|e| TunError::Descriptor(e.into()))?;
         rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK).map_err(|e| TunError::Descriptor(e.into()))?;
-        Ok(Self { fd })
+        Ok(Self { fd, offload: true })
+    }
+
+    /// Turns checksum and segmentation offload off, so that whoever watches the device sees packets as on a wire.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn without_offload(mut self) -> Result<Self, TunError> {
+        sys::set_offload(self.fd.as_fd(), 0).map_err(TunError::Offload)?;
+        self.offload = false;
+        Ok(self)
     }
 }
 
@@ -77,6 +89,10 @@ impl AsFd for Tun {
 }
 
 impl PacketPort for Tun {
+    fn offloads_checksums(&self) -> bool {
+        self.offload
+    }
+
     fn receive(&mut self, frame: &mut [u8]) -> Result<Option<usize>, PortError> {
         loop {
             match rustix::io::read(&self.fd, &mut *frame) {

@@ -33,13 +33,14 @@ pub(crate) fn py_check_scenario(scenario: &str) -> PyResult<()> {
 
 /// Starts a run: in virtual time, or before `device` if there is one.
 #[pyfunction]
-#[pyo3(name = "start", signature = (scenario, *, device = None, emulator_cpus = None, server_cpus = None, server_pids = None))]
+#[pyo3(name = "start", signature = (scenario, *, device = None, emulator_cpus = None, server_cpus = None, server_pids = None, offload = true))]
 pub(crate) fn py_start(
     scenario: &str,
     device: Option<i32>,
     emulator_cpus: Option<Vec<u32>>,
     server_cpus: Option<Vec<u32>>,
     server_pids: Option<Vec<u32>>,
+    offload: bool,
 ) -> PyResult<Handle> {
     let scenario = Scenario::from_json(scenario).map_err(scenario_error)?;
     let targets = MeterTargets {
@@ -48,9 +49,15 @@ pub(crate) fn py_start(
         server_processes: server_pids.unwrap_or_default(),
         device: None,
     };
-    let device = device.map(duplicate).transpose()?;
+    let device = device.map(duplicate).transpose()?.map(|device| tun(device, offload)).transpose()?;
     let stopper = Stopper::new().map_err(engine_error)?;
     Handle::start(scenario, device, targets, stopper)
+}
+
+/// The device behind a descriptor of ours.
+fn tun(device: OwnedFd, offload: bool) -> PyResult<Tun> {
+    let tun = Tun::from_fd(device).map_err(engine_error)?;
+    if offload { Ok(tun) } else { tun.without_offload().map_err(engine_error) }
 }
 
 /// A run that was started.
@@ -106,7 +113,7 @@ const PANICKED: &str = "the engine panicked; what it said is on standard error";
 impl Handle {
     fn start(
         scenario: Scenario,
-        device: Option<OwnedFd>,
+        device: Option<Tun>,
         targets: MeterTargets,
         stopper: Stopper,
     ) -> PyResult<Self> {
@@ -215,14 +222,13 @@ impl Drop for Handle {
 fn run_live(
     scenario: &Scenario,
     control: &Control,
-    device: OwnedFd,
+    mut port: Tun,
     targets: MeterTargets,
     stopper: &Stopper,
 ) -> Outcome {
     if !targets.emulator_cpus.is_empty() {
         pin_current_thread(&targets.emulator_cpus).map_err(|error| error.to_string())?;
     }
-    let mut port = Tun::from_fd(device).map_err(|error| error.to_string())?;
     let mut meters = MachineMeters::new(targets);
     let mut clock = WallClock::new(&port, stopper, Duration::ZERO).map_err(|error| error.to_string())?;
     drive(scenario, control, (), &mut clock, &mut port, &mut meters).map_err(|error| error.to_string())

@@ -40,4 +40,4 @@ pub use sequence::SequenceNumber;
 pub use tcp::{Flags, SackBlocks, TcpHeader, Timestamps};
 pub use tcp_view::TcpView;
 pub use udp::UdpView;
-pub use virtio::{MAX_FRAME_LEN, VirtioNetHeader, frame};
+pub use virtio::{MAX_FRAME_LEN, VirtioNetHeader, complete_frame, frame};

@@ -85,7 +85,27 @@ pub fn frame(packet: &Packet, pool: &PayloadPool, buffer: &mut [u8]) -> usize {
         header.csum_start = ipv4::HEADER_LEN as u16;
         header.csum_offset = packet.transport.checksum_offset() as u16;
     }
+    write(&header, packet, pool, buffer, Checksums::Partial)
+}
+
+/// As [`frame`], for a device without checksum offload: every checksum is complete, and the virtio header asks for nothing.
+///
+/// # Panics
+///
+/// As [`frame`].
+pub fn complete_frame(packet: &Packet, pool: &PayloadPool, buffer: &mut [u8]) -> usize {
+    write(&VirtioNetHeader::default(), packet, pool, buffer, Checksums::Complete)
+}
+
+#[inline]
+fn write(
+    header: &VirtioNetHeader,
+    packet: &Packet,
+    pool: &PayloadPool,
+    buffer: &mut [u8],
+    checksums: Checksums,
+) -> usize {
     let (front, rest) = buffer.split_at_mut(VirtioNetHeader::LEN);
     front.copy_from_slice(&header.emit());
-    VirtioNetHeader::LEN + emit(packet, pool, rest, Checksums::Partial)
+    VirtioNetHeader::LEN + emit(packet, pool, rest, checksums)
 }
