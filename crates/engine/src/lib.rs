@@ -23,8 +23,8 @@ pub use model::Model;
 pub use port::{MachineReport, Mark, Meters, PacketPort, PortError, Transmitted};
 pub use run::{RunError, simulate};
 pub use scenario::{
-    Directions, Group, GroupLoss, Http, Internetwork, Measure, Mode, Scenario, ScenarioError, Server,
-    ServerModel, SharedDirection, SharedLink, Workload,
+    Abort, ArrivalModel, Arrivals, Directions, Group, GroupLoss, Http, Internetwork, Measure, Method, Mode,
+    NextAfter, Scenario, ScenarioError, Server, ServerModel, SharedDirection, SharedLink, Version, Workload,
 };
 pub use summary::{
     DirectionSummary, Emulator, Lag, LinkRow, Little, NetworkSummary, PacketSummary, Reason, ResponseTime,

@@ -1,6 +1,6 @@
 //! The model of one run: a star of clients, and at its hub a modelled server or the place where a device is attached.
 
-use crate::scenario::{Group, Scenario, SharedDirection, Workload};
+use crate::scenario::{Group, Scenario, SharedDirection};
 use crate::{Interval, Ledger};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use wasp_net::{AccessConfig, Delivery, Fate, LinkConfig, Network, Observer, Star
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Address, FrameError, Layer, Packet, ParseError, PayloadPool, cut};
+use wasp_workload::{Delay, OffTimes, Single};
 
 /// Most bytes of payload that may wait in the model.
 const POOL_LIMIT: usize = 2 << 30;
@@ -187,13 +188,24 @@ fn clients(scenario: &Scenario, star: &Star, root: Key) -> Vec<Client> {
     let make = |((group, number, member), index): ((&Group, u16, u32), u32)| {
         let identities =
             Identities::new(|purpose| root.purpose(purpose).name(&group.name).entity(u64::from(member)));
-        Client::new(place(number, index), Arc::clone(&behaviours[usize::from(number)]), identities)
+        let think = group.think.unwrap_or_default();
+        let pauses = OffTimes::new(think, Delay::default(), root, &group.name, member);
+        Client::new(place(number, index), Arc::clone(&behaviours[usize::from(number)]), identities, pauses)
     };
     members(scenario).zip(0..).map(make).collect()
 }
 
+/// The one file of a checked scenario.
+fn single(scenario: &Scenario) -> Single {
+    let wasp_workload::Workload::Single(options) = &scenario.workload.options else {
+        unreachable!("a checked scenario asks for one file")
+    };
+    let files = options.resolve().expect("a checked scenario has valid options");
+    Single { path: files[0].path.clone(), size: files[0].size }
+}
+
 fn behaviour(scenario: &Scenario, group: &Group) -> Behaviour {
-    let Workload::Single(workload) = &scenario.workload;
+    let workload = single(scenario);
     let host = scenario.server.address.to_string();
     let encode = |path: &str, keep_alive: bool| -> Arc<[u8]> {
         let request = Request::new(Method::Get, path, &host).expect("a checked scenario has valid targets");
@@ -208,7 +220,7 @@ fn behaviour(scenario: &Scenario, group: &Group) -> Behaviour {
         requests_per_connection: group.http.requests_per_connection,
         request_timeout: group.http.timeout,
         tcp: Arc::new(group.tcp_config().expect("a checked scenario has valid TCP options")),
-        workload: workload.clone(),
+        workload,
         requests: requests.collect(),
     }
 }
@@ -231,7 +243,7 @@ fn modelled_server(scenario: &Scenario, star: &Star, root: Key) -> Option<Server
     };
     let tcp = scenario.server.tcp.clone().unwrap_or_default();
     let tcp = Arc::new(tcp.resolve().expect("a checked scenario has valid TCP options"));
-    let Workload::Single(workload) = &scenario.workload;
+    let workload = single(scenario);
     let identities = Identities::new(|purpose| root.purpose(purpose).name(""));
     Some(Server::new(place, tcp, workload.files(), Cpu::new(model.cores as usize, costs), identities))
 }

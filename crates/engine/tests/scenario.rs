@@ -6,10 +6,14 @@ use common::scenario;
 use serde_json::{Value, json};
 use wasp_engine::Scenario;
 
-/// The message for a scenario with `value` at `pointer`.
+/// The message for a scenario with `value` at `pointer`, whose last step may be new.
 fn refusal(pointer: &str, value: Value) -> String {
     let mut scenario = scenario(1, "1KB");
-    *scenario.pointer_mut(pointer).unwrap() = value;
+    let (parent, last) = pointer.rsplit_once('/').unwrap();
+    match scenario.pointer_mut(pointer) {
+        Some(place) => *place = value,
+        None => scenario.pointer_mut(parent).unwrap()[last] = value,
+    }
     Scenario::from_json(&scenario.to_string()).unwrap_err().to_string()
 }
 
@@ -43,7 +47,7 @@ fn wrong_values_are_named_with_what_would_be_valid() {
             "clients.clients.tcp.mss: 9000; must be at most 1460",
         ),
         ("/measure/duration", json!("0s"), "measure.duration: 0ms; must be above zero"),
-        ("/workload/path", json!("no slash"), "workload.path"),
+        ("/workload/path", json!("no slash"), "workload: files.0.path: no slash; must begin"),
         ("/network/prefix", json!("198.18.0.0"), "network.prefix"),
         ("/server/address", json!("198.18.0.7"), "server.address: 198.18.0.7; must be the first host"),
         ("/clients", json!([]), "clients: none"),
@@ -52,6 +56,40 @@ fn wrong_values_are_named_with_what_would_be_valid() {
         let message = refusal(pointer, value);
         assert!(message.contains(expected), "{pointer}: {message}");
         assert!(!message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn impossible_behaviour_is_named_with_what_would_be_possible() {
+    let http = "/clients/0/http/";
+    let cases = [
+        ("connections", json!(9), "clients.clients.http.connections: 9; must be from 1 to 8"),
+        ("pipeline", json!(0), "clients.clients.http.pipeline: 0; must be from 1 to 64"),
+        ("pipeline", json!(2), "clients.clients.http.pipeline: 2; must be at most requests_per_connection"),
+        ("version", json!("2"), "clients[0].http.version: unknown variant `2`, expected `1.0` or `1.1`"),
+        ("method", json!("PUT"), "clients[0].http.method: unknown variant `PUT`"),
+        ("body", json!("1KiB"), "clients.clients.http.body: only a POST has a body"),
+        ("headers", json!({"a b": "x"}), "clients.clients.http.headers: header name \"a b\""),
+        ("headers", json!({"Host": "x"}), "clients.clients.http.headers: header Host: is set by the client"),
+        ("abort", json!({}), "clients.clients.http.abort: empty; give after, bytes or both"),
+        ("read_rate", json!("0bit/s"), "clients[0].http.read_rate: \"0bit/s\""),
+    ];
+    for (field, value, expected) in cases {
+        let message = refusal(&format!("{http}{field}"), value);
+        assert!(message.contains(expected), "{field}: {message}");
+    }
+    let cases = [
+        ("/workload/files", json!([]), "workload: files: given; not beside path and size"),
+        ("/workload/deal", json!("turns"), "workload.deal: unknown variant `turns`"),
+        (
+            "/clients/0/think",
+            json!({"model": "pareto", "shape": 0, "scale": "1s"}),
+            "clients.clients.think.shape: 0",
+        ),
+    ];
+    for (pointer, value, expected) in cases {
+        let message = refusal(pointer, value);
+        assert!(message.contains(expected), "{pointer}: {message}");
     }
 }
 

@@ -38,5 +38,7 @@ mod _core {
     #[pymodule_export]
     use super::table::ArrowTable;
     #[pymodule_export]
-    use super::units::{py_parse_bytes, py_parse_duration, py_parse_probability, py_parse_rate};
+    use super::units::{
+        py_parse_bytes, py_parse_duration, py_parse_frequency, py_parse_probability, py_parse_rate,
+    };
 }

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use wasp_units::{Bytes, Duration, Probability, Rate, UnitError};
+use wasp_units::{Bytes, Duration, Frequency, Probability, Rate, UnitError};
 
 fn value_error(error: UnitError) -> PyErr {
     PyValueError::new_err(error.to_string())
@@ -27,6 +27,13 @@ pub(crate) fn py_parse_bytes(text: &str) -> PyResult<u64> {
 #[pyo3(name = "parse_rate")]
 pub(crate) fn py_parse_rate(text: &str) -> PyResult<u64> {
     text.parse::<Rate>().map(Rate::bits_per_second).map_err(value_error)
+}
+
+/// Events a second in a frequency such as `100/s`.
+#[pyfunction]
+#[pyo3(name = "parse_frequency")]
+pub(crate) fn py_parse_frequency(text: &str) -> PyResult<f64> {
+    text.parse::<Frequency>().map(Frequency::per_second).map_err(value_error)
 }
 
 /// A number from 0 to 1 for a probability such as `3%`.

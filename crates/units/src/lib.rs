@@ -4,12 +4,14 @@
 //! form is a decimal number and a unit without a space between them (`100ms`, `64KiB`, `10Mbit/s`, `3%`).
 
 mod bytes;
+mod frequency;
 mod parse;
 mod probability;
 mod rate;
 mod time;
 
 pub use bytes::Bytes;
+pub use frequency::Frequency;
 pub use parse::UnitError;
 pub use probability::Probability;
 pub use rate::Rate;

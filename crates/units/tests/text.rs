@@ -1,7 +1,7 @@
 //! The textual form: what prints parses back, what is wrong is refused with what would be valid.
 
 use proptest::prelude::*;
-use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
+use wasp_units::{Bytes, Duration, Frequency, Instant, Probability, Rate};
 
 proptest! {
     #[test]
@@ -23,6 +23,13 @@ proptest! {
     }
 
     #[test]
+    fn a_printed_frequency_parses_back(thousandths in 1..u64::MAX) {
+        let text = format!("{}.{:03}/h", thousandths / 1_000, thousandths % 1_000);
+        let frequency = text.parse::<Frequency>().unwrap();
+        prop_assert_eq!(frequency.to_string().parse::<Frequency>().unwrap(), frequency);
+    }
+
+    #[test]
     fn a_printed_probability_parses_back(parts in 0..=1_000_000_000_000_u64) {
         let probability = Probability::from_f64(parts as f64 / 1e12).unwrap();
         prop_assert_eq!(probability.to_string().parse::<Probability>().unwrap(), probability);
@@ -33,6 +40,7 @@ proptest! {
         let _ = text.parse::<Duration>();
         let _ = text.parse::<Bytes>();
         let _ = text.parse::<Rate>();
+        let _ = text.parse::<Frequency>();
         let _ = text.parse::<Probability>();
     }
 
@@ -54,6 +62,7 @@ fn quantities_print_in_their_largest_plain_unit() {
     assert_eq!(Bytes::new(1 << 30).to_string(), "1GiB");
     assert_eq!(Bytes::new(3 << 19).to_string(), "1536KiB");
     assert_eq!("10Mbit/s".parse::<Rate>().unwrap().to_string(), "10Mbit/s");
+    assert_eq!("2.5/s".parse::<Frequency>().unwrap().to_string(), "2.5/s");
     assert_eq!("2.985%".parse::<Probability>().unwrap().to_string(), "2.985%");
 }
 
@@ -64,6 +73,7 @@ fn wrong_quantities_say_what_would_be_valid() {
         assert!(error.contains("100ms") && error.contains(text), "{error}");
     }
     assert!("0bit/s".parse::<Rate>().is_err());
+    assert!("0/s".parse::<Frequency>().is_err());
     assert!("101%".parse::<Probability>().is_err());
     assert!("1.01".parse::<Probability>().is_err());
 }
@@ -80,4 +90,13 @@ fn transmission_time_counts_bits_and_rounds_up() {
     assert_eq!(rate.transmission_time(1500), Duration::from_micros(1200));
     assert_eq!("3bit/s".parse::<Rate>().unwrap().transmission_time(1), Duration::from_nanos(2_666_666_667));
     assert_eq!("1bit/s".parse::<Rate>().unwrap().transmission_time(u64::MAX), Duration::MAX);
+}
+
+#[test]
+fn a_frequency_places_its_events_without_drift() {
+    let third = "180/min".parse::<Frequency>().unwrap();
+    assert_eq!(third.per_second(), 3.0);
+    assert_eq!(third.time_of(1), Duration::from_nanos(333_333_333));
+    assert_eq!(third.time_of(3_000_000), Duration::from_secs(1_000_000));
+    assert_eq!("1/h".parse::<Frequency>().unwrap().time_of(u64::MAX), Duration::MAX);
 }

@@ -72,7 +72,14 @@ impl Workload {
     pub fn from_json(json: &str) -> Result<Self, OptionError> {
         let invalid =
             |error: &serde_json::Error| OptionError::new("workload", "no valid JSON", error.to_string());
-        let mut value: Value = serde_json::from_str(json).map_err(|error| invalid(&error))?;
+        Self::from_value(serde_json::from_str(json).map_err(|error| invalid(&error))?)
+    }
+
+    /// Reads a workload from such an object.
+    ///
+    /// # Errors
+    /// As [`Self::from_json`].
+    pub fn from_value(mut value: Value) -> Result<Self, OptionError> {
         let fields = value.as_object_mut();
         let kind = fields.and_then(|fields| fields.remove("kind")).unwrap_or_default();
         let workload = match kind.as_str() {

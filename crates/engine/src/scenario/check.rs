@@ -1,9 +1,9 @@
 //! What a scenario must satisfy beyond its types.
 
-use super::{Group, Mode, Scenario, Workload};
+use super::check_behaviour::{check_behaviour, check_workload};
+use super::{Group, Mode, Scenario};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
-use wasp_http::{Method, Request};
 use wasp_net::Loss;
 use wasp_units::{Duration, Probability};
 
@@ -29,7 +29,7 @@ impl ScenarioError {
 }
 
 /// Fails with the field and the message if the condition does not hold.
-fn ensure(
+pub(super) fn ensure(
     condition: bool,
     field: impl Into<String>,
     message: impl Into<String>,
@@ -45,9 +45,7 @@ impl Scenario {
     pub fn check(&self) -> Result<(), ScenarioError> {
         self.check_server()?;
         self.check_addresses()?;
-        let Workload::Single(single) = &self.workload;
-        Request::new(Method::Get, &single.path, &self.server.address.to_string())
-            .map_err(|error| ScenarioError::new("workload.path", error.to_string()))?;
+        check_workload(self)?;
         for direction in [("up", &self.network.shared.up), ("down", &self.network.shared.down)] {
             let field = format!("network.shared.{}", direction.0);
             ensure(
@@ -152,11 +150,10 @@ fn check_group(group: &Group) -> Result<(), ScenarioError> {
         field("tcp.mss"),
         format!("{}; must be at most {room}, the MTU less 40", tcp.mss),
     )?;
-    check_duration(&field("http.timeout"), group.http.timeout)?;
-    ensure(!group.http.timeout.is_zero(), field("http.timeout"), "0ms; must be above zero")
+    check_behaviour(group)
 }
 
-fn check_duration(field: &str, duration: Duration) -> Result<(), ScenarioError> {
+pub(super) fn check_duration(field: &str, duration: Duration) -> Result<(), ScenarioError> {
     ensure(duration <= LONGEST, field, format!("{duration}; must be at most 24h"))
 }
 

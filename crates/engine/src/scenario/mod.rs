@@ -3,19 +3,21 @@
 //! Every field is a choice already made: presets are unfolded and defaults filled in (a test holds these structures and the declaration
 //! of the experiment file equal). Unknown fields are errors.
 
+mod behaviour;
 mod check;
+mod check_behaviour;
 
+pub use behaviour::{Abort, ArrivalModel, Arrivals, Http, Method, NextAfter, Version, Workload};
 pub use check::ScenarioError;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::net::Ipv4Addr;
-use std::num::NonZeroU32;
 use wasp_net::{Loss, Scope};
 use wasp_units::{Bytes, Duration, Rate};
-use wasp_workload::Single;
+use wasp_workload::Delay;
 
 /// One run.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Seed of the experiment.
@@ -37,7 +39,7 @@ pub struct Scenario {
 }
 
 /// How a scenario is run.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Before a real server, by the wall clock.
@@ -47,7 +49,7 @@ pub enum Mode {
 }
 
 /// The server.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
     /// Its address.
@@ -63,7 +65,7 @@ pub struct Server {
 }
 
 /// What the modelled server costs.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerModel {
     /// CPU cores.
@@ -77,7 +79,7 @@ pub struct ServerModel {
 }
 
 /// The network between clients and server.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Internetwork {
     /// Addresses of server and clients, `address/length`.
@@ -87,7 +89,7 @@ pub struct Internetwork {
 }
 
 /// Both directions of the shared link.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedLink {
     /// Towards the server.
@@ -97,7 +99,7 @@ pub struct SharedLink {
 }
 
 /// One direction of the shared link.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedDirection {
     /// Serialisation rate; none is infinite.
@@ -114,16 +116,8 @@ pub struct SharedDirection {
     pub loss: Option<Loss>,
 }
 
-/// What is asked for.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Workload {
-    /// One file, again and again.
-    Single(Single),
-}
-
 /// A group of like clients.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
     /// Its name: it enters the random keys of its clients.
@@ -142,12 +136,18 @@ pub struct Group {
     pub mtu: u16,
     /// HTTP behaviour.
     pub http: Http,
+    /// Pause of a client between two pages (requests, where a page is one file); the workload's own unless given.
+    #[serde(default)]
+    pub think: Option<Delay>,
+    /// When clients ask; none is when they have what they asked for before (closed loop).
+    #[serde(default)]
+    pub arrivals: Option<Arrivals>,
     /// TCP of the clients.
     pub tcp: wasp_tcp::Options,
 }
 
 /// Random loss on an access link.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupLoss {
     /// From the client.
@@ -162,7 +162,7 @@ pub struct GroupLoss {
 }
 
 /// A limit in each direction; none is infinite.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Directions<T> {
     /// From the client.
@@ -173,19 +173,8 @@ pub struct Directions<T> {
     pub down: Option<T>,
 }
 
-/// HTTP behaviour of a group.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Http {
-    /// Requests before a connection is closed; none keeps it for ever.
-    #[serde(default)]
-    pub requests_per_connection: Option<NonZeroU32>,
-    /// How long a client waits for the end of a response.
-    pub timeout: Duration,
-}
-
 /// What is measured.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
     /// Time before the measured interval.
@@ -219,8 +208,9 @@ impl Scenario {
     /// # Errors
     /// [`ScenarioError`] names the field, its value and what would be valid.
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
-        let deserializer = &mut serde_json::Deserializer::from_str(text);
-        let scenario: Self = serde_path_to_error::deserialize(deserializer).map_err(|error| {
+        let value: serde_json::Value =
+            serde_json::from_str(text).map_err(|error| ScenarioError::new("scenario", error.to_string()))?;
+        let scenario: Self = serde_path_to_error::deserialize(value).map_err(|error| {
             let field = error.path().to_string();
             ScenarioError::new(field, error.into_inner().to_string())
         })?;

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!            begin                      request sent           response complete
-//!   idle ───────────► (connecting) ───────────────► waiting ───────────────────────► idle, next begins at once
+//!   idle ───────────► (connecting) ───────────────► waiting ───────────────────────► idle, next begins after the think time
 //!                          │                           │ closed or reset before the first byte of a kept connection: once more
 //!                          └──────── fails ────────────┴──► recorded; the next begins after a pause
 //! ```
@@ -26,7 +26,7 @@ use wasp_net::{LinkId, Observer};
 use wasp_tcp::{Endpoint, Event as TcpEvent, State, reset_for};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Address, Packet, TcpHeader, Transport};
-use wasp_workload::Single;
+use wasp_workload::{OffTimes, Single};
 
 /// How long a client waits after a failed transaction, so that a server that refuses everything is not hammered.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(100);
@@ -81,6 +81,8 @@ pub struct Client {
     interface: Interface,
     behaviour: Arc<Behaviour>,
     identities: Identities,
+    /// The pauses between its requests.
+    pauses: OffTimes,
     connections: Vec<Option<Box<Connection>>>,
     current: Option<u32>,
     opened: u32,
@@ -94,7 +96,7 @@ pub struct Client {
 impl Client {
     /// A client that has not started.
     #[must_use]
-    pub fn new(place: Place, behaviour: Arc<Behaviour>, identities: Identities) -> Self {
+    pub fn new(place: Place, behaviour: Arc<Behaviour>, identities: Identities, pauses: OffTimes) -> Self {
         let interface =
             Interface { node: place.node, link: place.link, address: place.address, identification: 0 };
         Self {
@@ -102,6 +104,7 @@ impl Client {
             interface,
             behaviour,
             identities,
+            pauses,
             connections: Vec::new(),
             current: None,
             opened: 0,

@@ -132,7 +132,7 @@ impl Client {
         }
     }
 
-    /// The response is whole; the next transaction begins at once.
+    /// The response is whole; the next transaction begins after the think time.
     fn complete<O: Observer>(&mut self, connection: &mut Connection, open: bool, world: &mut World<'_, O>) {
         let Some(transaction) = &mut self.transaction else { return };
         let head = transaction.head;
@@ -147,8 +147,9 @@ impl Client {
             self.current = None;
             connection.begin_linger(world.now());
         }
+        let pause = self.pauses.inactive(u64::from(transaction.record.request));
         self.record(outcome, world);
-        self.begin_at = Some(world.now());
+        self.begin_at = Some(world.now() + pause);
     }
 
     /// The server has closed the connection of the transaction.
