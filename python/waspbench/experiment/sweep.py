@@ -23,6 +23,7 @@ from math import prod
 from typing import Any
 
 from waspbench.errors import InputError, Problem, show
+from waspbench.experiment.base import Part
 from waspbench.experiment.load import parse, set_path
 from waspbench.experiment.model import Experiment
 
@@ -106,10 +107,11 @@ def points(document: Mapping[str, Any]) -> list[Point]:
     Raises:
         InputError: the sweep or a point is not valid; a problem of a point says which.
     """
-    parse(document)
-    sweep = document.get("sweep") or {}
+    whole = parse(document)
+    checked = {**document, **{key: part for key, part in whole if isinstance(part, Part)}}
+    sweep = checked.pop("sweep", None) or {}
     with uncollected():
-        return [_point(document, index, settings) for index, settings in enumerate(settings_of(sweep))]
+        return [_point(document, checked, index, settings) for index, settings in enumerate(settings_of(sweep))]
 
 
 @contextmanager
@@ -124,9 +126,9 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _point(document: Mapping[str, Any], index: int, settings: Settings) -> Point:
+def _point(document: Mapping[str, Any], checked: Mapping[str, Any], index: int, settings: Settings) -> Point:
     try:
-        return Point(index, settings, parse(_applied(document, settings)))
+        return Point(index, settings, parse(_applied(document, checked, settings)))
     except InputError as error:
         if not settings:
             raise
@@ -135,12 +137,13 @@ def _point(document: Mapping[str, Any], index: int, settings: Settings) -> Point
         raise InputError(problems) from None
 
 
-def _applied(document: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    """``document`` with ``settings``; what they do not touch is shared, not copied."""
-    changed = {key: value for key, value in document.items() if key != "sweep"}
+def _applied(document: Mapping[str, Any], checked: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    """``document`` with ``settings``. Tables that they do not touch are those of ``checked``, valid already."""
+    changed = dict(checked)
     for first in {path.split(".")[0] for path in settings}:
-        if first in changed:
-            changed[first] = _tables_copied(changed[first])
+        changed.pop(first, None)
+        if first in document:
+            changed[first] = _tables_copied(document[first])
     for path, value in settings.items():
         set_path(changed, path, value, "sweep")
     return changed

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -102,11 +103,13 @@ def seconds(duration: str) -> float:
     return _core.parse_duration(duration) / 1e9
 
 
+@lru_cache(maxsize=4096)
 def exact(probability: str) -> Fraction:
     """The probability as the exact number that the engine sees."""
     return Fraction(round(_core.parse_probability(probability) * _PROBABILITY_STEPS), _PROBABILITY_STEPS)
 
 
+@lru_cache(maxsize=4096)
 def percentage(probability: Fraction) -> str:
     """The nearest probability that the engine can hold, as a percentage."""
     steps = round(probability * _PROBABILITY_STEPS)
