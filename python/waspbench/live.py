@@ -72,6 +72,20 @@ def choose_cpus(server: str | None, emulator: str | None) -> Placement:
         return place(server, emulator)
 
 
+def placement(mode: Mode, server: str | None, emulator: str | None) -> Placement | None:
+    """The CPUs of a run in ``mode``: None in simulation, which has no place.
+
+    Raises:
+        InputError: a list is none, names a CPU that is not there, or has no effect.
+    """
+    if mode == "live":
+        return choose_cpus(server, emulator)
+    for flag, asked in (("--server-cpus", server), ("--emulator-cpus", emulator)):
+        if asked is not None:
+            raise InputError.at(flag, "only a live run places anything on CPUs", asked)
+    return None
+
+
 @contextmanager
 def usage() -> Iterator[None]:
     """Turns what the testbed says of its arguments into an `InputError`."""

@@ -19,14 +19,15 @@ from typing import Any, Self, TypeVar
 import polars as pl
 
 from waspbench import _core, live
-from waspbench.errors import InputError, Problem, RunFailedError, WaspError
-from waspbench.experiment import Experiment, Mode, load, parse, resolve, settings_used
+from waspbench.errors import InputError, RunFailedError, WaspError
+from waspbench.experiment import Experiment, Mode, accept, load, parse, resolve
 from waspbench.experiment.units import AUTO, seconds
-from waspbench.results import Manifest, Reason, Result, RunSummary, Store, combine, histogram_of
-from waspbench.results.manifest import now, versions
+from waspbench.outcome import manifest_of, result_of
+from waspbench.results import Reason, Result, RunSummary, Store, histogram_of
+from waspbench.results.manifest import now
 from waspbench.settling import late_settling
 from waspbench.stats import Histogram
-from waspbench.testbed import Testbed, TestbedSpec, machine
+from waspbench.testbed import Testbed, TestbedSpec
 
 T = TypeVar("T")
 
@@ -273,52 +274,26 @@ class Handle:
     def _finish(self, missing: Reason | None) -> None:
         """Combines the runs and finishes the results directory."""
         scenario = resolve(self.experiment, 0, mode=self.mode)
-        testbed = dict(self._description)
-        host = testbed.pop("machine", None) or machine.describe()
-        about = testbed.pop("server", None) or modelled(self.experiment)
-        result = combine(
+        result = result_of(
+            self.experiment,
+            scenario,
             self._summaries,
             self._histograms,
+            testbed=self._description,
             missing=missing,
-            name=self.experiment.name,
-            mode=self.mode,
-            seed=self.experiment.seed,
             interrupted=missing is not None,
-            server={"kind": self.experiment.server.kind, **about},
-            clients=scenario["clients"],
-            scenario=scenario,
-            results=str(self._store.path) if self._store else None,
+            place=str(self._store.path) if self._store else None,
         )
         if self._store is not None:
-            self._store.finish(self._manifest(result, testbed, host))
+            manifest = manifest_of(
+                self.experiment,
+                result,
+                created=self._created,
+                testbed=self._description,
+                tables=self._store.tables(),
+            )
+            self._store.finish(manifest)
         self._result = result
-
-    def _manifest(self, result: Result, testbed: dict[str, Any], host: dict[str, Any]) -> Manifest:
-        assert self._store is not None
-        return Manifest(
-            created=self._created,
-            name=result.name,
-            mode=result.mode,
-            seed=result.seed,
-            experiment=self.experiment.model_dump(exclude_none=True, by_alias=True),
-            settings=settings_used(self.mode),
-            scenario=result.scenario,
-            server=result.server,
-            testbed=testbed,
-            machine=host,
-            versions=versions(),
-            valid=result.valid,
-            invalid_reasons=result.invalid_reasons,
-            interrupted=result.interrupted,
-            runs=result.runs,
-            tables=self._store.tables(),
-        )
-
-
-def modelled(experiment: Experiment) -> dict[str, Any]:
-    """What results say of the server in simulation."""
-    server = experiment.server
-    return {"name": "modelled server", "model": server.model.model_dump(), "tcp": server.tcp.resolve()}
 
 
 def start(
@@ -346,12 +321,8 @@ def start(
     asked = check(experiment)
     _single(asked)
     chosen, _ = live.choose_mode(mode, asked)
-    spec = None
-    if chosen == "live":
-        spec = live.spec(asked, live.choose_cpus(server_cpus, emulator_cpus))
-    elif server_cpus is not None or emulator_cpus is not None:
-        field = "--server-cpus" if server_cpus is not None else "--emulator-cpus"
-        raise InputError.at(field, "only a live run places anything on CPUs", server_cpus or emulator_cpus)
+    placement = live.placement(chosen, server_cpus, emulator_cpus)
+    spec = None if placement is None else live.spec(asked, placement)
     return Handle(asked, chosen, spec, None if output is None else Store(Path(output)))
 
 
@@ -365,10 +336,7 @@ def check(experiment: Source) -> Experiment:
         experiment = load(experiment)
     elif not isinstance(experiment, Experiment):
         experiment = parse(experiment)
-    try:
-        _core.check_scenario(json.dumps(resolve(experiment, 0, mode=experiment.mode or "sim")))
-    except _core.ScenarioError as error:
-        raise InputError([Problem(*_split(str(error)))]) from None
+    accept(experiment, experiment.mode or "sim")
     return experiment
 
 
@@ -381,11 +349,6 @@ def _single(experiment: Experiment) -> None:
     ):
         if used:
             raise InputError.at(field, "only wasp run and waspbench.study follow it")
-
-
-def _split(message: str) -> tuple[str, str]:
-    where, separator, rest = message.partition(": ")
-    return (where, rest) if separator else ("experiment", message)
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def test_every_flag_of_bench_reaches_the_engine(engine: FakeEngine) -> None:
         "--mode sim --server nginx --clients 64 --rtt 50ms --loss 3% --loss-up 1% --burst 50% "
         "--down 10Mbit/s --up 1Mbit/s --queue 64KiB --mss 536 --tcp bsd1999 --file-size 20KB "
         "--requests-per-connection 1 --warmup 1s --duration 2s "
-        "--runs 1 --seed 9 --timeout 5s --congestion reno"
+        "--runs 1 --seed 9 --timeout 5s"
     )
     assert invoke(["bench", *flags.split()]) == 0
     scenario = engine.scenarios[0]
@@ -65,6 +65,37 @@ def test_every_flag_of_bench_reaches_the_engine(engine: FakeEngine) -> None:
     assert scenario["workload"] == {"kind": "single", "path": "/20000", "size": "20KB"}
     assert scenario["measure"] == {"warmup": "1s", "duration": "2s"}
     assert len(engine.scenarios) == 1
+
+
+@pytest.mark.parametrize(("condition", "status"), [("p99 < 1s", 0), ("throughput > 10000", 1)])
+def test_bench_judges_conditions(
+    engine: FakeEngine, capsys: pytest.CaptureFixture[str], condition: str, status: int
+) -> None:
+    assert invoke(["bench", "--mode", "sim", "--assert", condition]) == status
+    assert f"{'FAILED' if status else 'passed'}  {condition}" in capsys.readouterr().out
+
+
+def test_bench_makes_runs_until_the_interval_is_narrow(engine: FakeEngine) -> None:
+    assert invoke(["bench", "--mode", "sim", "--runs", "2", "--until", "1%", "--max-runs", "4", "-o", "out"]) == 0
+    assert [scenario["run"] for scenario in engine.scenarios] == [0, 1, 2, 3]
+    assert len(json.loads(Path("out/manifest.json").read_text())["runs"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        ("--congestion reno", '--congestion: "reno": sets the server\'s kernel in a live run'),
+        ("--max-runs 4", "--until: missing"),
+        ("--until 0%", '--until: "0%": must be above 0% and below 100%'),
+        ("--assert p98<1s", "--assert: "),
+    ],
+)
+def test_flags_without_effect_or_sense_are_refused(
+    engine: FakeEngine, capsys: pytest.CaptureFixture[str], flags: str, complaint: str
+) -> None:
+    assert invoke(["bench", "--mode", "sim", *flags.split()]) == 2
+    assert capsys.readouterr().err.startswith(f"wasp: {complaint}")
+    assert engine.scenarios == []
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import pytest
 from fake_core import FakeEngine
 from waspbench.cli.app import invoke
 from waspbench.cli.studies import clock, line_of
+from waspbench.runner.campaign import StudyProgress
 from waspbench.runner.executors import Here
 from waspbench.runner.once import Done
-from waspbench.runner.study import StudyProgress
 
 Capture = pytest.CaptureFixture[str]
 

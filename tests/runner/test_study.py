@@ -24,9 +24,10 @@ from waspbench.results import FORMAT, Invalid
 from waspbench.results.records import record_path, records_of
 from waspbench.results.study import STUDY, load_study, read_plan
 from waspbench.runner import study as module
+from waspbench.runner.campaign import StudyProgress
 from waspbench.runner.executors import Here, Processes
 from waspbench.runner.once import Done, Job
-from waspbench.runner.study import Study, StudyProgress, prepare, resume, study
+from waspbench.runner.study import Study, prepare, resume, study
 from waspbench.runner.timing import estimate
 from waspbench.stats import mean_interval
 

@@ -18,7 +18,9 @@ from waspbench.cli import flags, status, studies
 from waspbench.cli.flags import option
 from waspbench.cli.runner import run_and_print
 from waspbench.errors import CannotRunError, InputError, RunFailedError
+from waspbench.experiment.conditions import all_of
 from waspbench.experiment.load import apply, parse, read, value_of
+from waspbench.live import choose_mode
 from waspbench.serve import serve as serve_here
 
 app = typer.Typer(
@@ -31,7 +33,8 @@ app = typer.Typer(
 )
 
 Text = str | None
-_WARMUP = "Time before the measured interval, in which the clients start one after another. [default: 5s]"
+_WARMUP = "Time before the measured interval, in which clients start one after another; auto finds it. [default: 5s]"
+_UNTIL = "Add runs until half the interval of throughput is at most this part of its mean."
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -93,16 +96,39 @@ def bench(
     runs: Annotated[
         Text, option("runs", "N", "Independent repeats, from which means and intervals follow. [default: 3]")
     ] = None,
+    until: Annotated[Text, option("until", "P", _UNTIL)] = None,
+    max_runs: Annotated[Text, option("max_runs", "N", "Runs at most, with --until. [default: 20]")] = None,
     seed: Annotated[Text, option("seed", "N")] = None,
     server_cpus: ServerCpus = None,
     emulator_cpus: EmulatorCpus = None,
     timeout: Annotated[Text, option("timeout", "D")] = None,
+    thresholds: Thresholds = None,
     json: Json = False,
     output: Output = None,
 ) -> int:
     """Measure a server, with flags instead of a file."""
-    described = flags.experiment("bench", context.params)
-    return run_and_print(described, output=output, json=json, server_cpus=server_cpus, emulator_cpus=emulator_cpus)
+    document = flags.document("bench", context.params)
+    described = flags.experiment(document, context.params)
+    conditions = all_of({}, thresholds or [], "--assert")
+    flags.check_effects(choose_mode(None, described)[0], context.params)
+    if described.measure.open_ended:
+        return studies.begin(
+            document,
+            output=output,
+            mode=described.mode,
+            thresholds=thresholds or [],
+            server_cpus=server_cpus,
+            emulator_cpus=emulator_cpus,
+            outputs=studies.Outputs(json),
+        )
+    return run_and_print(
+        described,
+        conditions,
+        output=output,
+        json=json,
+        server_cpus=server_cpus,
+        emulator_cpus=emulator_cpus,
+    )
 
 
 @app.command()

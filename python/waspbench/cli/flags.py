@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from waspbench.errors import InputError, Problem
 from waspbench.experiment import Clients, Experiment, Http, Measure, Server, Tcp, Workload, parse
 from waspbench.experiment.load import set_path, value_of
+from waspbench.experiment.model import Mode, Until
 from waspbench.session import check
 
 LOSS_FLAGS = ("loss", "loss_up", "loss_down", "loss_model", "burst")
@@ -34,6 +35,8 @@ PATHS: dict[str, tuple[str, ...]] = {
     "warmup": ("measure.warmup",),
     "duration": ("measure.duration",),
     "runs": ("measure.runs",),
+    "until": ("measure.until.ci",),
+    "max_runs": ("measure.until.max_runs",),
 }
 """Each flag, as the name of its parameter, and the fields that it sets."""
 
@@ -45,6 +48,7 @@ _MODELS: dict[str, type[BaseModel]] = {
     "clients.tcp": Tcp,
     "clients.http": Http,
     "measure": Measure,
+    "measure.until": Until,
 }
 
 
@@ -63,29 +67,50 @@ def option(parameter: str, metavar: str, text: str = "") -> Any:
 def _documentation(path: str) -> str:
     table, _, name = path.rpartition(".")
     field = _MODELS[table].model_fields[name]
-    default = "" if field.default is None else f" [default: {field.default}]"
+    default = "" if field.is_required() or field.default is None else f" [default: {field.default}]"
     return f"{field.description}{default}"
 
 
-def experiment(name: str, values: Mapping[str, Any]) -> Experiment:
-    """The experiment that the flags describe; ``values`` has a text, or None, for each parameter.
+def experiment(document: Mapping[str, Any], values: Mapping[str, Any]) -> Experiment:
+    """The experiment in a `document` made from ``values``.
 
     Raises:
         InputError: its problems name flags.
     """
-    check_url(values.get("url"))
-    document: dict[str, Any] = {"name": name, "clients": [{}]}
-    for parameter, paths in PATHS.items():
-        if values.get(parameter) is not None:
-            for path in paths:
-                set_path(document, path, value_of(values[parameter]))
-    loss = _loss({name: values.get(name) for name in LOSS_FLAGS})
-    if loss is not None:
-        set_path(document, "clients.loss", loss)
     try:
         return check(parse(document))
     except InputError as error:
         raise InputError(named(error.problems, values)) from None
+
+
+def document(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of an experiment file that says what the flags say; ``values`` has a text, or None, for each
+    parameter.
+
+    Raises:
+        InputError: flags contradict each other.
+    """
+    check_url(values.get("url"))
+    made: dict[str, Any] = {"name": name, "clients": [{}]}
+    for parameter, paths in PATHS.items():
+        if values.get(parameter) is not None:
+            for path in paths:
+                set_path(made, path, value_of(values[parameter]))
+    loss = _loss({name: values.get(name) for name in LOSS_FLAGS})
+    if loss is not None:
+        set_path(made, "clients.loss", loss)
+    return made
+
+
+def check_effects(mode: Mode, values: Mapping[str, Any]) -> None:
+    """Refuses flags that a run in ``mode`` would not obey.
+
+    Raises:
+        InputError: there is one.
+    """
+    if mode == "sim" and values["congestion"] is not None:
+        message = "sets the server's kernel in a live run; --tcp chooses the TCP of a modelled server"
+        raise InputError.at("--congestion", message, values["congestion"])
 
 
 def check_url(url: str | None) -> None:

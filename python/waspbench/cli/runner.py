@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from waspbench.cli import status, studies, table
+from waspbench.cli import status, studies
 from waspbench.cli.progress import ProgressLine
 from waspbench.experiment import Experiment, Mode
+from waspbench.experiment.conditions import Condition
 from waspbench.live import choose_mode
 from waspbench.results import Result, default_directory
+from waspbench.results.checks import judge
+from waspbench.results.study import study_of
 from waspbench.session import run
 
 
 def run_and_print(
-    experiment: Experiment, *, output: Path | None, json: bool, server_cpus: str | None, emulator_cpus: str | None
+    experiment: Experiment,
+    conditions: Sequence[Condition] = (),
+    *,
+    output: Path | None,
+    json: bool,
+    server_cpus: str | None,
+    emulator_cpus: str | None,
 ) -> int:
-    """Runs ``experiment``, prints its result, and returns the exit status."""
+    """Runs ``experiment``, prints its result and whether it meets ``conditions``, and returns the exit status."""
     mode, why = choose_mode(None, experiment)
     print(f"{mode}: {why}", file=sys.stderr)
     try:
@@ -26,8 +36,10 @@ def run_and_print(
         return status.Status.INTERRUPTED
     if result.results is not None:
         studies.register(Path(result.results))
-    print(result.to_json() if json else table.report(result), end="\n" if json else "")
-    return status.of(result)
+    found = study_of(result)
+    checks = judge(found, conditions)
+    print(studies.text(found, checks, json), end="")
+    return status.of(result) if result.interrupted else studies.outcome(found, checks)
 
 
 def followed(

@@ -24,7 +24,8 @@ from waspbench.results.checks import Check, judge, junit, markdown
 from waspbench.results.records import records_of
 from waspbench.results.remarks import remarks
 from waspbench.results.study import StudyResult
-from waspbench.runner.study import Study, StudyProgress, prepare
+from waspbench.runner.campaign import StudyProgress
+from waspbench.runner.study import Study, prepare
 from waspbench.runner.timing import estimate
 from waspbench.session import Progress
 

@@ -17,7 +17,7 @@ from waspbench.experiment.model import (
     SharedLink,
     Workload,
 )
-from waspbench.experiment.resolve import path_of, resolve, settings_used
+from waspbench.experiment.resolve import accept, path_of, resolve, settings_used
 from waspbench.experiment.tcp import Tcp
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "TwoStateLoss",
     "Wasp2001Loss",
     "Workload",
+    "accept",
     "apply",
     "load",
     "loss_label",

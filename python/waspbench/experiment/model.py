@@ -14,6 +14,7 @@ from waspbench.experiment.conditions import checked
 from waspbench.experiment.loss import Loss, OneLoss, resolve_loss
 from waspbench.experiment.tcp import PositiveCount, Tcp
 from waspbench.experiment.units import (
+    AUTO,
     AutoDuration,
     Duration,
     PositiveDuration,
@@ -224,6 +225,11 @@ class Measure(Part):
     order: Literal["shuffled", "listed"] = "shuffled"
     """Order of the runs of a sweep: shuffled by the seed, so that a machine that slows down favours no point, or as
     listed."""
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether what to run depends on what runs find, so that only a study can make it."""
+        return self.until is not None or self.warmup == AUTO
 
     @model_validator(mode="after")
     def _consistent(self) -> Measure:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from waspbench import _core
+from waspbench.errors import InputError
 from waspbench.experiment.model import Experiment, Mode
 from waspbench.experiment.units import AUTO
 
@@ -33,6 +35,20 @@ def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, An
         "clients": [group.resolve() for group in experiment.clients],
         "measure": {"warmup": warmup_of(experiment), "duration": experiment.measure.duration},
     }
+
+
+def accept(experiment: Experiment, mode: Mode, at: str = "") -> None:
+    """Lets the engine check the scenario. ``at``, if given, says in an error which of many it was.
+
+    Raises:
+        InputError: the engine cannot run it.
+    """
+    try:
+        _core.check_scenario(json.dumps(resolve(experiment, 0, mode=mode)))
+    except _core.ScenarioError as error:
+        where, separator, message = str(error).partition(": ")
+        where, message = (where, message) if separator else ("experiment", where)
+        raise InputError.at(where, f"{message} (at {at})" if at else message) from None
 
 
 def warmup_of(experiment: Experiment) -> str:

@@ -128,15 +128,23 @@ def load_study(path: str | Path) -> StudyResult:
     """
     directory = Path(path)
     if not is_study(directory):
-        only = load(directory)
-        point = StudyPoint(index=0, varied=load_manifest(directory).varied, result=only)
-        return StudyResult(
-            name=only.name, mode=only.mode, seed=only.seed, results=str(path), complete=not only.interrupted,
-            valid=only.valid, points=[point],
-        )  # fmt: skip
+        return study_of(load(directory), load_manifest(directory).varied)
     plan = read_plan(directory)
     points = [_load_point(directory, index, plan.points) for index in range(plan.points)]
     return study_result(plan, directory, points)
+
+
+def study_of(only: Result, varied: dict[str, Any] | None = None) -> StudyResult:
+    """A study of one point."""
+    return StudyResult(
+        name=only.name,
+        mode=only.mode,
+        seed=only.seed,
+        results=only.results or "",
+        complete=not only.interrupted,
+        valid=only.valid,
+        points=[StudyPoint(index=0, varied=varied or {}, result=only)],
+    )
 
 
 def study_result(plan: StudyPlan, directory: Path, points: Sequence[StudyPoint]) -> StudyResult:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from waspbench import _core, live
+from waspbench import _core
 from waspbench.errors import InputError, RunFailedError
-from waspbench.experiment import Clients, Experiment, Mode, resolve
+from waspbench.experiment import Clients, Experiment, Mode, accept, resolve
 from waspbench.experiment.conditions import Condition, all_of
-from waspbench.experiment.sweep import Point, points, text_of
+from waspbench.experiment.sweep import Point, text_of
 from waspbench.experiment.units import AUTO
 from waspbench.results.capacity import (
     CAPACITY,
@@ -27,15 +25,13 @@ from waspbench.results.capacity import (
 )
 from waspbench.results.checks import run_value
 from waspbench.results.records import RunRecord, missing_files, read_record, record_path, write_run, write_text
-from waspbench.results.study import STUDY, StudyPlan, point_directory, read_plan
-from waspbench.runner.executors import Executor, Here, Processes
-from waspbench.runner.once import BOTTLENECKS, Done, Job, Watch
-from waspbench.runner.study import StudyProgress, prepare
+from waspbench.results.study import StudyPlan
+from waspbench.runner.campaign import Campaign, OnProgress, StudyProgress
+from waspbench.runner.executors import Executor
+from waspbench.runner.once import BOTTLENECKS, Done, Job
+from waspbench.runner.study import prepare
 from waspbench.runner.timing import time_limit
 from waspbench.stats.capacity import Capacity, CapacitySearch, CapacitySweep, Reading
-from waspbench.testbed import Placement
-
-OnProgress = Callable[[StudyProgress], object]
 
 
 @dataclass(frozen=True)
@@ -126,50 +122,21 @@ def with_load(experiment: Experiment, load: int) -> Experiment:
 
 def _check_load(experiment: Experiment, load: int, mode: Mode) -> None:
     try:
-        _core.check_scenario(json.dumps(resolve(experiment, 0, mode=mode)))
-    except _core.ScenarioError as error:
+        accept(experiment, mode)
+    except InputError as error:
         raise InputError.at("--high", str(error), load) from None
 
 
-class CapacityStudy:
+class CapacityStudy(Campaign):
     """A search for capacity in its directory; begun, resumed and run as a `waspbench.runner.study.Study` is."""
 
     def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path) -> None:
-        self.plan = plan
-        self.points = list(found)
-        self.directory = directory
+        super().__init__(plan, found, directory)
         asked = dict(plan.search)
         self.search = Search(**{**asked, "objectives": tuple(asked["objectives"])})
         self._objectives = all_of({}, self.search.objectives, "--slo")
-        self._mode: Mode = "live" if plan.mode == "live" else "sim"
-        self._placement: Placement | None = None
         runs = self.points[0].experiment.measure.runs
         self._places = [_Place(point, machine_of(self.search, runs)) for point in self.points]
-        self._times: list[float] = []
-
-    @classmethod
-    def begin(cls, plan: StudyPlan, found: Sequence[Point], directory: Path) -> CapacityStudy:
-        """Makes the directory with the plan in it.
-
-        Raises:
-            InputError: it cannot be made.
-        """
-        try:
-            directory.mkdir(parents=True)
-        except OSError as error:
-            raise InputError.at("-o", f"cannot be made: {error.strerror}", str(directory)) from None
-        write_text(directory / STUDY, plan.model_dump_json(indent=2) + "\n")
-        return cls(plan, found, directory)
-
-    @classmethod
-    def open(cls, directory: Path) -> CapacityStudy:
-        """The search that was begun in ``directory``.
-
-        Raises:
-            InputError: there is none, or it is newer than this version.
-        """
-        plan = read_plan(directory)
-        return cls(plan, points(plan.document), directory)
 
     def run(self, *, jobs: int | None = None, on_progress: OnProgress | None = None) -> CapacityResult:
         """Makes the runs that are missing, and returns what was found. Interrupts and errors are those of
@@ -220,14 +187,14 @@ class CapacityStudy:
                     self._tell(place, load, record)
                 elif executor.room:
                     place.running = True
-                    executor.submit(self._job(place, load), self._spec(place, load))
+                    executor.submit(self._job(place, load), self._spec(with_load(place.point.experiment, load)))
                 else:
                     break
             left = left or place.machine.next_load() is not None
         return left
 
     def _folder(self, place: _Place, load: int) -> Path:
-        return point_directory(self.directory, place.point.index, len(self.points)) / f"load-{load}"
+        return self.place(place.point.index) / f"load-{load}"
 
     def _known(self, place: _Place, load: int) -> RunRecord | None:
         """The record of the run that is next, if it was made before and is whole."""
@@ -252,26 +219,12 @@ class CapacityStudy:
             load=load,
         )
 
-    def _spec(self, place: _Place, load: int) -> Any:
-        if self._mode == "sim":
-            return None
-        if self._placement is None:
-            self._placement = live.choose_cpus(self.plan.server_cpus, self.plan.emulator_cpus)
-        return live.spec(with_load(place.point.experiment, load), self._placement)
-
-    def _executor(self, jobs: int | None, watch: Watch) -> Executor:
-        if self._mode == "live" or len(self.points) == 1:
-            return Here(watch)
-        return Processes(jobs or len(os.sched_getaffinity(0)))
-
     def _take(self, done: Done) -> None:
         place = self._places[done.job.point]
         load = done.job.load
         assert load is not None
         place.running = False
-        self._times.append(done.seconds)
-        if done.fatal:
-            raise RunFailedError(f"{done.failure}; finished runs are kept: wasp resume {self.directory}")
+        self._ended(done)
         if place.attempt == 1 and (done.failure is not None or self._spoilt(done)):
             place.attempt = 2
             return
@@ -315,8 +268,7 @@ class CapacityStudy:
     def _progress(self, sample: _core.Sample | None) -> StudyProgress:
         done = sum(len(place.readings) for place in self._places)
         expected = sum(self._runs_left(place) for place in self._places)
-        each = sum(self._times) / len(self._times) if self._times else None
-        left = None if each is None else each * expected
+        left = self._time_left(expected)
         running = [place for place in self._places if place.running]
         at = f"{text_of(running[0].point.settings)} load={running[0].machine.next_load()}".strip() if running else ""
         return StudyProgress(done, done + expected, 0, left, at, sample)

@@ -3,66 +3,34 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from waspbench import _core, live
 from waspbench.errors import InputError, RunFailedError
-from waspbench.experiment import Experiment, Mode, resolve, settings_used
+from waspbench.experiment import Experiment, Mode, accept, resolve
 from waspbench.experiment.load import read
 from waspbench.experiment.sweep import Point, points, text_of, uncollected
 from waspbench.experiment.units import AUTO, exact
-from waspbench.results import Manifest, Reason, Result, RunSummary, check_free, combine, histogram_of
+from waspbench.outcome import manifest_of, result_of
+from waspbench.results import Reason, Result, RunSummary, check_free, histogram_of
 from waspbench.results.manifest import now, versions
 from waspbench.results.records import RunRecord, missing_files, records_of, table_path, write_run, write_text
 from waspbench.results.store import MANIFEST, read_table
-from waspbench.results.study import (
-    JOURNAL,
-    STUDY,
-    StudyPlan,
-    StudyPoint,
-    StudyResult,
-    point_directory,
-    read_plan,
-    study_result,
-)
-from waspbench.runner.executors import Executor, Here, Processes
-from waspbench.runner.once import Done, Job, Watch
+from waspbench.results.study import JOURNAL, StudyPlan, StudyPoint, StudyResult, study_result
+from waspbench.runner.campaign import Campaign, OnProgress, StudyProgress
+from waspbench.runner.once import Done, Job
 from waspbench.runner.schedule import Schedule, Task
 from waspbench.runner.timing import OVERHEAD, length, time_limit
-from waspbench.session import modelled
 from waspbench.stats.stopping import Until
-from waspbench.testbed import Placement, TestbedSpec, machine
+from waspbench.testbed import machine
 
 WARMUP = "warmup.json"
 """The warm-up that was found for a point."""
-
-
-@dataclass(frozen=True)
-class StudyProgress:
-    """How far a study is."""
-
-    done: int
-    """Runs that are finished, those of earlier sessions included."""
-    total: int
-    """Runs in all, as far as is known."""
-    failed: int
-    """Runs without figures."""
-    left: float | None
-    """Seconds until the end, as far as can be told."""
-    at: str
-    """The point of the run that ended last, or that is being made."""
-    sample: _core.Sample | None = None
-    """The last second of a run that is made in this process."""
-
-
-OnProgress = Callable[[StudyProgress], object]
 
 
 def prepare(
@@ -83,12 +51,10 @@ def prepare(
     found = points(document)
     first = found[0].experiment
     chosen, _ = live.choose_mode(mode, first)
-    _check(found, chosen)
-    if chosen == "live":
-        live.choose_cpus(server_cpus, emulator_cpus)
-    elif server_cpus is not None or emulator_cpus is not None:
-        flag = "--server-cpus" if server_cpus is not None else "--emulator-cpus"
-        raise InputError.at(flag, "only a live run places anything on CPUs", server_cpus or emulator_cpus)
+    with uncollected():
+        for point in found:
+            accept(point.experiment, chosen, text_of(point.settings))
+    live.placement(chosen, server_cpus, emulator_cpus)
     check_free(directory)
     plan = StudyPlan(
         id=uuid.uuid4().hex,
@@ -107,58 +73,15 @@ def prepare(
     return plan, found
 
 
-def _check(found: Sequence[Point], mode: Mode) -> None:
-    """Lets the engine check every point."""
-    with uncollected():
-        for point in found:
-            scenario = resolve(point.experiment, 0, mode=mode)
-            try:
-                _core.check_scenario(json.dumps(scenario))
-            except _core.ScenarioError as error:
-                where, _, message = str(error).partition(": ")
-                at = f" (at {text_of(point.settings)})" if point.settings else ""
-                raise InputError.at(where, message + at) from None
-
-
-class Study:
+class Study(Campaign):
     """A study in its directory. `begin` makes the directory or `open` finds it; `run` makes what is left."""
 
     def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path) -> None:
-        self.plan = plan
-        self.points = list(found)
-        self.directory = directory
-        self._mode: Mode = "live" if plan.mode == "live" else "sim"
-        self._placement: Placement | None = None
+        super().__init__(plan, found, directory)
         self._warmups: dict[int, str] = {}
         self._earlier: dict[tuple[int, int | None], list[str]] = {}
-        self._times: list[float] = []
         self._finished = 0
         self._failed = 0
-
-    @classmethod
-    def begin(cls, plan: StudyPlan, found: Sequence[Point], directory: Path) -> Study:
-        """Makes the directory with the plan in it.
-
-        Raises:
-            InputError: it exists, or cannot be made.
-        """
-        check_free(directory)
-        try:
-            directory.mkdir(parents=True)
-        except OSError as error:
-            raise InputError.at("-o", f"cannot be made: {error.strerror}", str(directory)) from None
-        write_text(directory / STUDY, plan.model_dump_json(indent=2) + "\n")
-        return cls(plan, found, directory)
-
-    @classmethod
-    def open(cls, directory: Path) -> Study:
-        """The study that was begun in ``directory``.
-
-        Raises:
-            InputError: there is none, or it is newer than this version.
-        """
-        plan = read_plan(directory)
-        return cls(plan, points(plan.document), directory)
 
     def run(self, *, jobs: int | None = None, on_progress: OnProgress | None = None) -> StudyResult:
         """Makes the runs that are missing, and returns the result of all.
@@ -179,7 +102,7 @@ class Study:
                 while not schedule.over:
                     while executor.room and (task := schedule.next()) is not None:
                         task_of[(task.point, task.run)] = task
-                        executor.submit(self._job(task), self._spec(task.point))
+                        executor.submit(self._job(task), self._spec(self.points[task.point].experiment))
                     for done in executor.collect(1.0):
                         self._take(schedule, task_of, done)
                     shown(self._progress(schedule, task_of, None, parallel))
@@ -200,10 +123,6 @@ class Study:
             return False
         shutil.rmtree(self.directory)
         return True
-
-    def place(self, index: int) -> Path:
-        """Where the results of a point are."""
-        return point_directory(self.directory, index, len(self.points))
 
     # What is left to do.
 
@@ -240,18 +159,6 @@ class Study:
             unready=unready,
         )
 
-    def _executor(self, jobs: int | None, watch: Watch) -> Executor:
-        if self._mode == "live" or len(self.points) == 1:
-            return Here(watch)
-        return Processes(jobs or len(os.sched_getaffinity(0)))
-
-    def _spec(self, index: int) -> TestbedSpec | None:
-        if self._mode == "sim":
-            return None
-        if self._placement is None:
-            self._placement = live.choose_cpus(self.plan.server_cpus, self.plan.emulator_cpus)
-        return live.spec(self.points[index].experiment, self._placement)
-
     def _job(self, task: Task) -> Job:
         experiment = self.points[task.point].experiment
         scenario = resolve(experiment, task.run or 0, mode=self._mode)
@@ -273,10 +180,8 @@ class Study:
     def _take(self, schedule: Schedule, task_of: dict[tuple[int, int | None], Task], done: Done) -> None:
         run = None if done.job.kind == "warmup" else done.job.run
         task = task_of[(done.job.point, run)]
-        self._times.append(done.seconds)
         self._log(task, done)
-        if done.fatal:
-            raise RunFailedError(f"{done.failure}; finished runs are kept: wasp resume {self.directory}")
+        self._ended(done)
         wrong = _wrong(done, self._mode)
         if wrong and task.attempt == 1:
             self._earlier[(task.point, task.run)] = wrong
@@ -342,8 +247,7 @@ class Study:
         parallel: int = 1,
     ) -> StudyProgress:
         done = self._finished
-        each = sum(self._times) / len(self._times) if self._times else self._expected()
-        left = None if each is None else each * schedule.left / max(1, min(parallel, schedule.left or 1))
+        left = self._time_left(schedule.left, parallel, self._expected())
         at = text_of(self.points[list(task_of.values())[-1].point].settings) if task_of else ""
         return StudyProgress(done, done + schedule.left, self._failed, left, at, sample)
 
@@ -360,27 +264,15 @@ class Study:
         if not finished:
             return StudyPoint(index=point.index, varied=point.settings, result=None)
         result = self._result(point, records, finished)
-        testbed = dict(finished[0].testbed)
-        testbed.pop("server", None)
-        host = testbed.pop("machine", None) or self.plan.machine
-        manifest = Manifest(
+        manifest = manifest_of(
+            point.experiment,
+            result,
             created=self.plan.created,
-            name=result.name,
-            mode=result.mode,
-            seed=result.seed,
-            experiment=point.experiment.model_dump(exclude_none=True, by_alias=True),
-            settings=settings_used(self._mode),
-            scenario=result.scenario,
-            server=result.server,
-            testbed=testbed,
-            machine=host,
-            versions=self.plan.versions,
-            valid=result.valid,
-            invalid_reasons=result.invalid_reasons,
-            interrupted=result.interrupted,
+            testbed=finished[0].testbed,
+            tables=list(finished[0].files),
+            host=self.plan.machine,
+            made_with=self.plan.versions,
             varied=point.settings,
-            runs=result.runs,
-            tables=sorted(finished[0].files),
         )
         write_text(place / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
         return StudyPoint(index=point.index, varied=point.settings, result=result)
@@ -392,19 +284,15 @@ class Study:
         if point.index in self._warmups:
             scenario["measure"]["warmup"] = self._warmups[point.index]
         missing = self._missing(point, records)
-        about = finished[0].testbed.get("server") or modelled(point.experiment)
-        return combine(
+        return result_of(
+            point.experiment,
+            scenario,
             summaries,
             [histogram_of(read_table(table_path(place, "histogram", run.run))) for run in summaries],
+            testbed=finished[0].testbed,
             missing=missing,
-            name=point.experiment.name,
-            mode=self._mode,
-            seed=point.experiment.seed,
             interrupted=missing is not None and missing.code == "interrupted",
-            server={"kind": point.experiment.server.kind, **about},
-            clients=scenario["clients"],
-            scenario=scenario,
-            results=str(place),
+            place=str(place),
         )
 
     def _missing(self, point: Point, records: Sequence[RunRecord]) -> Reason | None:

@@ -1,0 +1,91 @@
+"""What the runs of one experiment (or of one point of a sweep) come to: the result, and the manifest beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from waspbench.experiment import Experiment, settings_used
+from waspbench.results import Manifest, Reason, Result, RunSummary, combine
+from waspbench.results.manifest import versions
+from waspbench.stats import Histogram
+from waspbench.testbed import machine
+
+
+def result_of(
+    experiment: Experiment,
+    scenario: dict[str, Any],
+    runs: Sequence[RunSummary],
+    histograms: Iterable[Histogram],
+    *,
+    testbed: Mapping[str, Any],
+    missing: Reason | None,
+    interrupted: bool,
+    place: str | None,
+) -> Result:
+    """The result of ``runs`` (at least one).
+
+    Args:
+        experiment: what was run.
+        scenario: what the engine was told for the first run.
+        runs: their summaries.
+        histograms: their response times in nanoseconds.
+        testbed: what the testbed says of itself; empty in simulation.
+        missing: why runs are missing, if any are.
+        interrupted: whether it ended before all its runs had been made.
+        place: directory of the results.
+    """
+    about = testbed.get("server") or _modelled(experiment)
+    return combine(
+        runs,
+        histograms,
+        missing=missing,
+        name=experiment.name,
+        mode=scenario["mode"],
+        seed=experiment.seed,
+        interrupted=interrupted,
+        server={"kind": experiment.server.kind, **about},
+        clients=scenario["clients"],
+        scenario=scenario,
+        results=place,
+    )
+
+
+def manifest_of(
+    experiment: Experiment,
+    result: Result,
+    *,
+    created: str,
+    testbed: Mapping[str, Any],
+    tables: Sequence[str],
+    host: dict[str, Any] | None = None,
+    made_with: dict[str, str] | None = None,
+    varied: dict[str, Any] | None = None,
+) -> Manifest:
+    """The manifest of ``result``. ``host`` and ``made_with`` (versions) are this machine's unless given."""
+    rest = {name: value for name, value in testbed.items() if name not in ("server", "machine")}
+    return Manifest(
+        created=created,
+        name=result.name,
+        mode=result.mode,
+        seed=result.seed,
+        experiment=experiment.model_dump(exclude_none=True, by_alias=True),
+        settings=settings_used("live" if result.mode == "live" else "sim"),
+        scenario=result.scenario,
+        server=result.server,
+        testbed=rest,
+        machine=testbed.get("machine") or host or machine.describe(),
+        versions=made_with or versions(),
+        valid=result.valid,
+        invalid_reasons=result.invalid_reasons,
+        interrupted=result.interrupted,
+        varied=varied or {},
+        runs=result.runs,
+        tables=sorted(tables),
+    )
+
+
+def _modelled(experiment: Experiment) -> dict[str, Any]:
+    """What results say of the server in simulation."""
+    server = experiment.server
+    return {"name": "modelled server", "model": server.model.model_dump(), "tcp": server.tcp.resolve()}
