@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from waspbench import CannotRunError, InputError, live
-from waspbench.experiment import Experiment, Mode, parse
+from waspbench.experiment import Experiment, Mode, parse, resolve, settings_used
 from waspbench.testbed import Placement, Support
 
 
@@ -79,3 +79,27 @@ def test_the_built_in_server_is_a_command_that_finds_this_package() -> None:
     assert launch.argv[1:] == ("-P", "-m", "waspbench.serve", "198.18.0.1", "80")
     path = launch.environment.get("PYTHONPATH")
     assert path is None or (Path(path) / "waspbench" / "serve.py").exists()
+    # What results say of it is true on other machines too.
+    described = launch.describe()
+    assert described["argv"] == ["wasp", "serve", "--address", "198.18.0.1", "--port", "80"]
+    assert described["environment"] == {}
+
+
+def test_a_command_is_told_where_to_listen_and_what_to_serve() -> None:
+    made = experiment(kind="command", command="python3 -m http.server {port} -d {root}", stop="kill {pid}")
+    launch = live.spec(made, PLACEMENT).server
+    assert launch.argv[1:] == ("-m", "http.server", "80", "-d", "/dev/shm/www")
+    assert (launch.name, launch.stop[1:]) == ("python3", ("{pid}",))
+
+
+def test_clients_ask_a_command_for_its_path_and_every_other_server_for_a_file() -> None:
+    made = experiment(kind="command", command="true", path="/index.php?a=1")
+    assert resolve(made, mode="live")["workload"]["path"] == "/index.php?a=1"
+    assert resolve(made, mode="sim")["workload"]["path"] == "/1024"
+    assert resolve(experiment(), mode="live")["workload"]["path"] == "/1024"
+
+
+def test_the_manifest_lists_the_fields_of_the_servers_kind() -> None:
+    made = experiment(kind="command", command="true", path="/x").server
+    assert settings_used("live", made)["used"] == ["kind", "command", "path", "congestion", "sysctl", "ready_timeout"]
+    assert "command" in settings_used("sim", made)["unused"]

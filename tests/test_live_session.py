@@ -83,7 +83,7 @@ def test_the_manifest_of_a_live_run_describes_machine_and_server(tmp_path: Path)
         process.communicate(timeout=30)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["mode"] == "live"
-    assert manifest["settings"]["used"] == ["kind", "congestion", "sysctl"]
+    assert manifest["settings"]["used"] == ["kind", "congestion", "sysctl", "ready_timeout"]
     assert manifest["server"]["kind"] == manifest["server"]["name"] == "builtin"
     assert manifest["testbed"]["network"]["congestion"] == "cubic"
     assert manifest["machine"]["kernel"] == os.uname().release

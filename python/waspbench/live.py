@@ -9,6 +9,7 @@ from waspbench import _core, serve
 from waspbench.errors import CannotRunError, InputError, RunFailedError
 from waspbench.experiment import Experiment, Mode, path_of
 from waspbench.experiment.resolve import PREFIX, SERVER_ADDRESS, SERVER_PORT
+from waspbench.experiment.units import seconds
 from waspbench.results import Invalid
 from waspbench.testbed import (
     CannotDoIt,
@@ -16,7 +17,9 @@ from waspbench.testbed import (
     Placement,
     TestbedError,
     TestbedSpec,
+    apache,
     command,
+    from_lines,
     live_support,
     nginx,
     place,
@@ -131,20 +134,30 @@ def spec(experiment: Experiment, placement: Placement) -> TestbedSpec:
             congestion=experiment.server.congestion,
             sysctl=experiment.server.sysctl,
             mtu=max(group.mtu for group in experiment.clients),
+            ready_timeout=seconds(experiment.server.ready_timeout),
         )
         made.plan()
     return made
 
 
 def _launch(experiment: Experiment, connections: int) -> Launch:
-    if experiment.server.kind == "nginx":
+    server = experiment.server
+    if server.kind == "nginx":
         return nginx(SERVER_ADDRESS, SERVER_PORT, connections=connections)
+    if server.kind == "apache":
+        return apache(SERVER_ADDRESS, SERVER_PORT, mpm=server.mpm or "event", connections=connections)
+    if server.kind == "command":
+        assert server.command is not None
+        return from_lines(
+            server.command, server.stop, address=SERVER_ADDRESS, port=SERVER_PORT, connections=connections
+        )
     return command(
         serve.argv(SERVER_ADDRESS, SERVER_PORT),
         name="builtin",
         version=_core.version(),
         environment=serve.environment(),
         connections=connections,
+        shown=("wasp", "serve", "--address", SERVER_ADDRESS, "--port", str(SERVER_PORT)),
     )
 
 

@@ -70,7 +70,7 @@ def manifest_of(
         mode=result.mode,
         seed=result.seed,
         experiment=experiment.model_dump(exclude_none=True, by_alias=True),
-        settings=settings_used("live" if result.mode == "live" else "sim"),
+        settings=settings_used("live" if result.mode == "live" else "sim", experiment.server),
         scenario=result.scenario,
         server=result.server,
         testbed=rest,

@@ -65,10 +65,29 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"name": "x", "clients": [{}], "server": "nginx"}, 'server: "nginx": must be a table'),
     (
-        {"name": "x", "clients": [{}], "server": {"kind": "apache"}},
-        'server.kind: "apache": comes in a later version; valid now: builtin, nginx',
+        {"name": "x", "clients": [{}], "server": {"kind": "caddy"}},
+        'server.kind: "caddy": must be one of builtin, nginx, apache, command',
     ),
-    ({"name": "x", "clients": [{}], "server": {"kind": "iis"}}, 'server.kind: "iis": must be builtin or nginx'),
+    (
+        {"name": "x", "clients": [{}], "server": {"kind": "nginx", "mpm": "event"}},
+        'server.mpm: "event": is for kind = "apache", and this is "nginx"',
+    ),
+    (
+        {"name": "x", "clients": [{}], "server": {"kind": "apache", "mpm": "worker"}},
+        'server.mpm: "worker": must be event or prefork',
+    ),
+    (
+        {"name": "x", "clients": [{}], "server": {"kind": "command"}},
+        'server.command: missing; kind = "command" needs a start line',
+    ),
+    (
+        {"name": "x", "clients": [{}], "server": {"kind": "command", "command": "x", "path": "a b"}},
+        "server.path: \"a b\": must be a path that begins with '/', percent-encoded, such as /index.html",
+    ),
+    (
+        {"name": "x", "clients": [{}], "server": {"kind": "iis"}},
+        'server.kind: "iis": must be one of builtin, nginx, apache, command',
+    ),
     (
         {"name": "x", "clients": [{}], "workload": {"kind": "surge"}},
         'workload.kind: "surge": comes in a later version; valid now: single',

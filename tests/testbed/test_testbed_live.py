@@ -1,7 +1,6 @@
 """Testbeds as they are: namespaces, device, server, and nothing left of them."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,12 +18,15 @@ from waspbench.testbed import (
     Testbed,
     TestbedError,
     TestbedSpec,
+    apache,
     command,
     files,
+    from_lines,
     nginx,
     place,
     process,
 )
+from waspbench.testbed.servers import find_program
 
 from .conftest import Peer
 
@@ -32,9 +34,14 @@ pytestmark = pytest.mark.root
 
 WEB = [sys.executable, "-m", "http.server", "--directory", DOCUMENT_ROOT, "80"]
 PYTHON_SERVER = Launch("http.server", tuple(WEB))
-needs_nginx = pytest.mark.skipif(
-    shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin") is None, reason="nginx is not installed"
-)
+
+
+def needs(server: str) -> pytest.MarkDecorator:
+    program = {"nginx": "nginx", "apache": "apache2"}.get(server, "python3")
+    return pytest.mark.skipif(find_program(program) is None, reason=f"{program} is not installed")
+
+
+needs_nginx = needs("nginx")
 
 
 def spec(server: Launch = PYTHON_SERVER, **fields: object) -> TestbedSpec:
@@ -56,13 +63,19 @@ def state() -> dict[str, object]:
     }
 
 
+MARK = f"WASP_TEST_HOLDERS={os.getpid()}"
+"""In the environment of every process that these tests start, however it got there."""
+os.environ.update([MARK.split("=")])
+
+
 def holders() -> set[int]:
     found = set()
     for pid in process.parents():
         try:
             # An entry that waits for the machine's process 1 has no command line.
             if b"waspbench.testbed.holder" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.add(pid)
+                if MARK.encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                    found.add(pid)
         except OSError:
             continue
     return found
@@ -93,9 +106,24 @@ def unchanged() -> Iterator[dict[str, object]]:
     assert eventually(lambda: state() == before), (before, state())
 
 
-@pytest.mark.parametrize("server", [PYTHON_SERVER, pytest.param(None, marks=needs_nginx)])
-def test_the_server_answers_through_the_device(server: Launch | None, unchanged: object) -> None:
-    with Testbed(spec(server or nginx("198.18.0.1", 80))) as bed:
+SERVERS: dict[str, Callable[[], Launch]] = {
+    "python": lambda: PYTHON_SERVER,
+    "nginx": lambda: nginx("198.18.0.1", 80),
+    "apache event": lambda: apache("198.18.0.1", 80, mpm="event", connections=16),
+    "apache prefork": lambda: apache("198.18.0.1", 80, mpm="prefork", connections=16),
+    "command": lambda: from_lines(
+        "python3 -m http.server {port} --bind {address} --directory {root}",
+        "kill -INT {pid}",
+        address="198.18.0.1",
+        port=80,
+        connections=16,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=needs(name.split()[0])) for name in SERVERS])
+def test_the_server_answers_through_the_device(name: str, unchanged: object) -> None:
+    with Testbed(spec(SERVERS[name]())) as bed:
         peer = Peer(bed.device_fd)
         assert peer.ping()[:1] == b"\0"  # an echo reply
         for path, size in (("/1024", 1024), ("/deep/er", 200_000)):
@@ -167,7 +195,12 @@ def test_settings_and_congestion_control_reach_the_namespace_only(unchanged: obj
         ({"sysctl": {"net.ipv4.tcp_congestion_control": "vegaz"}}, "the kernel knows no 'vegaz'"),
         ({"server": command(["false"])}, "server: the server ended with status 1 before it listened"),
         ({"server": command(["sh", "-c", "echo too bad; exit 7"])}, "ended with status 7: too bad before it listened"),
+        ({"server": command(["true"])}, "status 0 before it listened .it must stay in the foreground"),
         ({"server": command(["sleep", "9"]), "ready_timeout": 0.1}, "no listener on 198.18.0.1:80 within 0.1 s"),
+        (
+            {"server": command([*WEB, "--bind", "127.0.0.1"]), "ready_timeout": 1.0},
+            "no listener on 198.18.0.1:80 within 1 s; it listens on 127.0.0.1:80",
+        ),
     ],
 )
 def test_what_fails_is_told_in_one_line_and_leaves_nothing(
@@ -224,6 +257,14 @@ def test_a_stubborn_server_does_not_delay_the_end(unchanged: object) -> None:
     assert time.monotonic() - began < 1.5
 
 
+def test_a_stop_line_ends_the_server_in_its_own_way(tmp_path: Path, unchanged: object) -> None:
+    said = tmp_path / "said"
+    script = f"trap 'echo goodbye >{said}; exit' USR1; {' '.join(WEB)} & wait"
+    with Testbed(spec(command(["sh", "-c", script], stop=["kill", "-USR1", "{pid}"]))):
+        assert not said.exists()
+    assert said.read_text() == "goodbye\n"
+
+
 def test_closing_twice_and_two_testbeds_at_once_are_fine(unchanged: object) -> None:
     with Testbed(spec()) as one, Testbed(spec()) as other:
         assert Peer(one.device_fd).ping() == Peer(other.device_fd).ping()
@@ -243,19 +284,21 @@ exec setpriv --reuid=65534 --regid=65534 --clear-groups \\
     --inh-caps=-all,+dac_read_search --ambient-caps=-all,+dac_read_search "$@"
 """
 IN_A_USER_NAMESPACE = """
-from waspbench.testbed import Testbed, TestbedSpec, nginx
-with Testbed(TestbedSpec(nginx("198.18.0.1", 80), files=[("/1", 1)])) as bed:
-    print(len(bed.server_pids()), bed.describe()["user_namespace"], *bed.describe()["labels"])
+import sys
+from waspbench.testbed import Testbed, TestbedSpec, apache, nginx
+server = {"nginx": nginx, "apache": apache}[sys.argv[1]]("198.18.0.1", 80, connections=16)
+with Testbed(TestbedSpec(server, files=[("/1", 1)])) as bed:
+    print(bool(bed.server_pids()), bed.describe()["user_namespace"], *bed.describe()["labels"])
 """
 
 
-@needs_nginx
-def test_an_ordinary_user_gets_a_testbed_that_is_labelled_without_rps(unchanged: object) -> None:
+@pytest.mark.parametrize("server", [pytest.param(name, marks=needs(name)) for name in ("nginx", "apache")])
+def test_an_ordinary_user_gets_a_testbed_that_is_labelled_without_rps(server: str, unchanged: object) -> None:
     # The device node of a mount namespace of its own stands for that of most distributions, which anybody may open; the
     # one capability lets nobody read the interpreter, wherever that is installed.
-    shell = ["unshare", "-m", "sh", "-c", AS_NOBODY, "sh", sys.executable, "-P", "-c", IN_A_USER_NAMESPACE]
+    shell = ["unshare", "-m", "sh", "-c", AS_NOBODY, "sh", sys.executable, "-P", "-c", IN_A_USER_NAMESPACE, server]
     done = subprocess.run(shell, env=process.environment(), capture_output=True, text=True, check=False, timeout=30)
-    assert done.stdout.startswith("2 True rps not set (Operation not permitted)"), done
+    assert done.stdout.startswith("True True rps not set (Operation not permitted)"), done
 
 
 OWNER = """

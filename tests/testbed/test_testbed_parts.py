@@ -1,6 +1,8 @@
 """Parsers and checks of the testbed: no privilege, no process."""
 
+import contextlib
 import ipaddress
+import re
 import subprocess
 import sys
 
@@ -9,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waspbench.testbed import TestbedError, TestbedSpec, capability, command, counters, cpus, files, kernel, process
+from waspbench.testbed.apache import MPMS, Sizes, apache_configuration, event_sizes, prefork
+from waspbench.testbed.commandline import words
 from waspbench.testbed.errors import CannotDoIt
 from waspbench.testbed.machine import cpu_model, memory_bytes
 from waspbench.testbed.netlink import NetlinkError, raise_refusal
@@ -71,7 +75,7 @@ def test_netstat_is_read_as_pairs() -> None:
 def test_no_text_upsets_the_counter_parsers(text: str) -> None:
     counters.parse_pairs(text)
     counters.parse_softnet(text)
-    counters.is_listening(text, bytes(4), 80)
+    counters.listeners(text)
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 2**32 - 1)] * 13), max_size=8))
@@ -84,20 +88,23 @@ def test_softnet_sums_over_cpus(rows: list[tuple[int, ...]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "listens"),
+    ("line", "shown", "takes"),
     [
-        ("   0: 010012C6:0050 00000000:0000 0A 00000000:00000000", True),
-        ("   0: 00000000:0050 00000000:0000 0A 00000000:00000000", True),
-        ("   0: 00000000000000000000000000000000:0050 0:0 0A 0:0", True),
-        ("   0: 0100007F:0050 00000000:0000 0A 00000000:00000000", False),
-        ("   0: 010012C6:0051 00000000:0000 0A 00000000:00000000", False),
-        ("   0: 010012C6:0050 00000000:0000 01 00000000:00000000", False),
+        ("   0: 010012C6:0050 00000000:0000 0A", "198.18.0.1:80", True),
+        ("   0: 00000000:0050 00000000:0000 0A", "0.0.0.0:80", True),
+        ("   0: 00000000000000000000000000000000:0050 0:0 0A", "[::]:80", True),
+        ("   0: 0000000000000000FFFF0000010012C6:0050 0:0 0A", "[::ffff:c612:1]:80", True),
+        ("   0: 0100007F:0050 00000000:0000 0A", "127.0.0.1:80", False),
+        ("   0: 010012C6:0051 00000000:0000 0A", "198.18.0.1:81", False),
+        ("   0: 010012C6:0050 00000000:0000 01", None, False),
     ],
 )
 @pytest.mark.skipif(sys.byteorder == "big", reason="the texts are those of a little-endian kernel")
-def test_a_listener_is_one_in_state_listen_on_the_address_or_any(line: str, listens: bool) -> None:
+def test_a_listener_is_one_in_state_listen_on_the_address_or_any(line: str, shown: str | None, takes: bool) -> None:
+    found = counters.listeners(f"  sl  local_address ...\n{line} 00000000:00000000 00:00000000 00000000 0 0 4711 1\n")
+    assert [(str(listener), listener.inode) for listener in found] == ([(shown, 4711)] if shown else [])
     address = ipaddress.ip_address("198.18.0.1").packed
-    assert counters.is_listening("  sl  local_address ...\n" + line, address, 80) is listens
+    assert any(listener.takes(address, 80) for listener in found) is takes
 
 
 @given(st.integers(0, 300_000), st.sampled_from(files.CONTENTS))
@@ -174,15 +181,93 @@ def test_nginx_writes_nowhere_but_in_memory() -> None:
 
 @pytest.mark.parametrize(
     ("connections", "limit", "expected"),
-    [(100, 20_000, (1, 356)), (19_488, 20_000, (1, 19_744)), (50_000, 20_000, (6, 19_744))],
+    [
+        (100, 20_000, (1, 356)),
+        (19_488, 20_000, (1, 19_744)),
+        (20_000, 20_000, (2, 19_744)),
+        (50_000, 20_000, (3, 19_744)),
+        (300, 512, (2, 256)),
+    ],
 )
 def test_nginx_gets_workers_as_descriptors_allow(connections: int, limit: int, expected: tuple[int, int]) -> None:
     assert share_connections(connections, limit) == expected
 
 
 def test_too_few_descriptors_for_nginx_are_told() -> None:
-    with pytest.raises(CannotDoIt, match="the limit of 100 open files"):
+    with pytest.raises(CannotDoIt, match="nginx cannot keep 1 connections open where a process may have 100 files"):
         share_connections(1, 100)
+    with pytest.raises(CannotDoIt, match="nginx cannot keep 100000 connections open"):
+        share_connections(100_000, 1024)
+
+
+def test_several_workers_of_nginx_have_a_listening_socket_each() -> None:
+    text = nginx_configuration(address="198.18.0.1", port=80, user="root", workers=2, worker_connections=9)
+    assert "listen 198.18.0.1:80 backlog=65535 reuseport;" in text
+
+
+@pytest.mark.parametrize(
+    ("connections", "limit", "processes"), [(64, 20_000, 4), (20_000, 20_000, 4), (60_000, 20_000, 7), (64, 400, 4)]
+)
+def test_apache_has_room_for_twice_the_connections(connections: int, limit: int, processes: int) -> None:
+    sizes = event_sizes(connections, limit)
+    assert sizes.processes == processes
+    assert sizes.processes * sizes.threads * sizes.per_thread >= 2 * connections
+
+
+def test_what_apache_cannot_keep_open_is_told() -> None:
+    with pytest.raises(CannotDoIt, match="the limit of 300 open files"):
+        event_sizes(1, 300)
+    with pytest.raises(CannotDoIt, match="needs a process for each of 1000000000 connections"):
+        prefork(1_000_000_000)
+
+
+@pytest.mark.parametrize("mpm", MPMS)
+def test_apache_writes_nowhere_but_in_memory(mpm: str) -> None:
+    sizes = Sizes(3, 64, 2)
+    text = apache_configuration(address="198.18.0.1", port=80, mpm=mpm, sizes=sizes, user=None)
+    paths = [word.rstrip(">") for word in text.split() if word.startswith("/")]
+    assert paths
+    assert all(path.startswith(("/dev/shm", "/usr/lib/apache2/modules/")) for path in paths)
+    assert f"mpm_{mpm}_module" in text
+    assert "User" not in text
+
+
+KNOWN = {"address": "198.18.0.1", "port": "80"}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("serve {address}:{port}", ["serve", "198.18.0.1:80"]),
+        ("serve 'two words' --port={port}", ["serve", "two words", "--port=80"]),
+        ("awk '{{ print }}'", ["awk", "{ print }"]),
+        ("serve {{port}}", ["serve", "{port}"]),
+        ("serve $HOME a;b", ["serve", "$HOME", "a;b"]),
+    ],
+)
+def test_a_line_is_split_as_a_shell_does_and_filled_in(line: str, expected: list[str]) -> None:
+    assert words(line, KNOWN, "server.command") == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("serve {prot}", "{prot} stands for nothing: {address}, {port} would be valid"),
+        ("serve {}", "{} stands for nothing"),
+        ("serve 'a", "is not a command line: no closing quotation"),
+        (" ", "' ' is empty"),
+    ],
+)
+def test_a_line_that_is_none_is_refused(line: str, message: str) -> None:
+    with pytest.raises(TestbedError, match=re.escape(message)) as raised:
+        words(line, KNOWN, "server.command")
+    assert str(raised.value).startswith("server.command: ")
+
+
+@given(st.text())
+def test_no_line_upsets_the_splitting(line: str) -> None:
+    with contextlib.suppress(TestbedError):
+        assert words(line, KNOWN, "server.command")
 
 
 def test_the_queue_grows_with_the_clients_within_bounds() -> None:

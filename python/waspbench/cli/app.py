@@ -33,6 +33,10 @@ app = typer.Typer(
 )
 
 Text = str | None
+_COMMAND = (
+    "Start line of a server of any kind, such as 'python3 -m http.server {port} --directory {root}'; "
+    "it implies --server command."
+)
 _WARMUP = "Time before the measured interval, in which clients start one after another; auto finds it. [default: 5s]"
 _UNTIL = "Add runs until half the interval of throughput is at most this part of its mean."
 Output = Annotated[
@@ -72,6 +76,9 @@ def bench(
     url: Annotated[Text, typer.Argument(metavar="URL", help="A server that runs already; comes later.")] = None,
     mode: ModeOption = None,
     server: Annotated[Text, option("server", "NAME")] = None,
+    mpm: Annotated[Text, option("mpm", "event|prefork")] = None,
+    command: Annotated[Text, option("command", "LINE", _COMMAND)] = None,
+    path: Annotated[Text, option("path", "PATH")] = None,
     clients: Annotated[Text, option("clients", "N")] = None,
     rtt: Annotated[Text, option("rtt", "D")] = None,
     loss: Annotated[Text, typer.Option(metavar="P", help="Packet loss in each direction. [default: none]")] = None,

@@ -21,6 +21,9 @@ PATHS: dict[str, tuple[str, ...]] = {
     "mode": ("mode",),
     "seed": ("seed",),
     "server": ("server.kind",),
+    "mpm": ("server.mpm",),
+    "command": ("server.command",),
+    "path": ("server.path",),
     "congestion": ("server.congestion",),
     "file_size": ("workload.size",),
     "clients": ("clients.count",),
@@ -39,6 +42,9 @@ PATHS: dict[str, tuple[str, ...]] = {
     "max_runs": ("measure.until.max_runs",),
 }
 """Each flag, as the name of its parameter, and the fields that it sets."""
+
+TEXTS = ("command", "path")
+"""Parameters whose text is the value, whatever it looks like in TOML."""
 
 _MODELS: dict[str, type[BaseModel]] = {
     "": Experiment,
@@ -95,7 +101,10 @@ def document(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     for parameter, paths in PATHS.items():
         if values.get(parameter) is not None:
             for path in paths:
-                set_path(made, path, value_of(values[parameter]))
+                text = values[parameter]
+                set_path(made, path, text if parameter in TEXTS else value_of(text))
+    if values.get("command") is not None and values.get("server") is None:
+        set_path(made, "server.kind", "command")
     loss = _loss({name: values.get(name) for name in LOSS_FLAGS})
     if loss is not None:
         set_path(made, "clients.loss", loss)
@@ -108,9 +117,15 @@ def check_effects(mode: Mode, values: Mapping[str, Any]) -> None:
     Raises:
         InputError: there is one.
     """
-    if mode == "sim" and values["congestion"] is not None:
+    if mode == "live":
+        return
+    if values["congestion"] is not None:
         message = "sets the server's kernel in a live run; --tcp chooses the TCP of a modelled server"
         raise InputError.at("--congestion", message, values["congestion"])
+    for parameter in ("mpm", "command", "path"):
+        if values[parameter] is not None:
+            message = "is for the server of a live run, in whose place a simulation has a modelled one"
+            raise InputError.at(flag(parameter), message, values[parameter])
 
 
 def check_url(url: str | None) -> None:
@@ -125,7 +140,7 @@ def check_url(url: str | None) -> None:
         raise InputError.at("URL", "https:// comes in a later version; name a server with --server", url)
     if re.match(r"http://[^/]", url):
         raise InputError.at("URL", "a server that runs already comes in a later version; name one with --server", url)
-    raise InputError.at("URL", "not a URL; name a server with --server builtin or --server nginx", url)
+    raise InputError.at("URL", "not a URL; name a server with --server builtin, nginx or apache", url)
 
 
 def _loss(values: Mapping[str, str | None]) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ Every field's documentation says what it is and in which unit; text values carry
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -28,11 +29,26 @@ from waspbench.experiment.units import (
 Mode = Literal["live", "sim"]
 ModeField = Annotated[Mode, BeforeValidator(one_of("live", "sim", later=("shim",)))]
 ServerKind = Annotated[
-    Literal["builtin", "nginx"],
-    BeforeValidator(one_of("builtin", "nginx", later=("apache", "command", "url"))),
+    Literal["builtin", "nginx", "apache", "command"],
+    BeforeValidator(one_of("builtin", "nginx", "apache", "command", later=("url",))),
 ]
+Mpm = Annotated[Literal["event", "prefork"], BeforeValidator(one_of("event", "prefork"))]
 WorkloadKind = Annotated[Literal["single"], BeforeValidator(one_of("single", later=("surge", "prowgen", "replay")))]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+
+
+def url_path(value: Any) -> str:
+    """Checks what stands after the authority in a URL.
+
+    Raises:
+        ValueError: it is no path.
+    """
+    if not isinstance(value, str) or not re.fullmatch(r"/[!-~]*", value) or "#" in value:
+        raise ValueError("must be a path that begins with '/', percent-encoded, such as /index.html")
+    return value
+
+
+UrlPath = Annotated[str, BeforeValidator(url_path)]
 
 
 class ServerModel(Part):
@@ -52,7 +68,18 @@ class Server(Part):
     """The server under test."""
 
     kind: ServerKind = "builtin"
-    """What runs in a live experiment: the built-in server, or Debian's nginx."""
+    """What runs in a live experiment: the built-in server, Debian's nginx or apache, or any command."""
+    mpm: Mpm | None = None
+    """Processing module of apache: event (threads, the default) or prefork (a process for each connection)."""
+    command: str | None = None
+    """Start line of a server of any kind. It must stay in the foreground and listen on {address} and {port}; the files
+    to serve are below {root}. No shell reads it; {{ and }} stand for braces."""
+    stop: str | None = None
+    """Line that stops the command, whose process is {pid}; SIGTERM to it unless set."""
+    path: UrlPath | None = None
+    """What the clients ask the command for; unless set, the file of workload.size, which is made below {root}."""
+    ready_timeout: PositiveDuration = "15s"
+    """Time within which the server must accept connections; live only."""
     congestion: Name = "cubic"
     """Congestion control of the server's kernel on the way to the clients; live only."""
     sysctl: dict[str, int | str] = Field(default_factory=dict)
@@ -61,6 +88,25 @@ class Server(Part):
     """The server's TCP; simulation only."""
     model: ServerModel = Field(default_factory=ServerModel)
     """The server's cost; simulation only."""
+
+    of_kind: ClassVar[dict[str, tuple[str, ...]]] = {
+        "mpm": ("apache",),
+        "command": ("command",),
+        "stop": ("command",),
+        "path": ("command",),
+    }
+    """Fields that only some kinds of server have."""
+
+    @model_validator(mode="after")
+    def _fields_of_its_kind(self) -> Server:
+        for field, kinds in self.of_kind.items():
+            value = getattr(self, field)
+            if value is not None and self.kind not in kinds:
+                which = " or ".join(f'"{kind}"' for kind in kinds)
+                raise FieldError(field, f'is for kind = {which}, and this is "{self.kind}"', value)
+        if self.kind == "command" and self.command is None:
+            raise FieldError("command", 'missing; kind = "command" needs a start line')
+        return self
 
 
 class Workload(Part):

@@ -7,7 +7,7 @@ from typing import Any
 
 from waspbench import _core
 from waspbench.errors import InputError
-from waspbench.experiment.model import Experiment, Mode
+from waspbench.experiment.model import Experiment, Mode, Server
 from waspbench.experiment.units import AUTO
 
 SERVER_ADDRESS = "198.18.0.1"
@@ -31,7 +31,7 @@ def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, An
         "mode": mode,
         "server": server,
         "network": {"prefix": PREFIX, "shared": {"up": shared.up.resolve(), "down": shared.down.resolve()}},
-        "workload": {"kind": workload.kind, "path": path_of(workload.size), "size": workload.size},
+        "workload": {"kind": workload.kind, "path": asked_path(experiment, mode), "size": workload.size},
         "clients": [group.resolve() for group in experiment.clients],
         "measure": {"warmup": warmup_of(experiment), "duration": experiment.measure.duration},
     }
@@ -62,7 +62,14 @@ def path_of(size: str) -> str:
     return f"/{_core.parse_bytes(size)}"
 
 
-def settings_used(mode: Mode) -> dict[str, list[str]]:
+def asked_path(experiment: Experiment, mode: Mode) -> str:
+    """What the clients ask for."""
+    own = experiment.server.path if mode == "live" else None
+    return own or path_of(experiment.workload.size)
+
+
+def settings_used(mode: Mode, server: Server) -> dict[str, list[str]]:
     """Which parts of ``[server]`` a run in ``mode`` used, and which it did not."""
-    live, sim = ["kind", "congestion", "sysctl"], ["tcp", "model"]
+    own = [field for field in server.of_kind if getattr(server, field) is not None]
+    live, sim = ["kind", *own, "congestion", "sysctl", "ready_timeout"], ["tcp", "model"]
     return {"used": live, "unused": sim} if mode == "live" else {"used": sim, "unused": live}

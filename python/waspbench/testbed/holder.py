@@ -13,6 +13,7 @@ Started as `python -m waspbench.testbed.holder FD PID`, with one end of a socket
 single-threaded and quick to start: standard library only.
 """
 
+import contextlib
 import errno
 import ipaddress
 import os
@@ -33,6 +34,9 @@ from waspbench.testbed.protocol import DOCUMENT_ROOT, PRIVATE, SERVER_LOG, Chann
 
 CLOSE_GRACE = 0.5
 """Seconds that a server has after SIGTERM at an orderly close."""
+
+STOP_GRACE = 2.0
+"""Seconds that it has from the start of the command that ends it, if there is one."""
 
 _LOG_TAIL = 600
 """Bytes of a dead server's output that are told."""
@@ -192,6 +196,8 @@ class Init:
         labels: list[str] = []
         descriptor = _open_device(plan.device)
         settings = _configure_network(plan)
+        if plan.ordinary_user and plan.port < 1024:
+            settings |= kernel.apply({"net.ipv4.ip_unprivileged_port_start": "0"})
         rps = _steer(plan, labels)
         files.write(DOCUMENT_ROOT, plan.files, plan.content)
         self._start_server(plan)
@@ -219,6 +225,8 @@ class Init:
         def prepare() -> None:
             os.sched_setaffinity(0, plan.server_cpus)
             raise_file_limit(plan.nofile)
+            if plan.ordinary_user:
+                linux.become_ordinary_user()
 
         with open(SERVER_LOG, "ab") as log:
             try:
@@ -234,7 +242,8 @@ class Init:
                 raise CannotDoIt(f"server: {plan.argv[0]!r} cannot be started: {error.strerror}") from None
             except subprocess.SubprocessError:
                 raise CannotDoIt(
-                    f"server: it cannot be confined to CPUs {cpus.show_list(plan.server_cpus)} or given its descriptors"
+                    f"server: it cannot be confined to CPUs {cpus.show_list(plan.server_cpus)}, given its descriptors "
+                    "or made an ordinary user"
                 ) from None
         self._await_server(plan)
 
@@ -242,16 +251,19 @@ class Init:
         address = ipaddress.ip_address(plan.address).packed
         deadline = time.monotonic() + plan.ready_timeout
         while True:
-            tables = [Path(f"/proc/net/{name}") for name in ("tcp", "tcp6")]
-            texts = [table.read_text(encoding="utf-8") for table in tables if table.exists()]
-            if any(counters.is_listening(text, address, plan.port) for text in texts):
+            found = counters.read_listeners()
+            if any(listener.takes(address, plan.port) for listener in found):
                 return
             self._reap(tell=False)
             if self._server_status is not None:
-                raise TestbedError(f"server: {self._ending()} before it listened")
+                advice = " (it must stay in the foreground)" if self._server_status == 0 else ""
+                raise TestbedError(f"server: {self._ending()} before it listened{advice}")
             if time.monotonic() > deadline:
                 where = f"{plan.address}:{plan.port}"
-                raise TestbedError(f"server: no listener on {where} within {plan.ready_timeout:g} s{_log_tail()}")
+                instead = f"; it listens on {', '.join(map(str, found))}" if found else ""
+                raise TestbedError(
+                    f"server: no listener on {where} within {plan.ready_timeout:g} s{instead}{_log_tail()}"
+                )
             time.sleep(0.005)
 
     def _reap(self, *, tell: bool) -> None:
@@ -282,18 +294,23 @@ class Init:
                 case "counters":
                     self._channel.send({"counters": dict(counters.read(plan.device))})
                 case "close":
-                    self._stop_server()
+                    self._stop_server(plan)
                     return False
                 case other:
                     raise TestbedError(f"the holder was asked for {other!r}, which it does not know")
         return True
 
-    def _stop_server(self) -> None:
+    def _stop_server(self, plan: Plan) -> None:
         """Lets the server end in its own way, for a moment; process 1's end kills what is left."""
         if self._server is None or self._server_status is not None:
             return
-        os.kill(self._server.pid, signal.SIGTERM)
-        deadline = time.monotonic() + CLOSE_GRACE
+        deadline = time.monotonic() + (STOP_GRACE if plan.stop else CLOSE_GRACE)
+        if plan.stop:
+            words = [word.replace("{pid}", str(self._server.pid)) for word in plan.stop]
+            with open(SERVER_LOG, "ab") as log, contextlib.suppress(OSError):
+                subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        else:
+            os.kill(self._server.pid, signal.SIGTERM)
         while self._server_status is None and time.monotonic() < deadline:
             time.sleep(0.005)
             self._reap(tell=False)

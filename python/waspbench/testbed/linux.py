@@ -25,6 +25,9 @@ PR_SET_PDEATHSIG = 1
 
 CAP_SYS_RESOURCE = 24
 
+ORDINARY_ID = 65534
+"""User and group number of a process that must not be root: nobody's."""
+
 TUN_DEVICE = "/dev/net/tun"
 TUNSETIFF = 0x4004_54CA
 TUNSETOFFLOAD = 0x4004_54D0
@@ -54,6 +57,25 @@ def unshare(flags: int) -> None:
         OSError: the kernel refuses.
     """
     _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
+
+
+def become_ordinary_user() -> None:
+    """Moves the calling process, which is root of its user namespace, into one below, where it is nobody in particular.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    user, group = os.geteuid(), os.getegid()
+    unshare(CLONE_NEWUSER)
+    for name, text in (
+        ("setgroups", b"deny"),
+        ("uid_map", b"%d %d 1" % (ORDINARY_ID, user)),
+        ("gid_map", b"%d %d 1" % (ORDINARY_ID, group)),
+    ):
+        # Between fork and exec, and perhaps no longer able to read the interpreter's files: nothing may be imported.
+        mapping = os.open(f"/proc/self/{name}", os.O_WRONLY)
+        os.write(mapping, text)
+        os.close(mapping)
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str = "") -> None:

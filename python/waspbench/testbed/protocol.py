@@ -46,6 +46,10 @@ class Plan:
     """Descriptors that the server may need."""
     ready_timeout: float
     """Seconds until the server must listen."""
+    stop: list[str]
+    """Command that ends the server; SIGTERM unless there is one."""
+    ordinary_user: bool
+    """Whether the server must not see itself as root in a user namespace."""
 
 
 Message = dict[str, Any]

@@ -1,7 +1,7 @@
 """Servers that a testbed starts and stops itself: how each is launched, as plain data.
 
 A managed server is an argument vector, an environment, some generated text files and a description. nginx's
-configuration is generated here; every other kind is a command.
+configuration is generated here, Apache's in `apache`; `commandline` has servers that any other command starts.
 """
 
 import grp
@@ -22,6 +22,9 @@ from waspbench.testbed.protocol import DOCUMENT_ROOT, PRIVATE
 SPARE_FILES = 512
 """Descriptors that a server needs beside one for each connection."""
 
+MOST_WORKERS = 64
+"""More workers of nginx than this on the server's CPUs would measure their number, not nginx."""
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -35,6 +38,12 @@ class Launch:
     """Generated text files by their path below `PRIVATE`: a memory file system that only the server sees."""
     connections: int = 1024
     """Connections that it must be able to keep open at once."""
+    stop: tuple[str, ...] = ()
+    """A command that ends it, run beside it; SIGTERM to the first process unless there is one."""
+    ordinary_user: bool = False
+    """Whether it refuses to run as root, which in a user namespace everybody is: it is given another number there."""
+    shown: tuple[str, ...] = ()
+    """The command as results tell it, where argv and environment say nothing on another machine."""
 
     @property
     def nofile(self) -> int:
@@ -46,31 +55,11 @@ class Launch:
         return {
             "name": self.name,
             "version": self.version,
-            "argv": list(self.argv),
-            "environment": dict(self.environment),
+            "argv": list(self.shown or self.argv),
+            "environment": {} if self.shown else dict(self.environment),
+            "stop": list(self.stop),
             "files": dict(self.private_files),
         }
-
-
-def command(
-    argv: Sequence[str],
-    *,
-    name: str = "command",
-    version: str | None = None,
-    environment: Mapping[str, str] | None = None,
-    connections: int = 1024,
-) -> Launch:
-    """A server that a command starts: `argv` must stay in the foreground and listen on the testbed's address and port.
-
-    It finds the files to serve in `DOCUMENT_ROOT`. Its standard output and error go to memory; let it log little.
-
-    Raises:
-        CannotDoIt: there is no such program.
-    """
-    program = _find(argv[0]) if argv else None
-    if program is None:
-        raise CannotDoIt(f"server: there is no program {argv[0] if argv else ''!r} to start")
-    return Launch(name, (program, *argv[1:]), version, dict(environment or {}), connections=connections)
 
 
 def nginx(address: str, port: int, *, connections: int = 1024, access_log: bool = False) -> Launch:
@@ -81,7 +70,7 @@ def nginx(address: str, port: int, *, connections: int = 1024, access_log: bool 
     Raises:
         CannotDoIt: nginx is not installed, or does not say its version.
     """
-    program = _find("nginx")
+    program = find_program("nginx")
     if program is None:
         raise CannotDoIt(
             "server: nginx is not installed: install it (Debian and Ubuntu: `apt-get install nginx-light`) or take "
@@ -92,7 +81,7 @@ def nginx(address: str, port: int, *, connections: int = 1024, access_log: bool 
     configuration = nginx_configuration(
         address=address,
         port=port,
-        user=_worker_user(),
+        user=" ".join(worker_user()),
         workers=workers,
         worker_connections=per_worker,
         modules=[module for module in _TEMP_PATHS if f"--without-http_{module}_module" not in build.options],
@@ -127,6 +116,8 @@ def nginx_configuration(
     temporary = "".join(f"    {_TEMP_PATHS[module]}_temp_path {PRIVATE}/temp-{module};\n" for module in modules)
     host = f"[{address}]" if ":" in address else address
     log = f"{PRIVATE}/access.log" if access_log else "off"
+    # A listening socket for each worker, so that the kernel spreads connections over them evenly.
+    reuseport = " reuseport" if workers > 1 else ""
     return f"""\
 daemon off;
 user {user};
@@ -150,7 +141,7 @@ http {{
     open_file_cache max=10000 inactive=3600s;
     open_file_cache_valid 3600s;
     server {{
-        listen {host}:{port} backlog=65535;
+        listen {host}:{port} backlog=65535{reuseport};
         root {DOCUMENT_ROOT};
     }}
 }}
@@ -160,17 +151,22 @@ http {{
 def share_connections(connections: int, limit: int) -> tuple[int, int]:
     """How many workers nginx needs, and `worker_connections` of each, when each process may have `limit` descriptors.
 
-    Several workers do not share connections evenly, so each is given twice its share.
+    The kernel spreads connections over workers by a hash (`reuseport`): a worker's part differs from its fair share by
+    a few square roots of it, for which an eighth is left.
 
     Raises:
-        CannotDoIt: the limit leaves no room for connections.
+        CannotDoIt: that would take more workers than `MOST_WORKERS`.
     """
     room = limit - SPARE_FILES // 2
-    if room < 16:
-        raise CannotDoIt(f"server: the limit of {limit} open files (ulimit -n) leaves nginx no connections")
     if connections + SPARE_FILES // 2 <= room:
         return 1, connections + SPARE_FILES // 2
-    return -(-2 * connections // room), room
+    workers = -(-9 * connections // (8 * room)) if room >= 64 else MOST_WORKERS + 1
+    if workers > MOST_WORKERS:
+        raise CannotDoIt(
+            f"server: nginx cannot keep {connections} connections open where a process may have {limit} files "
+            f"(`ulimit -Hn`): fewer clients, a higher limit, or root would be valid"
+        )
+    return workers, room
 
 
 def file_limit(wanted: int) -> int:
@@ -214,17 +210,18 @@ def _build_of(program: str) -> Build:
     return build
 
 
-def _find(program: str) -> str | None:
+def find_program(program: str) -> str | None:
+    """Path of a program, if there is one."""
     # Debian keeps servers in /usr/sbin, which an ordinary user's PATH leaves out.
     return shutil.which(program, path=os.environ.get("PATH", os.defpath) + ":/usr/local/sbin:/usr/sbin:/sbin")
 
 
-def _worker_user() -> str:
-    """User and group of nginx's workers: nobody; in a user namespace only root exists."""
+def worker_user() -> tuple[str, str]:
+    """User and group of a server's workers: nobody; in a user namespace only root exists."""
     if os.geteuid() != 0:
-        return "root"
+        return "root", "root"
     try:
         nobody = pwd.getpwnam("nobody")
-        return f"nobody {grp.getgrgid(nobody.pw_gid).gr_name}"
+        return "nobody", grp.getgrgid(nobody.pw_gid).gr_name
     except KeyError:
-        return "root"
+        return "root", "root"

@@ -74,6 +74,8 @@ class TestbedSpec:
             content=self.content,
             nofile=self.server.nofile,
             ready_timeout=self.ready_timeout,
+            stop=list(self.server.stop),
+            ordinary_user=self.server.ordinary_user and os.geteuid() != 0,
         )
 
     def _check(self) -> None:
