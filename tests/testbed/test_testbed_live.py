@@ -73,9 +73,9 @@ def holders() -> set[int]:
     for pid in process.parents():
         try:
             # An entry that waits for the machine's process 1 has no command line.
-            if b"waspbench.testbed.holder" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                if MARK.encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
-                    found.add(pid)
+            ours = MARK.encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            if ours and b"waspbench.testbed.holder" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.add(pid)
         except OSError:
             continue
     return found
