@@ -1,5 +1,6 @@
 //! Pair driver, packet scripts and topology builders for tests.
 
+pub mod script;
 mod wan;
 
 pub use wan::{Opening, Wan, WanEvent, WanHost};

@@ -1,0 +1,244 @@
+//! The language of packet scripts: whatever is written is read again, and what cannot be read is told where.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed};
+use wasp_tcp::{Event, Options, State};
+use wasp_testkit::script::{
+    Action, Call, Condition, Fields, Handshake, Kernel, Quantity, Said, Script, Segment, Simulated, Step,
+    Time, Value, run,
+};
+use wasp_units::Duration;
+use wasp_wire::Flags;
+
+const HEAD: &str = "title: t\nrfc: r\nkernel: yes\ntcp: linux\n";
+
+fn config() -> Config {
+    Config { cases: 500, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Config::default() }
+}
+
+fn time() -> impl Strategy<Value = Time> {
+    (any::<bool>(), 0..100_000_u64, Just(0_u64)).prop_map(|(relative, from, more)| Time {
+        relative,
+        from: Duration::from_micros(from),
+        to: Duration::from_micros(from + more),
+    })
+}
+
+fn number() -> impl Strategy<Value = i64> {
+    -(1_i64 << 30)..1_i64 << 29
+}
+
+fn said<T: Clone + std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = Said<T>> {
+    option::of(value).prop_map(|value| value.map_or(Said::Nothing, Said::Present))
+}
+
+fn fields() -> impl Strategy<Value = Fields> {
+    (
+        option::of(any::<u16>()),
+        said(any::<u16>()),
+        said(any::<u8>()),
+        said(Just(())),
+        prop_oneof![said(any::<(Option<u32>, Option<u32>)>()), Just(Said::Absent)],
+        vec((number(), number()), 0..=4),
+    )
+        .prop_map(|(win, mss, scale, sackok, ts, sack)| Fields { win, mss, scale, sackok, ts, sack })
+}
+
+fn segment() -> impl Strategy<Value = Segment> {
+    (any::<u8>(), number(), 0..60_000_i64, 1..2_000_u32, any::<bool>(), number(), fields()).prop_map(
+        |(flags, from, len, cut, train, ack, fields)| {
+            let flags = Flags(flags);
+            let train = train && len > 0 && len / i64::from(cut) < 10_000;
+            let ack = flags.contains(Flags::ACK).then_some(ack);
+            Segment { flags, from, to: from + len, cut: train.then_some(cut), ack, fields }
+        },
+    )
+}
+
+fn condition() -> impl Strategy<Value = Condition> {
+    use Quantity::{Cwnd, Events, Rto, State as StateOf};
+    prop_oneof![
+        any::<u64>().prop_map(|count| Condition { quantity: Cwnd, value: Value::Count(count) }),
+        (0..1_000_000_u64).prop_map(|micros| Condition {
+            quantity: Rto,
+            value: Value::Time(Duration::from_micros(micros)),
+        }),
+        Just(Condition { quantity: StateOf, value: Value::State(State::FinWait1) }),
+        vec(prop_oneof![Just(Event::Connected), Just(Event::TimedOut)], 0..3)
+            .prop_map(|events| Condition { quantity: Events, value: Value::Events(events) }),
+    ]
+}
+
+fn handshake() -> impl Strategy<Value = Handshake> {
+    (any::<bool>(), 0..1_000_u64, fields()).prop_map(|(active, rtt, fields)| Handshake {
+        active,
+        rtt: Duration::from_millis(rtt),
+        peer: Fields { sack: Vec::new(), ..fields },
+    })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let action = prop_oneof![
+        segment().prop_map(Action::Inject),
+        segment().prop_map(Action::Expect),
+        handshake().prop_map(Action::Handshake),
+        (1..1_u32 << 30).prop_map(|count| Action::Call(Call::Write(count))),
+        prop_oneof![Just(Call::Connect), Just(Call::Listen), Just(Call::Close), Just(Call::Abort)]
+            .prop_map(Action::Call),
+        vec(condition(), 1..4).prop_map(Action::Check),
+    ];
+    (option::of(time()), action).prop_map(|(time, action)| Step { line: 0, time, action })
+}
+
+fn script() -> impl Strategy<Value = Script> {
+    let kernel = prop_oneof![
+        Just(Kernel::Yes),
+        "[a-z]{1,9}( [a-z]{1,9}){0,3}".prop_map(Kernel::Differs),
+        "[a-z]{1,9}( [a-z]{1,9}){0,3}".prop_map(Kernel::No),
+    ];
+    ("[A-Z][a-z, ]{0,40}[a-z]", kernel, vec(step(), 1..20)).prop_map(|(title, kernel, steps)| Script {
+        title,
+        source: "RFC 9293".to_owned(),
+        kernel,
+        stack: vec!["linux".to_owned(), "sack=off".to_owned()],
+        options: Options { sack: Some(false), ..Options::default() },
+        tolerance: None,
+        steps,
+    })
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn what_is_printed_is_read_again(script in script()) {
+        let text = script.to_string();
+        let mut read = Script::parse(&text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+        read.steps.iter_mut().for_each(|step| step.line = 0);
+        prop_assert_eq!(read, script);
+    }
+
+    #[test]
+    fn an_error_points_into_the_text(script in script(), at in any::<prop::sample::Index>(), with in ".{0,3}") {
+        let mut text = script.to_string();
+        let places = text.char_indices().map(|(place, _)| place).collect::<Vec<_>>();
+        text.insert_str(places[at.index(places.len())], &with);
+        if let Err(error) = Script::parse(&text) {
+            let line = text.lines().nth(error.line - 1).expect("the line exists");
+            prop_assert!((1..=line.chars().count() + 1).contains(&error.column), "{error}\n{text}");
+            prop_assert!(error.message.contains("expected "), "{error}");
+        }
+    }
+}
+
+/// The complaint about a text.
+fn complaint(text: &str) -> String {
+    Script::parse(text).expect_err("it is no script").to_string()
+}
+
+#[test]
+fn errors_say_where_and_what_would_be_valid() {
+    let after_head = |line: &str| complaint(&format!("{HEAD}{line}\n"));
+    let cases = [
+        ("> SYN,AKC 0", "5:7: \"AKC\": expected flags, each once, with commas between (SYN, FIN, RST"),
+        ("< ACK 1", "5:3: \"ACK\": expected ack=NUMBER exactly where the flags have ACK"),
+        ("< ACK 1 ack=x", "5:13: \"x\": expected a sequence number"),
+        ("< ACK 5:5 ack=1", "5:9: \"5\": expected a later number than the one before the colon"),
+        ("< ACK 1:100000 ack=1", "5:9: \"100000\": expected at most 65495 bytes"),
+        ("< ACK 1 ack=1 windw=7", "5:15: \"windw=7\": expected ack=N, win=N"),
+        ("+10ms..20ms write 5", "5:1: \"+10ms..20ms\": expected a single time"),
+        ("+20ms..10ms > SYN 0", "5:8: \"10ms\": expected a later time"),
+        ("+10 quiet", "5:2: \"10\": expected a time such as 200ms"),
+        ("quiet", "5:1: \"quiet\": expected a time before it"),
+        ("wriet 5", "5:1: \"wriet\": expected <, >, handshake"),
+        ("write", "5:6: the line ends: expected a number of bytes"),
+        ("write 5 6", "5:9: \"6\": expected the end of the line"),
+        ("check stat=closed", "5:7: \"stat\": expected QUANTITY=VALUE with state, events, cwnd"),
+        ("check state=open", "5:13: \"open\": expected one of syn-sent"),
+        ("check events=opened", "5:14: \"opened\": expected events with commas between (connected"),
+        ("handshake sideways", "5:11: \"sideways\": expected \"active\""),
+        ("", "4:1: the script ends: expected a statement"),
+    ];
+    for (line, expected) in cases {
+        let said = after_head(line);
+        assert!(said.starts_with(expected), "{line}: {said}");
+    }
+}
+
+#[test]
+fn errors_of_the_headers_say_where() {
+    let with = |tcp: &str| complaint(&format!("title: t\nrfc: r\nkernel: yes\ntcp: {tcp}\nconnect\n"));
+    let cases = [
+        ("linx", "4:6: \"linx\": expected a preset (unknown variant `linx`, expected `linux`"),
+        (
+            "linux sak=off",
+            "4:12: \"sak=off\": expected an option of the stack (unknown field `sak`, expected",
+        ),
+        ("linux min_rto=5", "4:12: \"min_rto=5\": expected an option of the stack"),
+        ("linux sack", "4:12: \"sack\": expected field=value"),
+        ("linux sack=on sack=off", "4:20: \"sack\": expected each field once"),
+        ("linux min_rto=200s", "4:6: \"linux\": expected a stack, but min_rto is"),
+    ];
+    for (tcp, expected) in cases {
+        let said = with(tcp);
+        assert!(said.starts_with(expected), "{tcp}: {said}");
+    }
+    assert!(complaint("title: t\nconnect").contains("no \"tcp:\" line: expected one before"));
+    assert!(complaint("titel: t\nconnect").starts_with("1:1: \"titel:\": expected title, rfc, kernel"));
+    assert!(complaint("title: a\ntitle: b\n").starts_with("2:1: \"title:\": expected each header once"));
+    assert!(complaint("kernel: no\n").starts_with("1:9: \"no\": expected \"yes\", \"differs, HOW\""));
+}
+
+/// The complaint of a script that does not hold.
+fn failure(body: &str) -> String {
+    let script = Script::parse(&format!("{HEAD}{body}")).expect("a script");
+    let mut stack = Simulated::new(&script).expect("a stack");
+    run(&script, &mut stack).expect_err("it does not hold").to_string()
+}
+
+#[test]
+fn a_failure_shows_the_line_and_both_segments() {
+    let said = failure("connect\n> SYN 0\n< SYN,ACK 0 ack=1\n> ACK 1 ack=2 win=7\n");
+    assert!(
+        said.starts_with("8: > ACK 1 ack=2 win=7\n    the endpoint sent at 0ms: > ACK 1 ack=1 "),
+        "{said}"
+    );
+    assert!(said.contains("differs in: ack, win\n"), "{said}");
+    assert!(said.contains("before that:\n        0.000000s  connect\n"), "{said}");
+}
+
+#[test]
+fn a_failure_tells_what_is_wrong() {
+    let cases = [
+        ("connect\n> SYN 0 mss=500\n", "differs in: mss\n"),
+        ("connect\n> SYN 0 ts=none\n", "differs in: ts\n"),
+        ("connect\n> SYN,ACK 0 ack=1\n", "differs in: flags, ack\n"),
+        ("connect\n> SYN 1\n", "differs in: numbers\n"),
+        ("connect\n+5ms > SYN 0\n", "differs in: time (expected 5ms)\n"),
+        ("connect\n> SYN 0\n+1s quiet\n", "the endpoint sent, unexpectedly, at 1s: > SYN 0"),
+        ("connect\n", "after this, the endpoint sent, unexpectedly, at 0ms: > SYN 0"),
+        ("connect\n> SYN 0\n> SYN 0\n", "nothing was sent until 0ms"),
+        ("connect\n> SYN 0\ncheck state=established\n", "expected state=established, but state=syn-sent"),
+        ("connect\n> SYN 0\ncheck events=connected\n", "expected events=connected, but events=none"),
+        ("write 5\n", "there is no connection"),
+        ("handshake active\nread 5\n", "only 0 bytes can be read"),
+        ("connect\n> SYN 0\n+10ms quiet\n5ms quiet\n", "5ms is past: the statement before happened at 10ms"),
+    ];
+    for (body, expected) in cases {
+        let said = failure(body);
+        assert!(said.contains(expected), "{body}: {said}");
+    }
+}
+
+#[test]
+fn a_train_is_its_segments_with_the_end_on_the_last() {
+    let script = format!(
+        "{HEAD}handshake active mss=1000\nwrite 2500\n> PSH,ACK 1:2501/1000 ack=1\n< FIN,PSH,ACK 1:2501/1000 ack=2501\n\
+         > ACK 2501 ack=1001\n> ACK 2501 ack=2001\n> ACK 2501 ack=2502\nread 2500\ncheck state=close-wait\n"
+    );
+    let script = Script::parse(&script).expect("a script");
+    run(&script, &mut Simulated::new(&script).expect("a stack"))
+        .unwrap_or_else(|failure| panic!("{failure}"));
+}
