@@ -65,7 +65,7 @@ def state() -> dict[str, object]:
 
 MARK = f"WASP_TEST_HOLDERS={os.getpid()}"
 """In the environment of every process that these tests start, however it got there."""
-os.environ.update([MARK.split("=")])
+os.environ["WASP_TEST_HOLDERS"] = str(os.getpid())
 
 
 def holders() -> set[int]:
