@@ -43,7 +43,7 @@ impl<O: Observer> Model<O> {
         let root = Key::root(scenario.seed, scenario.run);
         let mut network = Network::new(PayloadPool::new(POOL_LIMIT), observer);
         let server = Address::from(scenario.server.address);
-        let first_client = server.offset(1).expect("a checked prefix has room for clients");
+        let first_client = Address::from(scenario.first_client());
         let access: Vec<_> = members(scenario).map(|(group, _, index)| access(group, root, index)).collect();
         let shared = (shared(&scenario.network.shared.up), shared(&scenario.network.shared.down));
         let shared_key = root.purpose(Purpose::Loss).name("");
@@ -206,7 +206,7 @@ fn single(scenario: &Scenario) -> Single {
 
 fn behaviour(scenario: &Scenario, group: &Group) -> Behaviour {
     let workload = single(scenario);
-    let host = scenario.server.address.to_string();
+    let host = scenario.host();
     let encode = |path: &str, keep_alive: bool| -> Arc<[u8]> {
         let request = Request::new(Method::Get, path, &host).expect("a checked scenario has valid targets");
         request.with_keep_alive(keep_alive).encode().into()

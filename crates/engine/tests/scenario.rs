@@ -50,12 +50,30 @@ fn wrong_values_are_named_with_what_would_be_valid() {
         ("/workload/path", json!("no slash"), "workload: files.0.path: no slash; must begin"),
         ("/network/prefix", json!("198.18.0.0"), "network.prefix"),
         ("/server/address", json!("198.18.0.7"), "server.address: 198.18.0.7; must be the first host"),
+        ("/server/address", json!("127.0.0.1"), "server.address: 127.0.0.1; must be the first host"),
+        ("/server/host", json!("a b"), "server.host: "),
         ("/clients", json!([]), "clients: none"),
     ];
     for (pointer, value, expected) in cases {
         let message = refusal(pointer, value);
         assert!(message.contains(expected), "{pointer}: {message}");
         assert!(!message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn a_live_server_may_be_outside_of_the_clients_network_but_not_elsewhere_in_it() {
+    let with_address = |address: &str| {
+        let mut live = scenario(1, "1KB");
+        live["mode"] = json!("live");
+        live["server"] = json!({"address": address, "port": 8080, "host": "localhost:8080"});
+        Scenario::from_json(&live.to_string())
+    };
+    for outside in ["127.0.0.1", "198.17.255.255", "198.18.128.0", "198.18.0.1"] {
+        assert!(with_address(outside).is_ok(), "{outside}");
+    }
+    for inside in ["198.18.0.0", "198.18.0.2", "198.18.127.255"] {
+        assert!(with_address(inside).is_err(), "{inside}");
     }
 }
 

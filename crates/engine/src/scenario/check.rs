@@ -4,6 +4,7 @@ use super::check_behaviour::{check_behaviour, check_workload};
 use super::{Group, Mode, Scenario};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
+use wasp_http::{Method, Request};
 use wasp_net::Loss;
 use wasp_units::{Duration, Probability};
 
@@ -70,6 +71,8 @@ impl Scenario {
 
     fn check_server(&self) -> Result<(), ScenarioError> {
         ensure(self.server.port > 0, "server.port", "0; must be from 1 to 65535")?;
+        Request::new(Method::Get, "/", &self.host())
+            .map_err(|error| ScenarioError::new("server.host", error.to_string()))?;
         if let Some(tcp) = &self.server.tcp {
             tcp.resolve().map_err(|error| ScenarioError::new("server.tcp", error.to_string()))?;
         }
@@ -88,10 +91,10 @@ impl Scenario {
 
     fn check_addresses(&self) -> Result<(), ScenarioError> {
         let (base, room) = prefix(&self.network.prefix)?;
-        let server = self.server.address.to_bits();
-        let first = u64::from(base.to_bits()) + 1;
+        let place = u64::from(self.server.address.to_bits()).checked_sub(base.to_bits().into());
+        let outside = place.is_none_or(|place| place > room + 1);
         ensure(
-            u64::from(server) == first,
+            place == Some(1) || (outside && self.mode == Mode::Live),
             "server.address",
             format!("{}; must be the first host of {}", self.server.address, self.network.prefix),
         )?;
@@ -101,6 +104,17 @@ impl Scenario {
             "clients",
             format!("{count} clients; {} has addresses for {}", self.network.prefix, room - 1),
         )
+    }
+}
+
+impl Scenario {
+    /// The address of the first client: that of the network's second host.
+    ///
+    /// # Panics
+    /// If the scenario was not checked.
+    pub(crate) fn first_client(&self) -> Ipv4Addr {
+        let (base, _) = prefix(&self.network.prefix).expect("a checked scenario has a prefix");
+        Ipv4Addr::from_bits(base.to_bits() + 2)
     }
 }
 

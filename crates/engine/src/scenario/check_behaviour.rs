@@ -19,7 +19,7 @@ pub(super) fn check_workload(scenario: &Scenario) -> Result<(), ScenarioError> {
     };
     let files = single.resolve().map_err(|error| of_option("workload", &error))?;
     for file in &files {
-        Request::new(wasp_http::Method::Get, &file.path, &scenario.server.address.to_string())
+        Request::new(wasp_http::Method::Get, &file.path, &scenario.host())
             .map_err(|error| ScenarioError::new("workload.path", error.to_string()))?;
     }
     only(files.len() == 1, "workload.files", "one file")?;

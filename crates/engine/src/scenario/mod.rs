@@ -52,10 +52,13 @@ pub enum Mode {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    /// Its address.
+    /// Its address: the first host of the network's prefix, or in a live run any address outside of it.
     pub address: Ipv4Addr,
     /// Its port.
     pub port: u16,
+    /// What clients call it in the `Host` field; its address unless set.
+    #[serde(default)]
+    pub host: Option<String>,
     /// The TCP of the modelled server.
     #[serde(default)]
     pub tcp: Option<wasp_tcp::Options>,
@@ -216,6 +219,11 @@ impl Scenario {
         })?;
         scenario.check()?;
         Ok(scenario)
+    }
+
+    /// What clients call the server.
+    pub(crate) fn host(&self) -> String {
+        self.server.host.clone().unwrap_or_else(|| self.server.address.to_string())
     }
 
     /// How many clients there are in all groups.
