@@ -4,10 +4,15 @@ use wasp_units::Instant;
 
 /// A source of time that an executor follows.
 ///
-/// Call order: `now` at any time, never decreasing; `wait_until` when nothing is due before its deadline.
+/// Call order: `now` at any time, never decreasing; when nothing is due before the deadline, `gather`, and if that brought nothing
+/// either, `wait_until`.
 pub trait Clock {
     /// The present instant, counted from the start of the run.
     fn now(&mut self) -> Instant;
+
+    /// Lets input and events gather for a moment before they are looked at, as network cards moderate their interrupts; not when
+    /// `deadline` has passed. It may end a moment after the deadline, which is lag. Without a need for it, it returns at once.
+    fn gather(&mut self, _deadline: Instant) {}
 
     /// Returns at `deadline`, or earlier when input from outside may be waiting. Without a deadline it returns when
     /// input may be waiting. Returning too early is allowed; returning late is lag.

@@ -135,7 +135,7 @@ http {{
     default_type application/octet-stream;
     sendfile on;
     tcp_nodelay on;
-    tcp_nopush off;
+    tcp_nopush on;
     keepalive_timeout 3600s;
     keepalive_requests 1000000000;
     open_file_cache max=10000 inactive=3600s;
