@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, RngSeed};
 use wasp_tcp::{Event, Options, State};
 use wasp_testkit::script::{
     Action, Call, Condition, Fields, Handshake, Kernel, Quantity, Said, Script, Segment, Simulated, Step,
-    Time, Value, run,
+    Time, Value, files, kernel_table, run,
 };
 use wasp_units::Duration;
 use wasp_wire::Flags;
@@ -239,6 +239,24 @@ fn a_train_is_its_segments_with_the_end_on_the_last() {
          > ACK 2501 ack=1001\n> ACK 2501 ack=2001\n> ACK 2501 ack=2502\nread 2500\ncheck state=close-wait\n"
     );
     let script = Script::parse(&script).expect("a script");
+    run(&script, &mut Simulated::new(&script).expect("a stack"))
+        .unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn the_documentation_says_what_the_scripts_say_of_linux() {
+    let page = include_str!("../../../docs/packet-scripts.md");
+    let table = kernel_table(&files()).expect("scripts");
+    let said = page.split_once("## Linux\n\n").map(|(_, end)| end);
+    let how = "replace what follows \"## Linux\" by: cargo run -q -p wasp-testkit --example kernel_table";
+    assert_eq!(said, Some(table.as_str()), "{how}");
+}
+
+#[test]
+fn the_documentation_begins_with_a_script_that_holds() {
+    let page = include_str!("../../../docs/packet-scripts.md");
+    let text = page.split("```\n").nth(1).expect("an example");
+    let script = Script::parse(text).expect("a script");
     run(&script, &mut Simulated::new(&script).expect("a stack"))
         .unwrap_or_else(|failure| panic!("{failure}"));
 }

@@ -10,9 +10,8 @@ use wasp_io::{Tun, TunError};
 /// Runs a test on a thread in a fresh network namespace, where a root may make devices. Threads that it starts are in
 /// there too.
 pub fn in_a_namespace(test: impl FnOnce() + Send + 'static) {
-    let root = rustix::process::geteuid().is_root();
-    if !root || std::fs::metadata("/dev/net/tun").is_err() {
-        return skip("it needs root and /dev/net/tun");
+    if let Some(missing) = missing_privilege() {
+        return skip(missing);
     }
     let outcome = std::thread::spawn(|| {
         // SAFETY: only this thread's network namespace changes; no descriptor table or memory is unshared.
@@ -23,6 +22,12 @@ pub fn in_a_namespace(test: impl FnOnce() + Send + 'static) {
     if let Err(panic) = outcome {
         std::panic::resume_unwind(panic);
     }
+}
+
+/// What a test in a namespace needs and does not have.
+pub fn missing_privilege() -> Option<&'static str> {
+    let root = rustix::process::geteuid().is_root();
+    (!root || std::fs::metadata("/dev/net/tun").is_err()).then_some("it needs root and /dev/net/tun")
 }
 
 /// Says that the present test is skipped.

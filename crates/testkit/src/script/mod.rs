@@ -4,17 +4,21 @@
 //! `Display`, and [`run`] against a [`Stack`]: our endpoint in virtual time ([`Simulated`]), or whatever else can be
 //! commanded and heard.
 
+mod files;
 mod numbers;
 mod parse;
 mod print;
 mod run;
 mod simulated;
+mod table;
 mod vocabulary;
 mod words;
 
+pub use files::{ScriptFile, files};
 pub use parse::ParseError;
 pub use run::{Failure, Sent, Stack, run};
 pub use simulated::Simulated;
+pub use table::kernel_table;
 
 use wasp_tcp::{Event, Options, State};
 use wasp_units::Duration;

@@ -14,7 +14,7 @@ use wasp_wire::{Flags, TcpHeader};
 /// [`Stack::run_until`]. A command that fails says why.
 pub trait Stack {
     /// The present; it starts anywhere.
-    fn now(&self) -> Instant;
+    fn now(&mut self) -> Instant;
 
     /// How far times may be off: nothing in virtual time.
     fn tolerance(&self, script: &Script) -> Duration;
@@ -224,7 +224,8 @@ impl Runner<'_> {
     }
 
     fn call(&mut self, call: Call) -> Outcome {
-        self.note(self.stack.now(), &call.to_string());
+        let now = self.stack.now();
+        self.note(now, &call.to_string());
         match call {
             Call::Connect => self.stack.open(true),
             Call::Listen => self.stack.open(false),

@@ -75,7 +75,7 @@ impl Simulated {
 }
 
 impl Stack for Simulated {
-    fn now(&self) -> Instant {
+    fn now(&mut self) -> Instant {
         self.now
     }
 

@@ -1,0 +1,242 @@
+//! The kernel's TCP as a script meets it: sockets on the application's side, a TUN device on that of the wire.
+
+use crate::common::device_that_is_up;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
+use std::time::Duration as WallDuration;
+use wasp_engine::PacketPort;
+use wasp_io::{MAX_FRAME, Stopper, Tun, WallClock};
+use wasp_kernel::Clock;
+use wasp_tcp::State;
+use wasp_testkit::script::{Quantity, Script, Sent, Stack, Value};
+use wasp_units::{Duration, Instant};
+use wasp_wire::{Address, Packet, Payload, PayloadPool, TcpHeader, Transport, View, cut, frame};
+
+/// How long a call may take that should not have to wait.
+const PATIENCE: WallDuration = WallDuration::from_secs(1);
+/// Fields of a stack that the kernel has too, with their setting.
+const SETTINGS: [(&str, &str); 3] =
+    [("sack", "tcp_sack"), ("timestamps", "tcp_timestamps"), ("window_scaling", "tcp_window_scaling")];
+
+/// The TCP of the calling thread's namespace.
+pub(crate) struct KernelStack {
+    tun: Tun,
+    clock: WallClock,
+    listener: Option<TcpListener>,
+    connection: Option<TcpStream>,
+    no_delay: bool,
+    sent: VecDeque<Sent>,
+    pool: PayloadPool,
+    buffer: Vec<u8>,
+    identification: u16,
+}
+
+impl KernelStack {
+    /// Makes the device and sets the kernel up as `script` says.
+    pub(crate) fn new(script: &Script) -> Self {
+        let tun = device_that_is_up();
+        set("tcp_congestion_control", "reno");
+        let no_delay = configure(script);
+        let stopper = Stopper::new().expect("descriptors");
+        let clock = WallClock::new(&tun, &stopper, Duration::ZERO).expect("a clock");
+        Self {
+            tun,
+            clock,
+            listener: None,
+            connection: None,
+            no_delay,
+            sent: VecDeque::new(),
+            pool: PayloadPool::new(16 << 20),
+            buffer: vec![0; MAX_FRAME],
+            identification: 0,
+        }
+    }
+
+    /// Takes in what the device has.
+    fn drain(&mut self) {
+        while let Some(length) = self.tun.receive(&mut self.buffer).expect("a device") {
+            let at = self.now();
+            let mut packets = Vec::new();
+            // What is no TCP is nobody's business here.
+            let _ = cut(&self.buffer[..length], None, &mut self.pool, &mut |packet| packets.push(packet));
+            for packet in packets {
+                let payload = match self.pool.view(&packet.payload) {
+                    View::Bytes(bytes) => bytes.to_vec(),
+                    View::Virtual(len) => vec![0; len as usize],
+                };
+                self.pool.release(packet.payload);
+                if let Transport::Tcp(header) = packet.transport {
+                    self.sent.push_back(Sent { at, header, payload });
+                }
+            }
+        }
+    }
+
+    /// The connection, accepted when it is first wanted.
+    fn connection(&mut self) -> Result<&mut TcpStream, String> {
+        if let (None, Some(listener)) = (&self.connection, &self.listener) {
+            let stream = accept(listener)?;
+            self.prepare(&stream);
+            self.connection = Some(stream);
+        }
+        self.connection.as_mut().ok_or_else(|| "there is no connection".to_owned())
+    }
+
+    fn prepare(&self, stream: &TcpStream) {
+        stream.set_nonblocking(false).expect("a socket");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        stream.set_write_timeout(Some(PATIENCE)).expect("a socket");
+        stream.set_nodelay(self.no_delay).expect("a socket");
+    }
+}
+
+/// Sets what the script's stack says; returns whether small segments are not held back.
+fn configure(script: &Script) -> bool {
+    let fields = serde_json::to_value(&script.options).expect("options");
+    let mut no_delay = false;
+    for (field, value) in fields.as_object().expect("options are an object") {
+        let setting = SETTINGS.iter().find(|(name, _)| name == field);
+        match (field.as_str(), value.as_bool(), setting) {
+            ("preset", ..) if value == "linux" => {}
+            ("nagle", Some(held_back), _) => no_delay = !held_back,
+            (_, Some(on), Some((_, name))) => set(name, if on { "1" } else { "0" }),
+            _ => panic!("{field} = {value} has no counterpart in the kernel"),
+        }
+    }
+    no_delay
+}
+
+fn set(name: &str, value: &str) {
+    let path = format!("/proc/sys/net/ipv4/{name}");
+    std::fs::write(&path, value).unwrap_or_else(|error| panic!("{path}: {error}"));
+}
+
+fn accept(listener: &TcpListener) -> Result<TcpStream, String> {
+    for _ in 0..PATIENCE.as_millis() {
+        match listener.accept() {
+            Ok((stream, _)) => return Ok(stream),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                std::thread::sleep(WallDuration::from_millis(1));
+            }
+            Err(error) => return Err(format!("no connection can be accepted: {error}")),
+        }
+    }
+    Err("no connection can be accepted".to_owned())
+}
+
+impl Stack for KernelStack {
+    fn now(&mut self) -> Instant {
+        self.clock.now()
+    }
+
+    fn tolerance(&self, script: &Script) -> Duration {
+        script.tolerance.unwrap_or(Script::TOLERANCE)
+    }
+
+    fn run_until(&mut self, until: Instant) -> Option<Sent> {
+        loop {
+            self.drain();
+            if let Some(sent) = self.sent.pop_front() {
+                return Some(sent);
+            }
+            if self.clock.now() >= until {
+                return None;
+            }
+            self.clock.wait_until(Some(until));
+        }
+    }
+
+    fn inject(&mut self, header: &TcpHeader, payload: &[u8]) {
+        self.identification = self.identification.wrapping_add(1);
+        let payload = if payload.is_empty() { Some(Payload::Empty) } else { self.pool.store(payload) };
+        let packet = Packet {
+            source: peer(),
+            destination: "198.18.0.1".parse().expect("an address"),
+            ttl: 64,
+            traffic_class: 0,
+            identification: self.identification,
+            dont_fragment: true,
+            transport: Transport::Tcp(*header),
+            payload: payload.expect("room"),
+        };
+        let length = frame(&packet, &self.pool, &mut self.buffer);
+        self.pool.release(packet.payload);
+        self.tun.transmit(&self.buffer[..length]).expect("a device");
+    }
+
+    fn open(&mut self, active: bool) -> Result<(), String> {
+        if !active {
+            let listener = TcpListener::bind("198.18.0.1:80").map_err(|error| error.to_string())?;
+            listener.set_nonblocking(true).map_err(|error| error.to_string())?;
+            self.listener = Some(listener);
+            return Ok(());
+        }
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, Some(ipproto::TCP));
+        let socket = socket.map_err(|error| error.to_string())?;
+        let to = "198.18.0.2:40000".parse::<SocketAddrV4>().expect("an address");
+        match rustix::net::connect(&socket, &to) {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        let stream = TcpStream::from(socket);
+        self.prepare(&stream);
+        self.connection = Some(stream);
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.connection()?.write_all(bytes).map_err(|error| error.to_string())
+    }
+
+    fn read(&mut self, count: usize) -> Result<Vec<u8>, String> {
+        let mut bytes = vec![0; count];
+        self.connection()?.read_exact(&mut bytes).map_err(|error| error.to_string())?;
+        Ok(bytes)
+    }
+
+    fn close(&mut self) -> Result<(), String> {
+        self.connection()?.shutdown(Shutdown::Write).map_err(|error| error.to_string())
+    }
+
+    fn abort(&mut self) -> Result<(), String> {
+        let connection = self.connection()?;
+        sockopt::set_socket_linger(&*connection, Some(WallDuration::ZERO))
+            .map_err(|error| error.to_string())?;
+        self.connection = None;
+        Ok(())
+    }
+
+    fn observe(&mut self, quantity: Quantity) -> Option<Value> {
+        (quantity == Quantity::State).then(|| Value::State(state()))
+    }
+}
+
+fn peer() -> Address {
+    "198.18.0.2".parse().expect("an address")
+}
+
+/// The state of the connection with the peer's port, of which there is at most one.
+fn state() -> State {
+    let table = std::fs::read_to_string("/proc/thread-self/net/tcp").expect("a table of connections");
+    // Columns: number, local address, remote address, state, ...
+    let rows = table.lines().skip(1).map(|row| row.split_whitespace().collect::<Vec<_>>());
+    let state = rows
+        .filter(|row| row.get(2).is_some_and(|remote| remote.ends_with(":9C40")))
+        .map(|row| row[3].to_owned());
+    match state.last().as_deref() {
+        Some("01") => State::Established,
+        Some("02") => State::SynSent,
+        Some("03" | "0C") => State::SynReceived,
+        Some("04") => State::FinWait1,
+        Some("05") => State::FinWait2,
+        Some("06") => State::TimeWait,
+        Some("08") => State::CloseWait,
+        Some("09") => State::LastAck,
+        Some("0B") => State::Closing,
+        None | Some("07") => State::Closed,
+        Some(other) => panic!("an unknown state: {other}"),
+    }
+}
