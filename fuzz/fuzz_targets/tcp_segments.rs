@@ -190,7 +190,8 @@ fn config(input: &mut Input<'_>) -> Config {
     let recovery = match choice >> 1 & 3 {
         0 => RecoveryKind::Reno,
         1 => RecoveryKind::NewReno,
-        _ => RecoveryKind::Sack,
+        2 => RecoveryKind::Sack,
+        _ => RecoveryKind::Rack,
     };
     Config {
         recovery,

@@ -12,6 +12,9 @@ pub enum RecoveryKind {
     NewReno,
     /// RFC 6675: selective acknowledgments tell the holes and how much is in flight.
     Sack,
+    /// RACK-TLP (RFC 8985): what was sent before something that has arrived is lost once a reordering window has passed,
+    /// the end of a flight is probed; proportional rate reduction (RFC 9937).
+    Rack,
 }
 
 /// How the congestion window grows and shrinks.
@@ -202,7 +205,7 @@ impl Config {
             // Where automatic sizing ends: half of tcp_rmem's, and all of tcp_wmem's, default maximum.
             receive_buffer: 3 << 20,
             send_buffer: 4 << 20,
-            recovery: RecoveryKind::Sack,
+            recovery: RecoveryKind::Rack,
             congestion: CongestionKind::Reno,
             initial_window: 10,
             initial_ssthresh: u32::MAX,

@@ -2,7 +2,7 @@
 //!
 //! [`Endpoint`] serves as client and server. It reads no clock, draws nothing and touches no network: time, identity and
 //! segments are handed in, segments and deadlines are polled out. Read RFC 9293 (the protocol), 5681 and 6582 and 6675
-//! (loss), 6298 (timeouts), 7323 and 2018 (options) and 5961 (blind attacks) before a change.
+//! and 8985 and 9937 (loss), 6298 (timeouts), 7323 and 2018 (options) and 5961 (blind attacks) before a change.
 
 mod acknowledgment;
 mod close;

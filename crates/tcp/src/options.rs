@@ -122,8 +122,8 @@ const MAX_TIME_WAIT: Duration = Duration::from_secs(3_600);
 impl Options {
     /// The constants, or the first field that is out of range or contradicts another.
     ///
-    /// `recovery = "sack"` switches `sack` on; `sack = false` turns the preset's `sack` recovery into `newreno`; both
-    /// together contradict each other.
+    /// `recovery = "sack"` or `"rack"` switches `sack` on; `sack = false` turns the preset's `rack` recovery into
+    /// `newreno`; both together contradict each other.
     pub fn resolve(&self) -> Result<Config, ConfigError> {
         let mut config = match self.preset {
             Preset::Linux => Config::linux(),
@@ -149,10 +149,17 @@ impl Options {
     fn variants(&self, config: &mut Config) -> Result<(), ConfigError> {
         config.congestion = self.congestion.unwrap_or(config.congestion);
         config.recovery = self.recovery.unwrap_or(config.recovery);
-        config.sack = self.sack.unwrap_or(config.sack || self.recovery == Some(RecoveryKind::Sack));
-        if config.recovery == RecoveryKind::Sack && !config.sack {
+        let name = match config.recovery {
+            RecoveryKind::Reno | RecoveryKind::NewReno => None,
+            RecoveryKind::Sack => Some("sack"),
+            RecoveryKind::Rack => Some("rack"),
+        };
+        config.sack = self.sack.unwrap_or(config.sack || name.is_some());
+        if let Some(name) = name
+            && !config.sack
+        {
             if self.recovery.is_some() {
-                return Err(error("recovery", "sack", "sack = true beside it, or recovery reno or newreno"));
+                return Err(error("recovery", name, "sack = true beside it, or recovery reno or newreno"));
             }
             config.recovery = RecoveryKind::NewReno;
         }

@@ -27,6 +27,12 @@ impl Ranges {
         self.list.back().map(|range| range.1)
     }
 
+    /// The end of the range that `number` lies in.
+    pub(crate) fn end_of(&self, number: SequenceNumber) -> Option<SequenceNumber> {
+        let index = self.list.partition_point(|range| range.1.at_or_before(number));
+        self.list.get(index).filter(|range| range.0.at_or_before(number)).map(|range| range.1)
+    }
+
     /// The ranges, the last in sequence first.
     pub(crate) fn last_first(&self) -> impl Iterator<Item = Range> {
         self.list.iter().rev().copied()

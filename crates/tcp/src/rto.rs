@@ -33,6 +33,8 @@ pub(crate) struct Rto {
     /// BSD: the number whose acknowledgment ends the timing that began at `timed_at` (`Instant::MAX`: nothing is timed).
     timed: SequenceNumber,
     timed_at: Instant,
+    /// The least round-trip time seen, microseconds (RFC 8985's RACK.min_RTT).
+    min_rtt: u32,
     /// RTO before back-off.
     base: Duration,
     shift: u8,
@@ -49,6 +51,7 @@ impl Rto {
             round_end: SequenceNumber(0),
             timed: SequenceNumber(0),
             timed_at: Instant::MAX,
+            min_rtt: u32::MAX,
             base: config.initial_rto,
             shift: 0,
             sampled: false,
@@ -67,6 +70,17 @@ impl Rto {
             RttEstimator::Linux => Duration::from_micros(u64::from(self.srtt >> 3)),
             RttEstimator::Bsd => config.timer_granularity * u64::from(self.srtt) / 8,
         })
+    }
+
+    /// The least round-trip time seen; zero before the first.
+    pub(crate) fn min_rtt(&self) -> Duration {
+        if self.min_rtt == u32::MAX { Duration::ZERO } else { Duration::from_micros(u64::from(self.min_rtt)) }
+    }
+
+    /// A segment sent once took `rtt` to be acknowledged, whatever the estimator makes of it.
+    #[inline]
+    pub(crate) fn note_rtt(&mut self, rtt: Duration) {
+        self.min_rtt = self.min_rtt.min(saturate(rtt.as_nanos() / 1_000));
     }
 
     pub(crate) fn is_sampled(&self) -> bool {

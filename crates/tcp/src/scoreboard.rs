@@ -5,7 +5,7 @@
 
 use crate::ranges::{Range, Ranges};
 use std::collections::VecDeque;
-use wasp_units::Instant;
+use wasp_units::{Duration, Instant};
 use wasp_wire::SequenceNumber;
 
 /// One segment in flight. It starts where the one before it ends.
@@ -58,6 +58,53 @@ pub(crate) struct Acked {
     pub(crate) sample: Option<Instant>,
     /// Some segment among them had been sent twice.
     pub(crate) resent: bool,
+    /// Bytes cumulatively acknowledged that had been selectively acknowledged before.
+    held: u32,
+    /// The segment among them that was sent last; of a retransmission only if it was sent by `credible` at the latest.
+    pub(crate) newest: Option<Sent>,
+    /// A retransmission sent later than this cannot be what is acknowledged.
+    credible: Instant,
+    /// The highest number acknowledged in any way before (RFC 8985's RACK.fack).
+    fack: SequenceNumber,
+    /// Some segment among them lies below `fack` and was sent once: it was overtaken.
+    pub(crate) reordered: bool,
+    /// The range that the acknowledgment reports to have been received twice (RFC 2883).
+    pub(crate) duplicate: Option<Range>,
+}
+
+impl Acked {
+    /// What an acknowledgment is about to cover, with RFC 8985's means of telling whose transmission it answers.
+    pub(crate) fn new(fack: SequenceNumber, credible: Instant) -> Self {
+        Self { fack, credible, ..Self::default() }
+    }
+
+    /// Bytes that are known to have left the network only now (RFC 9937's DeliveredData).
+    pub(crate) fn delivered(&self) -> u32 {
+        self.bytes - self.held + self.sacked
+    }
+}
+
+/// A transmission: when, and the number after its last. Of two at one instant the higher is the later.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Sent {
+    pub(crate) at: Instant,
+    pub(crate) end: SequenceNumber,
+}
+
+impl Sent {
+    /// RFC 8985's RACK_sent_after.
+    pub(crate) fn after(self, other: Self) -> bool {
+        self.at > other.at || (self.at == other.at && self.end.after(other.end))
+    }
+}
+
+/// What a search for segments that should have been answered by now has found.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Overdue {
+    /// Some were taken for lost.
+    pub(crate) lost: bool,
+    /// When the last of the others will be overdue.
+    pub(crate) next: Option<Instant>,
 }
 
 /// Segments between SND.UNA and SND.NXT.
@@ -68,10 +115,12 @@ pub(crate) struct Scoreboard {
     pipe: u32,
     /// What the receiver reports to hold; made at the first loss.
     sacked: Option<Box<Ranges>>,
+    /// Segments that it is known to hold.
+    sacked_segments: u32,
     /// Segments before this index are sacked or retransmitted: RFC 6675's HighRxt, as a place to go on from.
-    candidate: usize,
-    /// Segments before this index are sacked or lost.
-    lost_end: usize,
+    candidate: u32,
+    /// Segments before this index are sacked or, by RFC 6675's rules, lost; those from it on are not lost by any rule.
+    lost_end: u32,
 }
 
 /// Room kept for records after everything is acknowledged; more is given back.
@@ -122,20 +171,25 @@ impl Scoreboard {
     }
 
     /// The cumulative acknowledgment moves to `ack`, which lies after SND.UNA and not after the last segment.
-    pub(crate) fn acknowledge(&mut self, ack: SequenceNumber) -> Acked {
-        let mut acked = Acked { bytes: ack.since(self.una), ..Acked::default() };
+    pub(crate) fn acknowledge(&mut self, ack: SequenceNumber, acked: &mut Acked) {
+        acked.bytes = ack.since(self.una);
         let mut popped = 0;
         while let Some(&segment) = self.segments.front() {
             if segment.end.after(ack) {
                 break;
             }
-            self.pipe -= in_flight(segment.flags, segment.end.since(self.una));
-            note(&mut acked, &segment);
+            let len = segment.end.since(self.una);
+            self.pipe -= in_flight(segment.flags, len);
+            if segment.has(Segment::SACKED) {
+                self.sacked_segments -= 1;
+                acked.held += len;
+            }
+            note(acked, &segment);
             self.una = segment.end;
             popped += 1;
             self.segments.pop_front();
         }
-        acked.segments = popped as u32;
+        acked.segments = popped;
         if let Some(front) = self.segments.front() {
             self.pipe -= in_flight(front.flags, ack.since(self.una));
         } else if self.segments.capacity() > KEPT_CAPACITY {
@@ -150,14 +204,15 @@ impl Scoreboard {
         if acked.resent {
             acked.sample = None;
         }
-        acked
     }
 
     /// The receiver reports that it holds `left..right`, which lies above SND.UNA and not beyond the last segment.
     pub(crate) fn sack(&mut self, left: SequenceNumber, right: SequenceNumber, acked: &mut Acked) {
-        let Self { segments, una, pipe, sacked, .. } = self;
+        let Self { segments, una, pipe, sacked, sacked_segments, .. } = self;
         let sacked = sacked.get_or_insert_with(Box::default);
-        sacked.insert(left, right, |part, merged| mark_sacked(segments, *una, pipe, part, merged, acked));
+        sacked.insert(left, right, |part, merged| {
+            *sacked_segments += mark_sacked(segments, *una, pipe, part, merged, acked);
+        });
         if acked.resent {
             acked.sample = None;
         }
@@ -174,15 +229,61 @@ impl Scoreboard {
             (count >= threshold || bytes > enough).then_some(left)
         });
         let Some(frontier) = frontier else { return };
-        while let Some(segment) = self.segments.get(self.lost_end) {
+        while let Some(segment) = self.segments.get(self.lost_end as usize) {
             if segment.end.after(frontier) {
                 break;
             }
             if !segment.has(Segment::SACKED) {
-                self.change(self.lost_end, |flags| flags | Segment::LOST);
+                self.change(self.lost_end as usize, |flags| flags | Segment::LOST);
             }
             self.lost_end += 1;
         }
+    }
+
+    /// Takes for lost what was sent before `newest`, which has arrived, and at least `wait` ago (RFC 8985's
+    /// RACK_detect_loss).
+    ///
+    /// Segments were first sent in order, so the search ends at the first one sent once and later than `newest`.
+    pub(crate) fn lose_overdue(&mut self, newest: Sent, wait: Duration, now: Instant) -> Overdue {
+        let mut overdue = Overdue::default();
+        let mut index = 0;
+        while let Some(&segment) = self.segments.get(index) {
+            if segment.has(Segment::SACKED) {
+                index = self.after_sacked(index);
+                continue;
+            }
+            let earlier = newest.after(Sent { at: segment.sent_at, end: segment.end });
+            if !earlier && !segment.has(Segment::RESENT) {
+                break;
+            }
+            let flying = !segment.has(Segment::LOST) || segment.has(Segment::RETRANSMITTED);
+            if earlier && flying {
+                let due = segment.sent_at.saturating_add(wait);
+                if due <= now {
+                    self.lose(index);
+                    overdue.lost = true;
+                } else {
+                    overdue.next = overdue.next.max(Some(due));
+                }
+            }
+            index += 1;
+        }
+        overdue
+    }
+
+    /// The index after the run of segments that the receiver holds and `index` belongs to.
+    fn after_sacked(&self, index: usize) -> usize {
+        let start = self.start(index);
+        let end = self.sacked.as_ref().and_then(|sacked| sacked.end_of(start));
+        let after = |end| self.segments.partition_point(|segment| segment.end.at_or_before(end));
+        end.map_or(0, after).max(index + 1)
+    }
+
+    /// Takes the segment at `index` for lost, its latest retransmission included.
+    fn lose(&mut self, index: usize) {
+        self.change(index, |flags| (flags | Segment::LOST) & !Segment::RETRANSMITTED);
+        self.lost_end = self.lost_end.max(index as u32 + 1);
+        self.candidate = self.candidate.min(index as u32);
     }
 
     /// Whether segments may be lost.
@@ -198,39 +299,69 @@ impl Scoreboard {
     /// Takes the first segment for lost, its latest retransmission included.
     pub(crate) fn lose_first(&mut self) {
         if !self.segments.is_empty() {
-            self.change(0, |flags| (flags | Segment::LOST) & !Segment::RETRANSMITTED);
-            self.lost_end = self.lost_end.max(1);
-            self.candidate = 0;
+            self.lose(0);
         }
     }
 
     /// A timeout: everything that the receiver is not known to hold is lost, retransmissions included.
     ///
-    /// A first segment marked as held means that the receiver has discarded what it reported (RFC 2018 section 8):
-    /// its reports are then forgotten.
     pub(crate) fn lose_all(&mut self) {
-        let reneged = self.segments.front().is_some_and(|segment| segment.has(Segment::SACKED));
-        if reneged {
-            self.sacked = None;
-        }
+        self.forget_if_reneged();
         for segment in &mut self.segments {
-            if reneged {
-                segment.flags &= !Segment::SACKED;
-            }
             if !segment.has(Segment::SACKED) {
                 segment.flags = (segment.flags | Segment::LOST) & !Segment::RETRANSMITTED;
             }
         }
         self.pipe = 0;
         self.candidate = 0;
-        self.lost_end = self.segments.len();
+        self.lost_end = self.segments.len() as u32;
+    }
+
+    /// A timeout by RFC 8985's RACK_mark_losses_on_RTO: only the first segment and what was sent by `limit` is lost.
+    pub(crate) fn lose_first_and_sent_by(&mut self, limit: Instant) {
+        self.forget_if_reneged();
+        for index in 0..self.segments.len() {
+            let segment = self.segments[index];
+            if !segment.has(Segment::SACKED) && (index == 0 || segment.sent_at <= limit) {
+                self.lose(index);
+            }
+        }
+    }
+
+    /// A first segment marked as held means that the receiver has discarded what it reported (RFC 2018 section 8):
+    /// its reports are then forgotten.
+    fn forget_if_reneged(&mut self) {
+        if !self.segments.front().is_some_and(|segment| segment.has(Segment::SACKED)) {
+            return;
+        }
+        self.sacked = None;
+        self.sacked_segments = 0;
+        for index in 0..self.segments.len() {
+            self.change(index, |flags| flags & !Segment::SACKED);
+        }
+        self.candidate = 0;
+    }
+
+    /// The highest number acknowledged in any way (RFC 8985's RACK.fack).
+    pub(crate) fn fack(&self) -> SequenceNumber {
+        self.sacked.as_ref().and_then(|sacked| sacked.end()).map_or(self.una, |end| end.max(self.una))
+    }
+
+    /// Segments that the receiver is known to hold above SND.UNA.
+    pub(crate) fn sacked_segments(&self) -> u32 {
+        self.sacked_segments
+    }
+
+    /// Bytes that the receiver is known to hold above SND.UNA.
+    pub(crate) fn sacked_bytes(&self) -> u32 {
+        self.sacked.as_ref().map_or(0, |sacked| sacked.last_first().map(|range| range.1.since(range.0)).sum())
     }
 
     /// The first segment that is neither held nor retransmitted: RFC 6675 NextSeg's candidate.
     pub(crate) fn next_candidate(&mut self) -> Option<usize> {
-        while let Some(segment) = self.segments.get(self.candidate) {
+        while let Some(segment) = self.segments.get(self.candidate as usize) {
             if !segment.has(Segment::SACKED | Segment::RETRANSMITTED) {
-                return Some(self.candidate);
+                return Some(self.candidate as usize);
             }
             self.candidate += 1;
         }
@@ -263,26 +394,41 @@ impl Scoreboard {
             return;
         }
         let mut start = self.una;
-        let mut pipe = 0;
-        for (index, segment) in self.segments.iter().enumerate() {
+        let (mut pipe, mut sacked) = (0, 0);
+        for (index, segment) in (0..).zip(&self.segments) {
             pipe += in_flight(segment.flags, segment.end.since(start));
+            sacked += u32::from(segment.has(Segment::SACKED));
             let settled = segment.has(Segment::SACKED | Segment::RETRANSMITTED);
             debug_assert!(settled || index >= self.candidate, "the candidate passed a segment over");
             start = segment.end;
         }
         debug_assert_eq!(pipe, self.pipe, "pipe is the sum over the segments");
+        debug_assert_eq!(sacked, self.sacked_segments, "segments held are counted");
     }
 }
 
+/// Takes down what the acknowledgment of `segment` tells; of one that was selectively acknowledged before, only that it
+/// had been sent twice.
+#[inline]
 fn note(acked: &mut Acked, segment: &Segment) {
-    if segment.has(Segment::RESENT) {
-        acked.resent = true;
-    } else if !segment.has(Segment::SACKED) {
+    let resent = segment.has(Segment::RESENT);
+    acked.resent |= resent;
+    if segment.has(Segment::SACKED) {
+        return;
+    }
+    if !resent {
         acked.sample = Some(acked.sample.map_or(segment.sent_at, |first| first.min(segment.sent_at)));
+        acked.reordered |= segment.end.before(acked.fack);
+    } else if segment.sent_at > acked.credible {
+        return;
+    }
+    let sent = Sent { at: segment.sent_at, end: segment.end };
+    if acked.newest.is_none_or(|newest| sent.after(newest)) {
+        acked.newest = Some(sent);
     }
 }
 
-/// Marks the segments that touch `part` and lie wholly in `merged`.
+/// Marks the segments that touch `part` and lie wholly in `merged`, and returns how many.
 fn mark_sacked(
     segments: &mut VecDeque<Segment>,
     una: SequenceNumber,
@@ -290,7 +436,8 @@ fn mark_sacked(
     part: Range,
     merged: Range,
     acked: &mut Acked,
-) {
+) -> u32 {
+    let mut marked = 0;
     let mut index = segments.partition_point(|segment| segment.end.at_or_before(part.0));
     let mut start = if index == 0 { una } else { segments[index - 1].end };
     while let Some(segment) = segments.get_mut(index)
@@ -303,8 +450,10 @@ fn mark_sacked(
             *pipe -= in_flight(segment.flags, len);
             acked.sacked += len;
             segment.flags |= Segment::SACKED;
+            marked += 1;
         }
         start = segment.end;
         index += 1;
     }
+    marked
 }

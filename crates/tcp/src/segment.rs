@@ -204,6 +204,9 @@ impl Endpoint {
                 self.arm_retransmission(at);
             }
         }
+        if outcome.progress || outcome.duplicate {
+            self.arm_early(at);
+        }
         if outcome.progress {
             self.check_send_space();
             if self.sender.fin == Fin::Sent && self.sender.una() == self.sender.next {

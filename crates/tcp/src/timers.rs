@@ -3,11 +3,13 @@
 use crate::config::Config;
 use wasp_units::{Duration, Instant};
 
-/// Three deadlines; `Instant::MAX` is none.
+/// Four deadlines; `Instant::MAX` is none.
 #[derive(Debug)]
 pub(crate) struct Timers {
     /// Retransmission (of data or of the handshake) or, with nothing in flight, the next window probe.
     pub(crate) retransmit: Instant,
+    /// What may make that unnecessary: RACK's reordering timer or a tail loss probe (RFC 8985). Never after it.
+    pub(crate) early: Instant,
     /// A delayed acknowledgment.
     pub(crate) delayed_ack: Instant,
     /// The end of TIME-WAIT or of FIN-WAIT-2.
@@ -18,11 +20,11 @@ impl Timers {
     pub(crate) const NONE: Instant = Instant::MAX;
 
     pub(crate) fn new() -> Self {
-        Self { retransmit: Self::NONE, delayed_ack: Self::NONE, linger: Self::NONE }
+        Self { retransmit: Self::NONE, early: Self::NONE, delayed_ack: Self::NONE, linger: Self::NONE }
     }
 
     pub(crate) fn next(&self) -> Option<Instant> {
-        let next = self.retransmit.min(self.delayed_ack).min(self.linger);
+        let next = self.retransmit.min(self.early).min(self.delayed_ack).min(self.linger);
         (next != Self::NONE).then_some(next)
     }
 

@@ -80,6 +80,7 @@ impl Endpoint {
         }
         if std::mem::take(&mut self.data_sent) {
             self.sender.note_usage();
+            self.arm_early(now);
         }
         if self.timers.retransmit == Timers::NONE && self.sender.needs_persist() {
             self.arm_persist(now);
@@ -114,7 +115,7 @@ impl Endpoint {
         let len = segment.end.since(start) - u32::from(fin);
         let payload = self.sender.buffer.payload(distance, len, pool);
         let flags = self.data_flags(distance, len, fin);
-        self.sender.on_resent(now, index, rescue);
+        self.sender.on_resent(now, index, len, rescue);
         self.statistics.retransmitted += 1;
         if self.timers.retransmit == Timers::NONE {
             self.arm_retransmission(now);
@@ -213,8 +214,13 @@ impl Endpoint {
 
     /// Runs what is due at `at`; harmless when nothing is.
     pub fn handle_timeout(&mut self, at: Instant) {
+        if self.timers.early <= at {
+            self.timers.early = Timers::NONE;
+            self.early_timeout(at);
+        }
         if self.timers.retransmit <= at {
             self.timers.retransmit = Timers::NONE;
+            self.timers.early = Timers::NONE;
             self.retransmission_timeout(at);
         }
         if self.timers.delayed_ack <= at {
@@ -226,6 +232,29 @@ impl Endpoint {
             self.timers.linger = Timers::NONE;
             self.linger_timeout();
         }
+    }
+
+    /// The reordering timer or the one for tail loss probes, whichever is to run, starts anew.
+    #[inline]
+    pub(crate) fn arm_early(&mut self, at: Instant) {
+        let now = Now::new(&self.config, self.clocks, at);
+        self.timers.early = self.sender.early_deadline(&now, self.timers.retransmit);
+    }
+
+    /// The reordering window has passed, or the end of the flight is to be probed. The probe, as the first retransmission,
+    /// restarts the retransmission timer (RFC 8985 section 7.3).
+    fn early_timeout(&mut self, at: Instant) {
+        self.output_due = true;
+        if self.sender.recovery.reordering_deadline().is_none() {
+            self.sender.on_probe_timeout();
+            return self.arm_retransmission(at);
+        }
+        let now = Now::new(&self.config, self.clocks, at);
+        if self.sender.on_reordering_timeout(&now) {
+            self.statistics.fast_retransmits += 1;
+            self.arm_retransmission(at);
+        }
+        self.arm_early(at);
     }
 
     fn retransmission_timeout(&mut self, at: Instant) {

@@ -85,8 +85,12 @@ fn action() -> impl Strategy<Value = Action> {
 
 fn config() -> impl Strategy<Value = Config> {
     let base = prop_oneof![Just(Config::linux()), Just(Config::bsd1999())];
-    let recovery =
-        prop_oneof![Just(RecoveryKind::Reno), Just(RecoveryKind::NewReno), Just(RecoveryKind::Sack)];
+    let recovery = prop_oneof![
+        Just(RecoveryKind::Reno),
+        Just(RecoveryKind::NewReno),
+        Just(RecoveryKind::Sack),
+        Just(RecoveryKind::Rack)
+    ];
     let buffer = prop_oneof![Just(2_048_u32), Just(20_000), Just(200_000), Just(3 << 20)];
     (base, recovery, any::<bool>(), any::<bool>(), buffer, any::<bool>()).prop_map(
         |(base, recovery, sack, timestamps, receive_buffer, limited_transmit)| Config {

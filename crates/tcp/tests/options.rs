@@ -63,6 +63,8 @@ fn sack_and_recovery_follow_each_other_unless_both_are_given() {
     assert_eq!(linux.recovery, RecoveryKind::NewReno);
     let error = resolve(r#"{"recovery": "sack", "sack": false}"#).unwrap_err();
     assert_eq!(error, "recovery: sack: expected sack = true beside it, or recovery reno or newreno");
+    let error = resolve(r#"{"recovery": "rack", "sack": false}"#).unwrap_err();
+    assert_eq!(error, "recovery: rack: expected sack = true beside it, or recovery reno or newreno");
 }
 
 #[test]
@@ -91,7 +93,7 @@ fn unknown_names_and_wrong_units_are_refused() {
     for (json, part) in [
         (r#"{"windows": true}"#, "unknown field `windows`"),
         (r#"{"preset": "bsd44"}"#, "expected `linux` or `bsd1999`"),
-        (r#"{"recovery": "rack"}"#, "unknown variant `rack`"),
+        (r#"{"recovery": "fack"}"#, "unknown variant `fack`"),
         (r#"{"initial_rto": 3}"#, "expected"),
         (r#"{"initial_rto": "3 s"}"#, "a duration such as"),
         (r#"{"mss": -1}"#, "expected u16"),

@@ -92,8 +92,12 @@ fn storm() -> impl Strategy<Value = Storm> {
 
 fn variant() -> impl Strategy<Value = Config> {
     let base = prop_oneof![Just(Config::linux()), Just(Config::bsd1999())];
-    let recovery =
-        prop_oneof![Just(RecoveryKind::Reno), Just(RecoveryKind::NewReno), Just(RecoveryKind::Sack)];
+    let recovery = prop_oneof![
+        Just(RecoveryKind::Reno),
+        Just(RecoveryKind::NewReno),
+        Just(RecoveryKind::Sack),
+        Just(RecoveryKind::Rack)
+    ];
     (base, recovery, any::<bool>(), any::<bool>(), prop_oneof![Just(0), 2_000_u32..70_000]).prop_map(
         |(base, recovery, sack, timestamps, buffer)| Config {
             recovery,

@@ -11,7 +11,7 @@ from waspbench.experiment.units import Duration, PositiveDuration, PositiveSize
 
 TcpPreset = Annotated[Literal["linux", "bsd1999"], BeforeValidator(one_of("linux", "bsd1999"))]
 Recovery = Annotated[
-    Literal["reno", "newreno", "sack"], BeforeValidator(one_of("reno", "newreno", "sack", later=("rack",)))
+    Literal["reno", "newreno", "sack", "rack"], BeforeValidator(one_of("reno", "newreno", "sack", "rack"))
 ]
 Congestion = Annotated[Literal["reno"], BeforeValidator(one_of("reno", later=("cubic", "bbr")))]
 Count = Annotated[int, Field(ge=0, le=2**32 - 1)]
@@ -38,7 +38,7 @@ class Tcp(Part):
     initial_window: PositiveCount | None = None
     """Initial congestion window, in segments."""
     recovery: Recovery | None = None
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675)."""
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), or rack (RACK-TLP, RFC 8985, with RFC 9937)."""
     congestion: Congestion | None = None
     """Congestion control."""
     initial_rto: PositiveDuration | None = None

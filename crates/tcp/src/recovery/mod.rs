@@ -5,13 +5,18 @@
 //! [`Recovery::window`] decide what the endpoint sends.
 
 mod newreno;
+mod prr;
+mod rack;
 mod reno;
 mod sack;
 
+pub(crate) use rack::Answer;
+
 use crate::config::{Config, RecoveryKind};
 use crate::congestion::{Congestion, LossEvent};
+use crate::rto::Rto;
 use crate::scoreboard::{Acked, Scoreboard, Segment};
-use wasp_units::Instant;
+use wasp_units::{Duration, Instant};
 use wasp_wire::SequenceNumber;
 
 /// Where a connection stands with regard to losses.
@@ -34,6 +39,7 @@ pub(crate) struct Context<'a> {
     pub(crate) next: SequenceNumber,
     /// The peer's window in bytes.
     pub(crate) send_window: u32,
+    pub(crate) rto: &'a Rto,
     pub(crate) scoreboard: &'a mut Scoreboard,
     pub(crate) congestion: &'a mut Congestion,
 }
@@ -90,13 +96,15 @@ pub(crate) struct Recovery {
     recover: SequenceNumber,
     /// What fast recovery adds to the congestion window, bytes: segments that have left the network.
     inflation: i32,
+    /// `rack`'s own state; made at the first loss, reordering or probe.
+    rack: Option<Box<rack::Rack>>,
 }
 
 impl Recovery {
     /// Recovery of a connection that agreed on selective acknowledgments or not.
     pub(crate) fn new(config: &Config, sack: bool, initial: SequenceNumber) -> Self {
         let kind = match config.recovery {
-            RecoveryKind::Sack if !sack => RecoveryKind::NewReno,
+            RecoveryKind::Sack | RecoveryKind::Rack if !sack => RecoveryKind::NewReno,
             kind => kind,
         };
         Self {
@@ -109,12 +117,28 @@ impl Recovery {
             limited: 0,
             recover: initial,
             inflation: 0,
+            rack: None,
         }
     }
 
     /// Whether selective acknowledgments are used.
     pub(crate) fn uses_sack(&self) -> bool {
-        self.kind == RecoveryKind::Sack
+        matches!(self.kind, RecoveryKind::Sack | RecoveryKind::Rack)
+    }
+
+    /// Whether segments in flight may have been sent twice.
+    pub(crate) fn is_repairing(&self) -> bool {
+        self.phase != Phase::Open || self.is_probing()
+    }
+
+    /// Whether an acknowledgment that reports a duplicate segment, and nothing else, matters.
+    pub(crate) fn heeds_duplicates(&self) -> bool {
+        self.kind == RecoveryKind::Rack
+    }
+
+    /// Whether a tail loss probe is in flight.
+    fn is_probing(&self) -> bool {
+        self.rack.as_ref().is_some_and(|rack| rack.is_probing())
     }
 
     /// In fast recovery.
@@ -130,29 +154,67 @@ impl Recovery {
             // Dragged along, so that it never looks new again when the numbers have gone half around.
             self.recover = una - 1;
         }
-        if self.phase == Phase::Open && self.duplicates == 0 && acked.sacked == 0 {
+        let quiet = acked.sacked == 0 && acked.duplicate.is_none() && !self.is_probing();
+        if self.phase == Phase::Open && self.duplicates == 0 && quiet {
             return Verdict::OPEN;
         }
-        if self.phase == Phase::Loss && una.at_or_after(self.recover) {
+        if self.phase == Phase::Loss && una.at_or_after(self.recover) && self.kind != RecoveryKind::Rack {
             self.phase = Phase::Open;
         }
         let verdict = match self.kind {
             RecoveryKind::Reno => reno::on_ack(self, context),
             RecoveryKind::NewReno => newreno::on_ack(self, context, acked),
             RecoveryKind::Sack => sack::on_ack(self, context, acked),
+            RecoveryKind::Rack => rack::on_ack(self, context, acked),
         };
         self.limited = 0;
         verdict
     }
 
-    /// A duplicate acknowledgment: for `sack` one with new selective acknowledgments (RFC 6675 section 2), otherwise one
-    /// by RFC 5681's definition.
-    pub(crate) fn on_duplicate(&mut self, context: &mut Context<'_>) {
+    /// A duplicate acknowledgment: for `sack` and `rack` one with new selective acknowledgments (RFC 6675 section 2) or,
+    /// for `rack`, with a D-SACK; otherwise one by RFC 5681's definition.
+    pub(crate) fn on_duplicate(&mut self, context: &mut Context<'_>, acked: &Acked) {
         match self.kind {
             RecoveryKind::Reno => reno::on_duplicate(self, context),
             RecoveryKind::NewReno => newreno::on_duplicate(self, context),
             RecoveryKind::Sack => sack::on_news(self, context),
+            RecoveryKind::Rack => rack::on_news(self, context, acked),
         }
+    }
+
+    /// An acknowledgment of `una` came with nothing in flight: perhaps the answer to a probe, or a D-SACK.
+    pub(crate) fn on_repeated(&mut self, una: SequenceNumber, answer: Answer) {
+        if let Some(rack) = &mut self.rack {
+            rack::on_repeated(rack, una, answer);
+        }
+    }
+
+    /// How long to wait from now before the end of the flight is probed; `None` when it is not to be.
+    #[inline]
+    pub(crate) fn probe_timeout(
+        &self,
+        config: &Config,
+        rto: &Rto,
+        scoreboard: &Scoreboard,
+    ) -> Option<Duration> {
+        let may_probe = self.kind == RecoveryKind::Rack && rack::may_probe(self, scoreboard);
+        may_probe.then(|| rack::probe_timeout(rto.srtt(config), scoreboard.len()))
+    }
+
+    /// A tail loss probe has left; `end` is SND.NXT.
+    pub(crate) fn on_probe(&mut self, end: SequenceNumber, retransmission: bool) {
+        self.rack.get_or_insert_default().on_probe(end, retransmission);
+    }
+
+    /// When the reordering timer fires.
+    #[inline]
+    pub(crate) fn reordering_deadline(&self) -> Option<Instant> {
+        self.rack.as_ref().and_then(|rack| rack.deadline())
+    }
+
+    /// The reordering timer fired.
+    pub(crate) fn on_reordering_timeout(&mut self, context: &mut Context<'_>) {
+        rack::on_reordering_timeout(self, context);
     }
 
     /// BSD: an acknowledgment repeated with data or with another window breaks a run of duplicates.
@@ -166,13 +228,21 @@ impl Recovery {
     pub(crate) fn on_timeout(&mut self, context: &mut Context<'_>, first: bool) {
         let event = self.loss_event(context);
         context.congestion.on_timeout(context.config, context.mss, context.now, event, first);
-        context.scoreboard.lose_all();
+        let limit = self.rack.as_ref().and_then(|rack| rack.overdue_by(context));
+        match limit {
+            Some(limit) => context.scoreboard.lose_first_and_sent_by(limit),
+            None => context.scoreboard.lose_all(),
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.on_timeout();
+        }
         self.phase = Phase::Loss;
         self.recover = context.next;
         self.duplicates = 0;
         self.inflation = 0;
         self.limited = 0;
-        self.forced = false;
+        // What is not yet overdue may fill the window of one segment.
+        self.forced = limit.is_some();
         self.rescued = false;
     }
 
@@ -191,16 +261,25 @@ impl Recovery {
         {
             return Next::Retransmit(index);
         }
-        if !new_data && self.phase == Phase::Fast && self.uses_sack() {
+        if !new_data && self.phase == Phase::Fast && self.kind == RecoveryKind::Sack {
             return sack::without_new_data(self, scoreboard, candidate);
         }
         Next::New
     }
 
-    /// A segment has been sent again.
-    pub(crate) fn on_retransmitted(&mut self, rescue: bool) {
+    /// A segment of `len` bytes has been sent again.
+    pub(crate) fn on_retransmitted(&mut self, len: u32, rescue: bool) {
         self.forced = false;
         self.rescued |= rescue;
+        self.pace(len);
+    }
+
+    fn pace(&mut self, len: u32) {
+        if self.phase == Phase::Fast
+            && let Some(rack) = &mut self.rack
+        {
+            rack.prr().on_sent(len);
+        }
     }
 
     /// `len` bytes have been sent for the first time.
@@ -209,6 +288,7 @@ impl Recovery {
         if self.phase == Phase::Open && self.duplicates > 0 {
             self.limited += len;
         }
+        self.pace(len);
     }
 
     /// The window that `pipe` is held to, bytes.
@@ -242,13 +322,18 @@ impl Recovery {
     fn enter(&mut self, context: &mut Context<'_>) {
         let event = self.loss_event(context);
         context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
+        self.begin(context.next);
+        self.forced = true;
+        context.scoreboard.lose_first();
+    }
+
+    /// Fast recovery lasts until `recover` is acknowledged.
+    fn begin(&mut self, recover: SequenceNumber) {
         self.phase = Phase::Fast;
-        self.recover = context.next;
+        self.recover = recover;
         self.limited = 0;
         self.partial_seen = false;
         self.rescued = false;
-        self.forced = true;
-        context.scoreboard.lose_first();
     }
 
     fn leave(&mut self) {

@@ -6,7 +6,8 @@ pub(crate) use plan::Plan;
 
 use crate::config::{Config, RttEstimator};
 use crate::congestion::{AckEvent, Congestion};
-use crate::recovery::{Context, Recovery};
+use crate::ranges::Range;
+use crate::recovery::{Answer, Context, Recovery};
 use crate::rto::Rto;
 use crate::scoreboard::{Acked, Scoreboard};
 use crate::send_buffer::SendBuffer;
@@ -33,6 +34,8 @@ pub(crate) enum Probe {
     Window,
     /// Whatever fits into the window, however little (RFC 1122 section 4.2.3.4's override).
     Data,
+    /// New data whatever the congestion window, or the last segment again (RFC 8985's tail loss probe).
+    Tail,
 }
 
 /// The clocks of a host, as an offset and a phase of the one time there is.
@@ -219,10 +222,10 @@ impl Sender {
     /// Takes in an acknowledgment between SND.UNA and SND.NXT. `len` is the segment's sequence length.
     pub(crate) fn acknowledge(&mut self, now: &Now<'_>, header: &TcpHeader, len: u32) -> Outcome {
         let window_changed = self.update_window(header, self.scale);
-        let mut acked = Acked::default();
+        let mut acked = Acked::new(self.scoreboard.fack(), self.credible(now, header));
         let progress = header.acknowledgment.after(self.una());
         if progress {
-            acked = self.scoreboard.acknowledge(header.acknowledgment);
+            self.scoreboard.acknowledge(header.acknowledgment, &mut acked);
         }
         if !header.sack.is_empty() && self.recovery.uses_sack() {
             self.take_sack(header, &mut acked);
@@ -234,7 +237,7 @@ impl Sender {
         } else if self.is_duplicate(header, len, window_changed, &acked) {
             outcome.duplicate = true;
             let (recovery, mut context) = self.context(now);
-            recovery.on_duplicate(&mut context);
+            recovery.on_duplicate(&mut context, &acked);
         } else if now.config.bsd_duplicate_quirk {
             self.recovery.break_run();
         }
@@ -255,7 +258,28 @@ impl Sender {
     pub(crate) fn acknowledge_nothing(&mut self, header: &TcpHeader) -> bool {
         // The answer to a window probe, perhaps: the peer lives.
         self.timeouts = 0;
+        let answer = match duplicate_report(header) {
+            Some(range) => Answer::Duplicate(range.1),
+            None if header.sack.is_empty() => Answer::Plain,
+            None => Answer::Progress,
+        };
+        self.recovery.on_repeated(header.acknowledgment, answer);
         self.update_window(header, self.scale)
+    }
+
+    /// A retransmission sent later than this is not what `header` answers: it would have taken less than any round trip so
+    /// far, or has a later timestamp than the one echoed (RFC 8985 section 6.2 step 2).
+    #[inline]
+    fn credible(&self, now: &Now<'_>, header: &TcpHeader) -> Instant {
+        if !self.recovery.is_repairing() {
+            return Instant::MAX;
+        }
+        let by_time = Instant::ZERO + now.at.saturating_since(Instant::ZERO + self.rto.min_rtt());
+        let Some(timestamps) = header.timestamps else { return by_time };
+        let steps = now.timestamp().wrapping_sub(timestamps.echo);
+        let step = now.config.timestamp_step.as_nanos();
+        let until = (now.at.as_nanos() / step + 1).saturating_sub(u64::from(steps)).saturating_mul(step);
+        by_time.min(Instant::from_nanos(until.saturating_sub(1)))
     }
 
     /// Something new was acknowledged. Returns whether the timer restarts.
@@ -281,6 +305,7 @@ impl Sender {
             now: now.at,
             next: self.next,
             send_window: self.window,
+            rto: &self.rto,
             scoreboard: &mut self.scoreboard,
             congestion: &mut self.congestion,
         };
@@ -290,6 +315,7 @@ impl Sender {
     /// Marks what the receiver reports. Blocks at or below SND.UNA are D-SACKs; impossible ones are ignored.
     fn take_sack(&mut self, header: &TcpHeader, acked: &mut Acked) {
         let una = self.una();
+        acked.duplicate = duplicate_report(header);
         for &(left, right) in header.sack.as_slice() {
             let sensible = left.before(right) && right.at_or_before(self.next);
             if sensible && left.after(una) {
@@ -302,7 +328,7 @@ impl Sender {
     /// or FIN, the same acknowledgment and the same window.
     fn is_duplicate(&self, header: &TcpHeader, len: u32, window_changed: bool, acked: &Acked) -> bool {
         if self.recovery.uses_sack() {
-            return acked.sacked > 0;
+            return acked.sacked > 0 || (acked.duplicate.is_some() && self.recovery.heeds_duplicates());
         }
         header.acknowledgment == self.una() && !self.scoreboard.is_empty() && len == 0 && !window_changed
     }
@@ -312,6 +338,9 @@ impl Sender {
     #[inline]
     fn sample(&mut self, now: &Now<'_>, header: &TcpHeader, acked: &Acked) {
         let (una, next) = (self.una(), self.next);
+        if let Some(sent) = acked.sample {
+            self.rto.note_rtt(now.at.saturating_since(sent));
+        }
         if now.config.rtt_estimator == RttEstimator::Bsd && header.timestamps.is_none() {
             if let Some(ticks) = self.rto.timed_ticks(una, now.at, now.config, now.clocks.phase) {
                 self.rto.sample_ticks(now.config, ticks);
@@ -371,6 +400,32 @@ impl Sender {
         true
     }
 
+    /// When RACK's reordering timer fires or the end of the flight is probed: never later than `timeout`, the
+    /// retransmission timer.
+    #[inline]
+    pub(crate) fn early_deadline(&self, now: &Now<'_>, timeout: Instant) -> Instant {
+        let probe = || {
+            let wait = self.recovery.probe_timeout(now.config, &self.rto, &self.scoreboard);
+            wait.map_or(Instant::MAX, |wait| now.at.saturating_add(wait))
+        };
+        let deadline = self.recovery.reordering_deadline().unwrap_or_else(probe);
+        if deadline == Instant::MAX { deadline } else { deadline.min(timeout) }
+    }
+
+    /// The end of the flight is to be probed.
+    pub(crate) fn on_probe_timeout(&mut self) {
+        self.probe = Probe::Tail;
+    }
+
+    /// RACK's reordering timer fired. Returns whether fast recovery began.
+    pub(crate) fn on_reordering_timeout(&mut self, now: &Now<'_>) -> bool {
+        let was_fast = self.recovery.is_fast();
+        let (recovery, mut context) = self.context(now);
+        recovery.on_reordering_timeout(&mut context);
+        self.check();
+        !was_fast && self.recovery.is_fast()
+    }
+
     /// The persist timer expired: the next segment is a probe. Returns false when it is time to give up.
     pub(crate) fn on_persist(&mut self, now: &Now<'_>) -> bool {
         self.timeouts = self.timeouts.saturating_add(1);
@@ -394,4 +449,14 @@ impl Sender {
             debug_assert!(self.congestion.window() >= u32::from(self.mss), "cwnd is at least a segment");
         }
     }
+}
+
+/// The range that a D-SACK reports: its first block lies at or below the acknowledgment, or within the second block (RFC 2883
+/// section 4).
+#[inline]
+fn duplicate_report(header: &TcpHeader) -> Option<Range> {
+    let &first = header.sack.as_slice().first()?;
+    let below = first.1.at_or_before(header.acknowledgment);
+    let within = |second: &Range| second.0.at_or_before(first.0) && first.1.at_or_before(second.1);
+    (below || header.sack.as_slice().get(1).is_some_and(within)).then_some(first)
 }

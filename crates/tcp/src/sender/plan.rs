@@ -57,6 +57,9 @@ impl Sender {
     pub(crate) fn plan(&mut self, config: &Config, limit: u32) -> Plan {
         self.stopped = false;
         let new = self.new_segment(config, limit);
+        if self.probe == Probe::Tail {
+            return self.plan_tail_probe(new);
+        }
         match self.recovery.next(&mut self.scoreboard, new.is_some()) {
             Next::Forced(index) => Plan::Retransmit { index, rescue: false },
             Next::Retransmit(index) => self.plan_retransmission(config, index, false),
@@ -66,6 +69,19 @@ impl Sender {
                 Some(_) => self.stop(),
                 None => Plan::Nothing,
             },
+        }
+    }
+
+    /// New data if there is any that the peer's window allows, else the last segment again (RFC 8985's
+    /// TLP_send_probe).
+    fn plan_tail_probe(&mut self, new: Option<(u32, bool)>) -> Plan {
+        match (new, self.scoreboard.len().checked_sub(1)) {
+            (Some((len, fin)), _) => Plan::New { len, fin },
+            (None, Some(index)) => Plan::Retransmit { index, rescue: false },
+            (None, None) => {
+                self.probe = Probe::None;
+                Plan::Nothing
+            }
         }
     }
 
@@ -114,7 +130,7 @@ impl Sender {
         let last = u64::from(len) == unsent;
         let fin = last && self.fin == Fin::Queued;
         let small = len < limit && last && !fin && len < (self.max_window / 2).max(1);
-        if small && self.nagle_holds(config, flight) {
+        if small && self.probe != Probe::Tail && self.nagle_holds(config, flight) {
             return None;
         }
         Some((len, fin))
@@ -138,6 +154,7 @@ impl Sender {
         self.scoreboard.push(self.next, fin, now.at);
         self.buffer.advance_sent(len);
         self.recovery.on_new_data(len);
+        self.settle_probe(false);
         self.probe = Probe::None;
         if fin {
             self.fin = Fin::Sent;
@@ -153,10 +170,20 @@ impl Sender {
     }
 
     /// The segment at `index` leaves again.
-    pub(crate) fn on_resent(&mut self, now: Instant, index: usize, rescue: bool) {
+    pub(crate) fn on_resent(&mut self, now: Instant, index: usize, len: u32, rescue: bool) {
         self.scoreboard.retransmit(index, now);
-        self.recovery.on_retransmitted(rescue);
+        self.recovery.on_retransmitted(len, rescue);
+        self.settle_probe(true);
         self.rto.stop_timing();
         self.last_data = now;
+    }
+
+    /// A segment has left, which is the probe if one was due.
+    #[inline]
+    fn settle_probe(&mut self, retransmission: bool) {
+        if self.probe == Probe::Tail {
+            self.recovery.on_probe(self.next, retransmission);
+            self.probe = Probe::None;
+        }
     }
 }

@@ -1,0 +1,271 @@
+//! RACK-TLP (RFC 8985): a segment is lost when one sent after it has arrived and a reordering window has passed; the end of
+//! a flight is probed before the timeout. Fast recovery is paced by [`super::prr`].
+//!
+//! Names are the RFC's. RACK.min_RTT and SRTT live with the retransmission timeout, RACK.fack and RACK.segs_sacked on the
+//! scoreboard.
+
+use super::prr::{Delivery, Prr};
+use super::{Context, Phase, Recovery, Verdict};
+use crate::scoreboard::{Acked, Overdue, Scoreboard, Sent};
+use wasp_units::{Duration, Instant};
+use wasp_wire::SequenceNumber;
+
+/// Recoveries without a D-SACK after which the reordering window is a quarter of the round trip again.
+const REO_WND_PERSIST: u8 = 16;
+/// TLP.max_ack_delay: how long the peer may delay the acknowledgment of a lone segment.
+const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
+/// PTO before the first round-trip sample.
+const INITIAL_PTO: Duration = Duration::from_secs(1);
+
+/// What only a connection that has met a loss, reordering or a probe needs.
+#[derive(Debug)]
+pub(super) struct Rack {
+    /// RACK.xmit_ts and RACK.end_seq: of all segments that have arrived, the one sent last.
+    newest: Option<Sent>,
+    /// RACK.rtt: its round-trip time.
+    rtt: Duration,
+    /// When the reordering timer fires; `Instant::MAX` for never.
+    deadline: Instant,
+    /// SND.NXT at the first D-SACK of the round trip.
+    dsack_round: Option<SequenceNumber>,
+    reo_wnd_mult: u8,
+    reo_wnd_persist: u8,
+    reordering_seen: bool,
+    /// SND.NXT after the tail loss probe in flight, and whether that was a retransmission.
+    tlp_end_seq: Option<SequenceNumber>,
+    tlp_is_retrans: bool,
+    prr: Prr,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            newest: None,
+            rtt: Duration::ZERO,
+            deadline: Instant::MAX,
+            dsack_round: None,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: REO_WND_PERSIST,
+            reordering_seen: false,
+            tlp_end_seq: None,
+            tlp_is_retrans: false,
+            prr: Prr::default(),
+        }
+    }
+}
+
+impl Rack {
+    pub(super) fn prr(&mut self) -> &mut Prr {
+        &mut self.prr
+    }
+
+    /// The reordering timer, if it runs.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        (self.deadline != Instant::MAX).then_some(self.deadline)
+    }
+
+    /// Sent at or before this, a segment is overdue: what a timeout takes for lost.
+    pub(super) fn overdue_by(&self, context: &Context<'_>) -> Option<Instant> {
+        self.newest?;
+        let wait = self.rtt + self.reo_wnd(context, true);
+        Some(Instant::ZERO + context.now.saturating_since(Instant::ZERO + wait))
+    }
+
+    /// Whether a probe is in flight.
+    pub(super) fn is_probing(&self) -> bool {
+        self.tlp_end_seq.is_some()
+    }
+
+    /// A probe has left; `end` is SND.NXT.
+    pub(super) fn on_probe(&mut self, end: SequenceNumber, retransmission: bool) {
+        self.tlp_end_seq = Some(end);
+        self.tlp_is_retrans = retransmission;
+    }
+
+    /// Ends a recovery by timeout: no timer, no probe.
+    pub(super) fn on_timeout(&mut self) {
+        self.deadline = Instant::MAX;
+        self.tlp_end_seq = None;
+    }
+
+    /// Step 2 (RACK_update); the filter against acknowledgments of the original is [`Acked`]'s.
+    fn update(&mut self, newest: Sent, now: Instant) {
+        if self.newest.is_none_or(|known| newest.after(known)) {
+            self.newest = Some(newest);
+            self.rtt = now.saturating_since(newest.at);
+        }
+    }
+
+    /// Step 4, first half (RACK_update_reo_wnd): D-SACKs widen the window, recoveries without them narrow it.
+    fn adapt(&mut self, una: SequenceNumber, next: SequenceNumber, dsack: bool, exiting: bool) {
+        if self.dsack_round.is_some_and(|round| una.at_or_after(round)) {
+            self.dsack_round = None;
+        }
+        if self.dsack_round.is_none() && dsack {
+            self.dsack_round = Some(next);
+            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
+            self.reo_wnd_persist = REO_WND_PERSIST;
+        } else if exiting {
+            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+            if self.reo_wnd_persist == 0 {
+                self.reo_wnd_mult = 1;
+            }
+        }
+    }
+
+    /// Step 4, second half: RACK.reo_wnd.
+    fn reo_wnd(&self, context: &Context<'_>, recovering: bool) -> Duration {
+        let threshold = context.config.duplicate_ack_threshold;
+        if !self.reordering_seen && (recovering || context.scoreboard.sacked_segments() >= threshold) {
+            return Duration::ZERO;
+        }
+        let share = context.rto.min_rtt() * u64::from(self.reo_wnd_mult) / 4;
+        context.rto.srtt(context.config).map_or(share, |srtt| share.min(srtt))
+    }
+
+    /// Step 5 (RACK_detect_loss_and_arm_timer). Returns whether anything was found lost.
+    fn detect_loss(&mut self, context: &mut Context<'_>, recovering: bool) -> bool {
+        let Some(newest) = self.newest else { return false };
+        let wait = self.rtt + self.reo_wnd(context, recovering);
+        let Overdue { lost, next } = context.scoreboard.lose_overdue(newest, wait, context.now);
+        self.deadline = next.unwrap_or(Instant::MAX);
+        lost
+    }
+
+    /// What the acknowledgment `ack` means for the probe in flight (TLP_process_ack). Returns whether the probe has
+    /// repaired a loss, to which congestion control must respond.
+    fn process_probe(&mut self, ack: SequenceNumber, answer: Answer) -> bool {
+        let Some(end) = self.tlp_end_seq.filter(|end| ack.at_or_after(*end)) else { return false };
+        let settled = !self.tlp_is_retrans || answer == Answer::Duplicate(end) || answer == Answer::Plain;
+        if settled || ack.after(end) {
+            self.tlp_end_seq = None;
+        }
+        !settled && ack.after(end)
+    }
+}
+
+/// What an acknowledgment says of duplicates.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Answer {
+    /// It acknowledges something new, or selectively.
+    Progress,
+    /// It reports a duplicate segment that ends here (D-SACK).
+    Duplicate(SequenceNumber),
+    /// It repeats an acknowledgment without any SACK block.
+    Plain,
+}
+
+/// How long to wait for an acknowledgment before the end of the flight is probed (TLP_calc_PTO).
+pub(super) fn probe_timeout(srtt: Option<Duration>, segments: usize) -> Duration {
+    match srtt {
+        None => INITIAL_PTO,
+        Some(srtt) if segments == 1 => srtt * 2 + MAX_ACK_DELAY,
+        Some(srtt) => srtt * 2,
+    }
+}
+
+/// Whether a probe may be scheduled: nothing held above SND.UNA, no recovery, no probe in flight.
+pub(super) fn may_probe(recovery: &Recovery, scoreboard: &Scoreboard) -> bool {
+    recovery.phase == Phase::Open
+        && !scoreboard.is_empty()
+        && scoreboard.sacked_segments() == 0
+        && !recovery.rack.as_ref().is_some_and(|rack| rack.is_probing())
+}
+
+/// An acknowledgment of something new.
+pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked) -> Verdict {
+    let una = context.scoreboard.una();
+    let was_fast = recovery.phase == Phase::Fast;
+    let exiting = recovery.phase != Phase::Open && una.at_or_after(recovery.recover);
+    if was_fast && exiting {
+        // RFC 9937 section 6.2: "On completion of recovery".
+        let ssthresh = context.congestion.ssthresh();
+        context.congestion.set_window(context.mss, ssthresh);
+    }
+    if exiting {
+        recovery.leave();
+    }
+    if recovery.phase == Phase::Open {
+        recovery.duplicates = u32::from(context.scoreboard.sacked_segments() > 0);
+    }
+    let answer = acked.duplicate.map_or(Answer::Progress, |range| Answer::Duplicate(range.1));
+    let repaired = recovery.rack.as_mut().is_some_and(|rack| rack.process_probe(una, answer));
+    if repaired && recovery.phase == Phase::Open {
+        let event = recovery.loss_event(context);
+        context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
+    }
+    process(recovery, context, acked, exiting);
+    if was_fast || repaired || recovery.phase == Phase::Fast { Verdict::RECOVERING } else { Verdict::OPEN }
+}
+
+/// An acknowledgment of nothing new whose SACK blocks bring news.
+pub(super) fn on_news(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked) {
+    if acked.sacked > 0 {
+        recovery.duplicates += 1;
+    }
+    let answer = acked.duplicate.map_or(Answer::Progress, |range| Answer::Duplicate(range.1));
+    let una = context.scoreboard.una();
+    if let Some(rack) = &mut recovery.rack {
+        rack.process_probe(una, answer);
+    }
+    process(recovery, context, acked, false);
+}
+
+/// Steps 2 to 5 for an acknowledgment.
+fn process(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, exiting: bool) {
+    let recovering = recovery.phase != Phase::Open;
+    let mut rack = recovery.rack.take().unwrap_or_default();
+    if let Some(newest) = acked.newest {
+        rack.update(newest, context.now);
+    }
+    rack.reordering_seen |= acked.reordered;
+    rack.adapt(context.scoreboard.una(), context.next, acked.duplicate.is_some(), exiting);
+    let lost = rack.detect_loss(context, recovering);
+    recovery.rack = Some(rack);
+    pace(recovery, context, acked, lost);
+}
+
+/// An acknowledgment arrived with nothing in flight; `una` is SND.UNA and SND.NXT.
+pub(super) fn on_repeated(rack: &mut Rack, una: SequenceNumber, answer: Answer) {
+    rack.process_probe(una, answer);
+    rack.adapt(una, una, matches!(answer, Answer::Duplicate(_)), false);
+}
+
+/// The reordering timer fired: what was given the benefit of the doubt is lost.
+pub(super) fn on_reordering_timeout(recovery: &mut Recovery, context: &mut Context<'_>) {
+    let recovering = recovery.phase != Phase::Open;
+    let Some(mut rack) = recovery.rack.take() else { return };
+    let lost = rack.detect_loss(context, recovering);
+    recovery.rack = Some(rack);
+    if lost {
+        pace(recovery, context, &Acked::default(), lost);
+    }
+}
+
+/// Enters fast recovery if something was lost, and sets its window.
+fn pace(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, lost: bool) {
+    if recovery.phase == Phase::Open && lost {
+        let event = recovery.loss_event(context);
+        context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
+        let held = context.scoreboard.sacked_bytes();
+        let recover_fs = context.flight().saturating_sub(held).saturating_add(acked.delivered());
+        recovery.begin(context.next);
+        if let Some(rack) = &mut recovery.rack {
+            rack.prr = Prr::new(recover_fs);
+        }
+    }
+    if recovery.phase != Phase::Fast || (acked.delivered() == 0 && !lost) {
+        return;
+    }
+    let delivery = Delivery {
+        delivered: acked.delivered(),
+        safe: acked.bytes > 0 && !lost,
+        inflight: context.scoreboard.pipe(),
+        ssthresh: context.congestion.ssthresh(),
+        mss: context.mss,
+    };
+    if let Some(rack) = &mut recovery.rack {
+        let window = rack.prr.window(delivery);
+        context.congestion.set_window(context.mss, window);
+    }
+}
