@@ -34,6 +34,8 @@ pub struct Endpoint {
     pub(crate) clocks: Clocks,
     /// TS.Recent (RFC 7323 section 4.3).
     pub(crate) ts_recent: u32,
+    /// The second of the run in which it was set.
+    pub(crate) ts_recent_at: u32,
     /// When our SYN was first sent, for the first round-trip sample.
     pub(crate) syn_sent_at: Instant,
     /// A reset is owed: its sequence number, and whether it carries an acknowledgment.
@@ -78,6 +80,7 @@ impl Endpoint {
             iss,
             clocks: Clocks { phase: identity.timer_phase, timestamp_offset: identity.timestamp_offset },
             ts_recent: 0,
+            ts_recent_at: 0,
             syn_sent_at: Instant::ZERO,
             syns_sent: 0,
             reset_due: None,

@@ -43,7 +43,7 @@ impl Endpoint {
         now: Instant,
     ) -> Self {
         let mut endpoint = Self::new(config, local_port, syn.source_port, identity, State::SynReceived);
-        endpoint.take_options(syn);
+        endpoint.take_options(syn, now);
         endpoint.receiver.open(syn.sequence);
         endpoint.sender.set_window(syn, 0);
         endpoint.arm_handshake(now);
@@ -51,7 +51,7 @@ impl Endpoint {
     }
 
     /// What the peer's SYN offers is agreed on where we offer it too.
-    fn take_options(&mut self, syn: &TcpHeader) {
+    fn take_options(&mut self, syn: &TcpHeader, now: Instant) {
         self.scaling &= syn.window_scale.is_some();
         if self.scaling {
             self.sender.scale = syn.window_scale.unwrap_or(0).min(MAX_SCALE);
@@ -60,7 +60,7 @@ impl Endpoint {
         self.sack &= syn.sack_permitted;
         self.timestamps &= syn.timestamps.is_some();
         if let Some(timestamps) = syn.timestamps {
-            self.ts_recent = timestamps.value;
+            self.set_ts_recent(now, timestamps.value);
         }
         // RFC 6691: the MSS option does not count options, so that each segment subtracts its own.
         let mss = syn.mss.unwrap_or(self.config.default_mss).max(MIN_SEND_MSS).min(self.config.mss);
@@ -87,7 +87,7 @@ impl Endpoint {
         if !flags.contains(Flags::SYN) {
             return;
         }
-        self.take_options(header);
+        self.take_options(header, at);
         self.receiver.open(header.sequence);
         self.sender.set_window(header, 0);
         if acknowledges {

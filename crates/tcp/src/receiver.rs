@@ -118,14 +118,12 @@ impl Receiver {
     }
 
     /// The window field of the next segment; advertises it.
+    ///
+    /// The field is rounded down to what its scale can express, so that the peer may believe the edge to have moved back by less
+    /// than a unit; what lies up to the old edge is taken nevertheless (RFC 7323 section 2.4). Rounded up, windows would
+    /// creep beyond the buffer, segment by segment.
     pub(crate) fn advertise(&mut self, mss: u32) -> u16 {
-        let current = self.window();
-        let mut field = self.offer(mss) >> self.scale;
-        if field << self.scale < current {
-            // Rounding down would move the edge back.
-            field = current.div_ceil(1 << self.scale);
-        }
-        let field = field.min(u32::from(u16::MAX));
+        let field = (self.offer(mss) >> self.scale).min(u32::from(u16::MAX));
         self.edge = self.edge.max(self.next + (field << self.scale));
         self.advertised = true;
         field as u16

@@ -7,6 +7,13 @@ use crate::types::{Event, State};
 use wasp_units::Instant;
 use wasp_wire::{Flags, Payload, PayloadPool, SequenceNumber, TcpHeader};
 
+/// How long TS.Recent tells old segments from new ones, in seconds (RFC 7323 section 5.5: 24 days).
+const TS_RECENT_LIFETIME: u32 = 24 * 86_400;
+
+fn seconds(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000_000) as u32
+}
+
 impl Endpoint {
     /// A segment of this connection has arrived. Takes the payload over, and releases what it does not keep.
     pub fn handle_segment(
@@ -40,7 +47,7 @@ impl Endpoint {
         if self.state == State::SynReceived && header.flags.contains(Flags::SYN) {
             return self.handle_syn_in_syn_received(now, header, payload_len);
         }
-        if !self.is_acceptable(header, len) {
+        if self.is_older(now, header) || !self.is_acceptable(header, len) {
             if !header.flags.contains(Flags::RST) {
                 self.answer_unacceptable(now, header, payload_len);
             }
@@ -53,7 +60,7 @@ impl Endpoint {
         if !header.flags.contains(Flags::ACK) {
             return false;
         }
-        self.note_timestamp(header);
+        self.note_timestamp(now, header);
         if self.state == State::FinWait2 {
             self.arm_fin_wait_2(now);
         }
@@ -63,19 +70,22 @@ impl Endpoint {
         self.handle_acknowledgment(now, header, len) && self.state != State::Closed
     }
 
-    /// Whether a segment of `len` sequence numbers touches the window, and is not older than what came before (PAWS).
+    /// Whether a segment is older than what came before (PAWS: RFC 7323 section 5.3, rule R1). After 24 days of silence
+    /// nothing tells any more (section 5.5).
+    #[inline]
+    fn is_older(&self, now: Instant, header: &TcpHeader) -> bool {
+        let Some(timestamps) = header.timestamps.filter(|_| self.timestamps) else { return false };
+        (timestamps.value.wrapping_sub(self.ts_recent) as i32) < 0
+            && !header.flags.contains(Flags::RST)
+            && seconds(now).wrapping_sub(self.ts_recent_at) <= TS_RECENT_LIFETIME
+    }
+
+    /// Whether a segment of `len` sequence numbers touches the window.
     ///
     /// As in Linux, a segment that begins at the right edge of the window passes: with a closed window that is the
     /// peer's acknowledgment or its probe.
     #[inline]
     fn is_acceptable(&self, header: &TcpHeader, len: u32) -> bool {
-        if self.timestamps
-            && let Some(timestamps) = header.timestamps
-            && (timestamps.value.wrapping_sub(self.ts_recent) as i32) < 0
-            && !header.flags.contains(Flags::RST)
-        {
-            return false;
-        }
         let (next, edge) = (self.receiver.next(), self.receiver.edge());
         let end = header.sequence + len;
         let reaches = if len == 0 { next.at_or_before(end) } else { next.before(end) };
@@ -157,13 +167,20 @@ impl Endpoint {
 
     /// TS.Recent follows the segment that spans Last.ACK.sent (RFC 7323 section 4.3).
     #[inline]
-    fn note_timestamp(&mut self, header: &TcpHeader) {
+    fn note_timestamp(&mut self, now: Instant, header: &TcpHeader) {
         if self.timestamps
             && let Some(timestamps) = header.timestamps
             && header.sequence.at_or_before(self.acks.last_sent())
         {
-            self.ts_recent = timestamps.value;
+            self.set_ts_recent(now, timestamps.value);
         }
+    }
+
+    /// TS.Recent, and when.
+    #[inline]
+    pub(crate) fn set_ts_recent(&mut self, now: Instant, value: u32) {
+        self.ts_recent = value;
+        self.ts_recent_at = seconds(now);
     }
 
     /// The acknowledgment field. Returns false when the segment is to be dropped.
@@ -243,8 +260,8 @@ impl Endpoint {
             self.statistics.duplicates_received += 1;
             self.acks.report_duplicate(range);
         }
-        // Data beyond the window (a probe of a closed one) is answered too.
-        if arrival.disorder || (arrival.in_order == 0 && sent > 0) {
+        // Data beyond the window (a probe of a closed one) is answered too, and a FIN above a gap.
+        if arrival.disorder || (arrival.in_order == 0 && sent > 0) || (fin && !arrival.fin) {
             self.acks.now();
         }
         if arrival.fin {

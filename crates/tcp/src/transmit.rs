@@ -31,7 +31,7 @@ impl Endpoint {
 
     fn next_segment(&mut self, now: Instant, pool: &mut PayloadPool) -> Option<(TcpHeader, Payload)> {
         if let Some((sequence, acknowledge)) = self.reset_due.take() {
-            return Some((self.reset(sequence, acknowledge), Payload::Empty));
+            return Some((self.reset(now, sequence, acknowledge), Payload::Empty));
         }
         if matches!(self.state, State::SynSent | State::SynReceived) {
             return self.syn_due.then(|| (self.handshake_segment(now), Payload::Empty));
@@ -167,10 +167,6 @@ impl Endpoint {
             }
             self.receiver.report(&mut sack, most);
         }
-        let timestamps = self.timestamps.then(|| {
-            let value = Now::new(&self.config, self.clocks, now).timestamp();
-            Timestamps { value, echo: self.ts_recent }
-        });
         TcpHeader {
             source_port: self.local_port,
             destination_port: self.remote_port,
@@ -181,9 +177,14 @@ impl Endpoint {
             mss: None,
             window_scale: None,
             sack_permitted: false,
-            timestamps,
+            timestamps: self.timestamps.then(|| self.stamps(now)),
             sack,
         }
+    }
+
+    fn stamps(&self, now: Instant) -> Timestamps {
+        let value = Now::new(&self.config, self.clocks, now).timestamp();
+        Timestamps { value, echo: self.ts_recent }
     }
 
     /// SACK blocks that fit beside `len` bytes of payload.
@@ -196,13 +197,16 @@ impl Endpoint {
         }
     }
 
-    fn reset(&self, sequence: SequenceNumber, acknowledge: bool) -> TcpHeader {
+    /// A reset: with an acknowledgment and timestamps (RFC 7323 section 3.2) where it ends a connection, without where it
+    /// answers a segment of another.
+    fn reset(&self, now: Instant, sequence: SequenceNumber, acknowledge: bool) -> TcpHeader {
         TcpHeader {
             source_port: self.local_port,
             destination_port: self.remote_port,
             sequence,
             acknowledgment: if acknowledge { self.receiver.next() } else { SequenceNumber::default() },
             flags: if acknowledge { Flags::RST | Flags::ACK } else { Flags::RST },
+            timestamps: (acknowledge && self.timestamps).then(|| self.stamps(now)),
             ..TcpHeader::default()
         }
     }
