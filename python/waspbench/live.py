@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from waspbench import _core, serve
 from waspbench.errors import CannotRunError, InputError, RunFailedError
-from waspbench.experiment import Experiment, Mode, path_of
+from waspbench.experiment import Experiment, Mode
 from waspbench.experiment.resolve import PREFIX, SERVER_ADDRESS, SERVER_PORT
 from waspbench.experiment.units import seconds
 from waspbench.results import Invalid
@@ -24,6 +24,7 @@ from waspbench.testbed import (
     nginx,
     place,
 )
+from waspbench.workload.serving import Served, served
 
 Counters = dict[str, dict[str, int]]
 
@@ -120,16 +121,17 @@ def spec(experiment: Experiment, placement: Placement) -> TestbedSpec:
         CannotRunError: the server is not installed.
         InputError: a kernel setting does not exist.
     """
-    count = sum(group.count for group in experiment.clients)
-    size = _core.parse_bytes(experiment.workload.size)
+    connections = sum(group.count * group.http.connections for group in experiment.clients)
+    content = _content(experiment)
     with usage():
         made = TestbedSpec(
-            server=_launch(experiment, count),
+            server=_launch(experiment, connections),
             address=SERVER_ADDRESS,
             port=SERVER_PORT,
             prefix=PREFIX,
-            clients=count,
-            files=[(path_of(experiment.workload.size), size)] if experiment.server.kind != "builtin" else [],
+            clients=connections,
+            files=content.files,
+            directory=content.directory,
             placement=placement,
             congestion=experiment.server.congestion,
             sysctl=experiment.server.sysctl,
@@ -138,6 +140,21 @@ def spec(experiment: Experiment, placement: Placement) -> TestbedSpec:
         )
         made.plan()
     return made
+
+
+def _content(experiment: Experiment) -> Served:
+    """What the server serves: the built-in one makes its files up.
+
+    Raises:
+        InputError: the server cannot have what is asked for.
+    """
+    content = served(experiment)
+    if experiment.server.kind != "builtin":
+        return content
+    if content.directory is not None or any(path != f"/{size}" for path, size in content.files):
+        message = "the built-in server has only /N with N bytes; take nginx or apache for a workload with other files"
+        raise InputError.at("server.kind", message, "builtin")
+    return Served([])
 
 
 def _launch(experiment: Experiment, connections: int) -> Launch:

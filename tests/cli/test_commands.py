@@ -19,6 +19,21 @@ from waspbench.cli.progress import ProgressLine, text_of
 from waspbench.session import Progress
 from waspbench.testbed import Support
 
+DEFAULT_HTTP: dict[str, object] = {
+    "version": "1.1",
+    "requests_per_connection": None,
+    "connections": 1,
+    "pipeline": 1,
+    "method": "GET",
+    "conditional": False,
+    "body": None,
+    "headers": {},
+    "timeout": "60s",
+    "next_after": "response",
+    "abort": None,
+    "read_rate": None,
+}
+
 
 @pytest.fixture(autouse=True)
 def nowhere(here: Path) -> None:
@@ -39,7 +54,9 @@ def test_the_defaults_of_bench(engine: FakeEngine) -> None:
         "bandwidth": {"up": None, "down": None},
         "queue": {"up": None, "down": None},
         "mtu": 1500,
-        "http": {"requests_per_connection": None, "timeout": "60s"},
+        "http": DEFAULT_HTTP,
+        "think": None,
+        "arrivals": None,
         "tcp": {"preset": "linux"},
     }
 
@@ -48,7 +65,8 @@ def test_every_flag_of_bench_reaches_the_engine(engine: FakeEngine) -> None:
     flags = (
         "--mode sim --server nginx --clients 64 --rtt 50ms --loss 3% --loss-up 1% --burst 50% "
         "--down 10Mbit/s --up 1Mbit/s --queue 64KiB --mss 536 --tcp bsd1999 --file-size 20KB "
-        "--requests-per-connection 1 --warmup 1s --duration 2s "
+        "--requests-per-connection 4 --http-version 1.0 --connections 2 --pipeline 3 --method HEAD --think 1s "
+        "--rate 100/s --arrivals constant --outstanding 50 --warmup 1s --duration 2s "
         "--runs 1 --seed 9 --timeout 5s"
     )
     assert invoke(["bench", *flags.split()]) == 0
@@ -61,8 +79,17 @@ def test_every_flag_of_bench_reaches_the_engine(engine: FakeEngine) -> None:
     assert group["queue"] == {"up": "64KiB", "down": "64KiB"}
     assert group["tcp"] == {"preset": "bsd1999", "mss": 536}
     assert scenario["server"]["tcp"] == {"preset": "bsd1999"}
-    assert group["http"] == {"requests_per_connection": 1, "timeout": "5s"}
-    assert scenario["workload"] == {"kind": "single", "path": "/20000", "size": "20KB"}
+    assert group["http"] == DEFAULT_HTTP | {
+        "version": "1.0",
+        "requests_per_connection": 4,
+        "connections": 2,
+        "pipeline": 3,
+        "method": "HEAD",
+        "timeout": "5s",
+    }
+    assert group["think"] == {"model": "constant", "value": "1s"}
+    assert group["arrivals"] == {"model": "constant", "rate": "100/s", "outstanding": 50}
+    assert scenario["workload"] == {"kind": "single", "deal": "own", "path": "/20000", "size": "20KB"}
     assert scenario["measure"] == {"warmup": "1s", "duration": "2s"}
     assert len(engine.scenarios) == 1
 

@@ -14,11 +14,16 @@ from waspbench.experiment import parse
 DURATIONS = "expected a duration such as 100ms, 1.5s or 2min (units: ns, us, ms, s, min, h)"
 PROBABILITIES = "expected a probability from 0% to 100% such as 3%, 0.1% or 0.03"
 LIMIT = "must be below 60.61%, which is 1/(1+r) at r = 65%"
+FREQUENCIES = "expected a frequency above zero such as 100/s or 30/min (units: /s, /min, /h)"
 PAIRS = "give rate and burst, or p and r"
 
 
 def group(**fields: Any) -> dict[str, Any]:
     return {"name": "x", "clients": [{"name": "homes", **fields}]}
+
+
+def surge(**fields: Any) -> dict[str, Any]:
+    return {"name": "x", "clients": [{}], "workload": {"kind": "surge", **fields}}
 
 
 CASES: list[tuple[dict[str, Any], str]] = [
@@ -89,8 +94,44 @@ CASES: list[tuple[dict[str, Any], str]] = [
         'server.kind: "iis": must be one of builtin, nginx, apache, command',
     ),
     (
-        {"name": "x", "clients": [{}], "workload": {"kind": "surge"}},
-        'workload.kind: "surge": comes in a later version; valid now: single',
+        {"name": "x", "clients": [{}], "workload": {"kind": "specweb"}},
+        'workload.kind: "specweb": must be one of single, surge, prowgen, replay',
+    ),
+    (
+        {"name": "x", "clients": [{}], "workload": {"kind": "surge", "size": "1KiB"}},
+        'workload.size: belongs to kind = "single"; these files have sizes of their own',
+    ),
+    (
+        surge(inactive_off={"model": "pareto", "shape": 0, "scale": "1s"}),
+        "workload.inactive_off.shape: 0: must be above 0",
+    ),
+    (
+        surge(embedded={"model": "zipf"}),
+        'workload.embedded.model: "zipf": must be one of none, constant, pareto, gamma',
+    ),
+    (surge(embedded={"cap": 20}), "workload.embedded.model: missing; give one of none, constant, pareto, gamma"),
+    (surge(locality=3), "workload.locality: 3: must be a table"),
+    (
+        surge(request_sizes={"shape": 1, "scale": "1000B", "kap": "1MB"}),
+        "workload.request_sizes.kap: unknown field; did you mean cap? valid here: shape, scale, cap",
+    ),
+    (
+        {"name": "x", "clients": [{}], "workload": {"size": "1KiB", "files": [{"size": "2KiB"}]}},
+        'workload.size: "1KiB": contradicts files; give one of the two',
+    ),
+    (
+        {"name": "x", "clients": [{}], "workload": {"files": [{"size": "2KiB", "weight": -1}]}},
+        "workload.files[1].weight: -1: must be at least 0",
+    ),
+    ({"name": "x", "clients": [{}], "workload": {"kind": "replay"}}, "workload.log: missing"),
+    (
+        {
+            "name": "x",
+            "clients": [{}],
+            "workload": {"files": [{"size": "2KiB"}]},
+            "server": {"kind": "command", "command": "x", "path": "/y"},
+        },
+        'server.path: "/y": says what is asked for, and so does the workload, which has more than one file; leave it out',
     ),
     (
         {"name": "x", "clients": [{}], "workload": {"size": "0B"}},
@@ -121,7 +162,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (
         group(lost="3%"),
         "clients.homes.lost: unknown field; did you mean loss? "
-        "valid here: name, count, rtt, loss, bandwidth, queue, mtu, http, tcp",
+        "valid here: name, count, profile, rtt, loss, bandwidth, queue, mtu, http, think, arrivals, tcp",
     ),
     (group(loss="100%"), f'clients.homes.loss.rate: "100%": {LIMIT}'),
     (group(loss="61%"), f'clients.homes.loss.rate: "61%": {LIMIT}'),
@@ -160,10 +201,17 @@ CASES: list[tuple[dict[str, Any], str]] = [
         group(loss={"up": {"rate": "1%", "scope": "link"}}),
         'clients.homes.loss.up.scope: "link": belongs beside up and down, for both',
     ),
+    (group(http={"connections": 9}), "clients.homes.http.connections: 9: must be at most 8"),
+    (group(http={"version": "2"}), 'clients.homes.http.version: "2": comes in a later version; valid now: 1.0, 1.1'),
+    (group(http={"abort": {}}), "clients.homes.http.abort.after: missing; give after, bytes or both"),
+    (group(think="soon"), f'clients.homes.think.value: "soon": {DURATIONS}'),
     (
-        group(http={"pipeline": 2}),
-        "clients.homes.http.pipeline: comes in a later version; a client waits for each response",
+        group(think={"model": "normal"}),
+        'clients.homes.think.model: "normal": must be one of none, constant, exponential, pareto, weibull, lognormal',
     ),
+    (group(think={"model": "exponential"}), "clients.homes.think.mean: missing"),
+    (group(arrivals={"rate": "100"}), f'clients.homes.arrivals.rate: "100": unknown or missing unit; {FREQUENCIES}'),
+    (group(arrivals={}), "clients.homes.arrivals.rate: missing"),
     (group(http={"requests_per_connection": 0}), "clients.homes.http.requests_per_connection: 0: must be at least 1"),
     (group(tcp={"preset": "plan9"}), 'clients.homes.tcp.preset: "plan9": must be linux or bsd1999'),
     (

@@ -72,7 +72,8 @@ def test_the_document_itself_is_left_alone() -> None:
         (
             "clients.hotels.rtt=5ms",
             "clients.hotels: neither a group nor a field of one; "
-            "valid here: homes, offices, name, count, rtt, loss, bandwidth, queue, mtu, http, tcp",
+            "valid here: homes, offices, name, count, profile, rtt, loss, bandwidth, queue, mtu, http, think, "
+            "arrivals, tcp",
         ),
     ],
 )

@@ -48,7 +48,7 @@ def test_a_simulated_run_is_told_everything() -> None:
             "model": {"cores": 1, "per_connection": "20us", "per_request": "50us", "per_kib": "1us"},
         },
         "network": {"prefix": "198.18.0.0/17", "shared": {"up": UNLIMITED, "down": UNLIMITED}},
-        "workload": {"kind": "single", "path": "/20000", "size": "20KB"},
+        "workload": {"kind": "single", "deal": "own", "path": "/20000", "size": "20KB"},
         "clients": [
             {
                 "name": "homes",
@@ -58,7 +58,22 @@ def test_a_simulated_run_is_told_everything() -> None:
                 "bandwidth": {"up": None, "down": "10Mbit/s"},
                 "queue": {"up": "64KiB", "down": "64KiB"},
                 "mtu": 1500,
-                "http": {"requests_per_connection": 1, "timeout": "60s"},
+                "http": {
+                    "version": "1.1",
+                    "requests_per_connection": 1,
+                    "connections": 1,
+                    "pipeline": 1,
+                    "method": "GET",
+                    "conditional": False,
+                    "body": None,
+                    "headers": {},
+                    "timeout": "60s",
+                    "next_after": "response",
+                    "abort": None,
+                    "read_rate": None,
+                },
+                "think": None,
+                "arrivals": None,
                 "tcp": {"preset": "linux", "mss": 536, "sack": False},
             }
         ],

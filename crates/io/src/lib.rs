@@ -8,11 +8,13 @@ mod clock;
 pub mod counters;
 pub mod cpu;
 mod files;
+mod log;
 mod meters;
 mod sys;
 mod tun;
 
 pub use affinity::{AffinityError, pin_current_thread};
 pub use clock::{ClockError, Stopper, WallClock};
+pub use log::open_log;
 pub use meters::{CounterReport, MachineMeters, MeterTargets};
 pub use tun::{MAX_FRAME, Tun, TunError};

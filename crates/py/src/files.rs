@@ -1,17 +1,31 @@
-//! Generated file sets, for Python to write and to check.
+//! The files of workloads, for Python to write, to check and to serve.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::io::BufRead;
 use std::sync::Mutex;
 use wasp_random::Key;
-use wasp_workload::{BuildError, Content, OptionError, Site, Workload};
+use wasp_workload::{Content, OptionError, Site, Workload};
 
 fn option_error(error: OptionError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The files that a workload of kind `surge` or `prowgen` asks for: a function of its options and a seed.
+/// Builds a workload; a log is read from its file.
+pub(crate) fn build(workload: &Workload, seed: u64) -> Result<Site, String> {
+    let mut log = match workload {
+        Workload::Replay(options) => {
+            let opened = wasp_io::open_log(&options.log);
+            Some(opened.map_err(|error| format!("{}: cannot be read: {error}", options.log))?)
+        }
+        _ => None,
+    };
+    let log = log.as_mut().map(|log| log as &mut dyn BufRead);
+    workload.build(seed, log).map_err(|error| error.to_string())
+}
+
+/// The files that a workload asks for: a function of its options and a seed, or of its log.
 #[pyclass(frozen, module = "waspbench._core")]
 pub(crate) struct FileSet {
     site: Site,
@@ -22,14 +36,36 @@ pub(crate) struct FileSet {
 #[pyfunction]
 #[pyo3(name = "build_files")]
 pub(crate) fn py_build_files(py: Python<'_>, options: &str, seed: u64) -> PyResult<FileSet> {
-    let build = || Workload::from_json(options)?.build(seed, None);
-    let site = py.detach(build).map_err(|error: BuildError| PyValueError::new_err(error.to_string()))?;
+    let workload = Workload::from_json(options).map_err(option_error)?;
+    let site = py.detach(|| build(&workload, seed)).map_err(PyValueError::new_err)?;
     Ok(FileSet { site, seed })
 }
 
 #[pymethods]
 impl FileSet {
-    /// Path, size in bytes, class, and number of references of each file.
+    /// Path and size in bytes of each file.
+    fn files(&self) -> Vec<(&str, u64)> {
+        self.site.files().files().iter().map(|file| (file.path.as_str(), file.size.get())).collect()
+    }
+
+    /// What became of the lines of a log, as a JSON object; `None` of any other workload.
+    fn reading(&self) -> Option<String> {
+        let Site::Replay(replay) = &self.site else { return None };
+        let reading = replay.reading();
+        let first_bad: Vec<_> = reading.first_bad.iter().map(ToString::to_string).collect();
+        let counts = serde_json::json!({
+            "lines": reading.lines,
+            "requests": reading.requests,
+            "other_methods": reading.other_methods,
+            "other_statuses": reading.other_statuses,
+            "bad": reading.bad,
+            "first_bad": first_bad,
+            "unknown_sizes": reading.unknown_sizes,
+        });
+        Some(counts.to_string())
+    }
+
+    /// Path, size in bytes, class, and number of references of each file of a generated set.
     fn entries(&self) -> Vec<(&str, u64, &'static str, u32)> {
         let references = self.site.references().unwrap_or_default();
         let files = self.site.files().files().iter().zip(references);

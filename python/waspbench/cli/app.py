@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json as jsonlib
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, NoReturn
@@ -14,10 +16,11 @@ from typer.exceptions import TyperException
 
 from waspbench import _core
 from waspbench.cli import demo as demonstration
-from waspbench.cli import flags, status, studies
+from waspbench.cli import flags, status, studies, table
 from waspbench.cli.flags import option
 from waspbench.cli.runner import run_and_print
 from waspbench.errors import CannotRunError, InputError, RunFailedError
+from waspbench.experiment import PROFILES
 from waspbench.experiment.conditions import all_of
 from waspbench.experiment.load import apply, parse, read, value_of
 from waspbench.live import choose_mode
@@ -38,6 +41,13 @@ _COMMAND = (
     "it implies --server command."
 )
 _WARMUP = "Time before the measured interval, in which clients start one after another; auto finds it. [default: 5s]"
+_PROFILE = "Access profile, such as cable: sets RTT, bandwidth and queue unless they are given; see wasp profiles."
+_WORKLOAD = "What is asked for: single, surge, prowgen or replay. [default: single]"
+_PRESET = "Published parameters of surge (surge98...) or prowgen (ip-tne...). [default: the first]"
+_THINK = "Pause of a client between two pages or requests. [default: the workload's own]"
+_RATE = "Open loop: arrivals of all clients together, such as 100/s. [default: closed loop]"
+_ARRIVALS = "How arrivals are spread, with --rate. [default: poisson]"
+_OUTSTANDING = "Most arrivals that wait, with --rate; more are counted and shed. [default: 1000]"
 _UNTIL = "Add runs until half the interval of throughput is at most this part of its mean."
 Output = Annotated[
     Path | None,
@@ -80,6 +90,7 @@ def bench(
     command: Annotated[Text, option("command", "LINE", _COMMAND)] = None,
     path: Annotated[Text, option("path", "PATH")] = None,
     clients: Annotated[Text, option("clients", "N")] = None,
+    profile: Annotated[Text, option("profile", "NAME", _PROFILE)] = None,
     rtt: Annotated[Text, option("rtt", "D")] = None,
     loss: Annotated[Text, typer.Option(metavar="P", help="Packet loss in each direction. [default: none]")] = None,
     loss_up: Annotated[Text, typer.Option(metavar="P", help="Packet loss from clients to server.")] = None,
@@ -97,7 +108,18 @@ def bench(
     tcp: Annotated[Text, option("tcp", "linux|bsd1999")] = None,
     congestion: Annotated[Text, option("congestion", "NAME")] = None,
     file_size: Annotated[Text, option("file_size", "SIZE")] = None,
+    workload: Annotated[Text, option("workload", "KIND", _WORKLOAD)] = None,
+    preset: Annotated[Text, option("preset", "NAME", _PRESET)] = None,
+    log: Annotated[Text, option("log", "FILE", "Access log to replay, with --workload replay.")] = None,
     requests_per_connection: Annotated[Text, option("requests_per_connection", "N")] = None,
+    http_version: Annotated[Text, option("http_version", "1.0|1.1")] = None,
+    connections: Annotated[Text, option("connections", "N", "Parallel connections of a client. [default: 1]")] = None,
+    pipeline: Annotated[Text, option("pipeline", "N")] = None,
+    method: Annotated[Text, option("method", "GET|HEAD|POST")] = None,
+    think: Annotated[Text, option("think", "D", _THINK)] = None,
+    rate: Annotated[Text, option("rate", "F", _RATE)] = None,
+    arrivals: Annotated[Text, option("arrivals", "poisson|constant", _ARRIVALS)] = None,
+    outstanding: Annotated[Text, option("outstanding", "N", _OUTSTANDING)] = None,
     warmup: Annotated[Text, option("warmup", "D", _WARMUP)] = None,
     duration: Annotated[Text, option("duration", "D")] = None,
     runs: Annotated[
@@ -196,6 +218,16 @@ def serve(
         raise InputError.at("--address", str(error), address) from None
     except OSError as error:
         raise CannotRunError(str(error)) from None
+    return status.Status.DONE
+
+
+@app.command()
+def profiles(json: Json = False) -> int:
+    """List the access profiles: rates, round-trip time, loss and source of each."""
+    if json:
+        print(jsonlib.dumps({name: asdict(profile) for name, profile in PROFILES.items()}, indent=2))
+    else:
+        print(table.profiles(PROFILES), end="")
     return status.Status.DONE
 
 

@@ -10,7 +10,7 @@ import typer
 from pydantic import BaseModel
 
 from waspbench.errors import InputError, Problem
-from waspbench.experiment import Clients, Experiment, Http, Measure, Server, Tcp, Workload, parse
+from waspbench.experiment import Arrivals, Clients, Experiment, Http, Measure, Replay, Server, Single, Surge, Tcp, parse
 from waspbench.experiment.load import set_path, value_of
 from waspbench.experiment.model import Mode, Until
 from waspbench.session import check
@@ -26,6 +26,10 @@ PATHS: dict[str, tuple[str, ...]] = {
     "path": ("server.path",),
     "congestion": ("server.congestion",),
     "file_size": ("workload.size",),
+    "workload": ("workload.kind",),
+    "preset": ("workload.preset",),
+    "log": ("workload.log",),
+    "profile": ("clients.profile",),
     "clients": ("clients.count",),
     "rtt": ("clients.rtt",),
     "down": ("clients.bandwidth.down",),
@@ -34,6 +38,14 @@ PATHS: dict[str, tuple[str, ...]] = {
     "mss": ("clients.tcp.mss",),
     "tcp": ("clients.tcp.preset", "server.tcp.preset"),
     "requests_per_connection": ("clients.http.requests_per_connection",),
+    "http_version": ("clients.http.version",),
+    "connections": ("clients.http.connections",),
+    "pipeline": ("clients.http.pipeline",),
+    "method": ("clients.http.method",),
+    "think": ("clients.think",),
+    "rate": ("clients.arrivals.rate",),
+    "arrivals": ("clients.arrivals.model",),
+    "outstanding": ("clients.arrivals.outstanding",),
     "timeout": ("clients.http.timeout",),
     "warmup": ("measure.warmup",),
     "duration": ("measure.duration",),
@@ -43,18 +55,19 @@ PATHS: dict[str, tuple[str, ...]] = {
 }
 """Each flag, as the name of its parameter, and the fields that it sets."""
 
-TEXTS = ("command", "path")
+TEXTS = ("command", "path", "log", "http_version", "profile")
 """Parameters whose text is the value, whatever it looks like in TOML."""
 
-_MODELS: dict[str, type[BaseModel]] = {
-    "": Experiment,
-    "server": Server,
-    "workload": Workload,
-    "clients": Clients,
-    "clients.tcp": Tcp,
-    "clients.http": Http,
-    "measure": Measure,
-    "measure.until": Until,
+_MODELS: dict[str, tuple[type[BaseModel], ...]] = {
+    "": (Experiment,),
+    "server": (Server,),
+    "workload": (Single, Surge, Replay),
+    "clients": (Clients,),
+    "clients.tcp": (Tcp,),
+    "clients.http": (Http,),
+    "clients.arrivals": (Arrivals,),
+    "measure": (Measure,),
+    "measure.until": (Until,),
 }
 
 
@@ -72,7 +85,7 @@ def option(parameter: str, metavar: str, text: str = "") -> Any:
 
 def _documentation(path: str) -> str:
     table, _, name = path.rpartition(".")
-    field = _MODELS[table].model_fields[name]
+    field = next(model.model_fields[name] for model in _MODELS[table] if name in model.model_fields)
     default = "" if field.is_required() or field.default is None else f" [default: {field.default}]"
     return f"{field.description}{default}"
 
@@ -167,7 +180,8 @@ def _loss(values: Mapping[str, str | None]) -> dict[str, Any] | None:
 def named(problems: tuple[Problem, ...], values: Mapping[str, Any]) -> list[Problem]:
     """The problems with flags in place of fields, one for each flag."""
     flags = {path: flag(parameter) for parameter, paths in PATHS.items() for path in paths}
-    flags |= {"clients.loss.rate": "--loss", "clients": "--clients"}
+    flags |= {"clients.loss.rate": "--loss", "clients": "--clients", "clients.arrivals": "--rate"}
+    flags |= {"clients.think.value": "--think"}
     for way in ("up", "down"):
         flags[f"clients.loss.{way}.rate"] = flag(f"loss_{way}" if values.get(f"loss_{way}") is not None else "loss")
     for prefix in ("clients.loss", "clients.loss.up", "clients.loss.down"):

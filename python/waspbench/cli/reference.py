@@ -17,6 +17,7 @@ from typer.core import TyperArgument, TyperGroup, TyperOption
 from waspbench.cli.app import app
 from waspbench.cli.status import Status
 from waspbench.experiment import Experiment
+from waspbench.experiment.workload import preset_of
 from waspbench.results import FORMAT, Manifest, Result, RunSummary
 
 Schema = Mapping[str, Any]
@@ -166,6 +167,7 @@ UNITS = (
     ("duration", "`ns`, `us`, `ms`, `s`, `min`, `h`", "`100ms`, `1.5s`"),
     ("size", "`B`, `KB`, `KiB`, `MB`, `MiB`, `GB`, `GiB`", "`64KiB`, `20KB`"),
     ("rate", "`bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`", "`10Mbit/s`"),
+    ("frequency", "`/s`, `/min`, `/h`", "`100/s`, `30/min`"),
     ("probability", "`%`, or none from 0 to 1", "`3%`, `0.03`"),
 )
 
@@ -233,6 +235,11 @@ def _fields() -> Iterator[str]:
         yield f"### {_heading(part, paths)}\n"
         yield f"{_cell(part['description'])}\n"
         rows = [_field_row(schema, part, field) for field in part["properties"]]
+        if name in GENERATED:
+            rows = [
+                (field, kind, _generated(name, field.strip("`"), default), text) for field, kind, default, text in rows
+            ]
+            yield f"{_SOURCES}\n"
         if name == "Tcp":
             rows = [(field, kind, _preset(field.strip("`"), default), text) for field, kind, default, text in rows]
         yield _table(("field", "value", "default", "meaning"), rows)
@@ -243,8 +250,10 @@ def _heading(part: Schema, paths: Sequence[str]) -> str:
     if paths == [""]:
         return "The file"
     places = ", ".join("`[[clients]]`" if path == "clients" else f"`{path}`" for path in paths)
-    model = part["properties"].get("model", {}).get("const")
-    return f"{places}: `{model}`" if model else places
+    for field in ("model", "kind"):
+        if kind := part["properties"].get(field, {}).get("const"):
+            return f"{places}: `{kind}`"
+    return places
 
 
 def _places(schema: Schema) -> dict[str, list[str]]:
@@ -294,6 +303,28 @@ def _meaning(schema: Schema, shape: Schema) -> str:
         schema["$defs"][name].get("description", "") for name in _references(shape)
     )
     return str(said)
+
+
+GENERATED = {"Surge": "surge", "Prowgen": "prowgen"}
+"""Workloads whose parameters come from a preset."""
+
+_SOURCES = (
+    "Defaults are those of the first preset; others are in [workloads](workloads.md), as are the sources: [98] Barford "
+    "and Crovella, SIGMETRICS 1998; [99] the same, SIGMETRICS 1999; [B02] Busari and Williamson 2002; [N01] Nahum et "
+    "al. 2001; [S03] Simmonds et al. 2003."
+)
+
+
+def _generated(name: str, field: str, default: str) -> str:
+    """The default of a parameter: that of the preset, as the engine has it."""
+    value = preset_of(GENERATED[name]).get(field)
+    return default if value is None else f"`{_toml(value)}`"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + " }"
+    return json.dumps(value)
 
 
 def _preset(field: str, default: str) -> str:

@@ -1,26 +1,27 @@
 """The experiment: its declaration, how it is read, and what of it the engine is told."""
 
+from waspbench.experiment.clients import Arrivals, Bandwidth, Clients, Queue
+from waspbench.experiment.http import Http
 from waspbench.experiment.load import apply, load, parse
 from waspbench.experiment.loss import DirectionsLoss, IndependentLoss, TwoStateLoss, Wasp2001Loss, loss_label
 from waspbench.experiment.model import (
-    Bandwidth,
-    Clients,
     Experiment,
-    Http,
     Measure,
     Mode,
     Network,
-    Queue,
     Server,
     ServerModel,
     SharedDirection,
     SharedLink,
-    Workload,
 )
-from waspbench.experiment.resolve import accept, path_of, resolve, settings_used
+from waspbench.experiment.profiles import PROFILES, Profile
+from waspbench.experiment.resolve import accept, resolve, settings_used
 from waspbench.experiment.tcp import Tcp
+from waspbench.experiment.workload import Prowgen, Replay, Single, Surge, Workload, path_of
 
 __all__ = [
+    "PROFILES",
+    "Arrivals",
     "Bandwidth",
     "Clients",
     "DirectionsLoss",
@@ -30,11 +31,16 @@ __all__ = [
     "Measure",
     "Mode",
     "Network",
+    "Profile",
+    "Prowgen",
     "Queue",
+    "Replay",
     "Server",
     "ServerModel",
     "SharedDirection",
     "SharedLink",
+    "Single",
+    "Surge",
     "Tcp",
     "TwoStateLoss",
     "Wasp2001Loss",

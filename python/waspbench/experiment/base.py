@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, model_validator
+import pydantic
+from pydantic import BaseModel, ConfigDict, Discriminator, model_validator
 
 
 class FieldError(ValueError):
@@ -47,3 +49,27 @@ def one_of(*now: str, later: tuple[str, ...] = ()) -> Any:
         return value
 
     return check
+
+
+TAG = "|"
+"""How the names of the branches of a union begin, which pydantic puts into the places of problems."""
+
+
+def Tag(kind: str) -> pydantic.Tag:  # noqa: N802
+    """Marks the table of a union whose discriminating field has the value ``kind``."""
+    return pydantic.Tag(TAG + kind)
+
+
+def kinds(
+    field: str, *valid: str, default: str | None = None, besides: Callable[[Any], str | None] = lambda _: None
+) -> Discriminator:
+    """Tells the tables of a union apart by their ``field``, which is ``default`` unless it is given; or, before that,
+    by what ``besides`` says.
+    """
+
+    def kind(value: Any) -> str | None:
+        found = value.get(field, default) if isinstance(value, dict) else getattr(value, field, default)
+        found = besides(value) or (found if found in valid else None)
+        return found and TAG + found
+
+    return Discriminator(kind, custom_error_type="kind", custom_error_message=f"{field}: {', '.join(valid)}")

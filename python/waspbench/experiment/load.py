@@ -11,9 +11,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from waspbench.errors import InputError, show
+from waspbench.experiment.clients import Clients
 from waspbench.experiment.loss import expand_loss
-from waspbench.experiment.model import Clients, Experiment
+from waspbench.experiment.model import Experiment
 from waspbench.experiment.problems import problems_of
+from waspbench.experiment.workload import start_from_preset
 
 
 def load(path: str | Path, settings: Iterable[str] = ()) -> Experiment:
@@ -79,6 +81,8 @@ def set_path(document: dict[str, Any], path: str, value: Any, where: str = "--se
         InputError: something on the way is no table, or names no group.
     """
     steps = path.split(".")
+    if steps[0] == "workload" and len(steps) > 2 and isinstance(workload := document.get("workload"), dict):
+        start_from_preset(workload, steps[1])
     if steps[0] == "clients" and len(steps) > 1:
         for group, rest in _groups(document, steps[1:], where):
             _set_in(group, rest, value, path, where)

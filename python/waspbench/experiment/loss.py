@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Discriminator, Tag, model_validator
+from pydantic import BeforeValidator, model_validator
 
-from waspbench.experiment.base import FieldError, Part
+from waspbench.experiment.base import FieldError, Part, Tag, kinds
 from waspbench.experiment.units import Probability, exact, percentage
 
 DEFAULT_BURST = "35%"
@@ -144,25 +144,18 @@ def expand_loss(value: Any) -> Any:
     return {"rate": value} if isinstance(value, (str, int, float)) and not isinstance(value, bool) else value
 
 
-def _kind(value: Any) -> str:
-    """The branch of a union of loss models that ``value`` belongs to."""
-    if isinstance(value, dict):
-        return f"loss:{value.get('model', 'two-state')}"
-    return f"loss:{getattr(value, 'model', 'two-state')}"
+def _directions(value: Any) -> str | None:
+    given = isinstance(value, dict) and ("up" in value or "down" in value)
+    return "directions" if given or isinstance(value, DirectionsLoss) else None
 
 
-def _kind_or_directions(value: Any) -> str:
-    if isinstance(value, DirectionsLoss) or (isinstance(value, dict) and ("up" in value or "down" in value)):
-        return "loss:directions"
-    return _kind(value)
-
-
+_NAMES = ("two-state", "independent", "wasp2001")
 _Models = (
-    Annotated[TwoStateLoss, Tag("loss:two-state")]
-    | Annotated[IndependentLoss, Tag("loss:independent")]
-    | Annotated[Wasp2001Loss, Tag("loss:wasp2001")]
+    Annotated[TwoStateLoss, Tag("two-state")]
+    | Annotated[IndependentLoss, Tag("independent")]
+    | Annotated[Wasp2001Loss, Tag("wasp2001")]
 )
-_OneLoss = Annotated[_Models, Discriminator(_kind)]
+_OneLoss = Annotated[_Models, kinds("model", *_NAMES, default="two-state")]
 OneLoss = Annotated[_OneLoss, BeforeValidator(expand_loss, json_schema_input_type=Probability | _OneLoss)]
 """One loss process: a rate, which is two-state loss with bursts of 35%, or a table."""
 
@@ -183,7 +176,10 @@ class DirectionsLoss(_Scoped):
         return self
 
 
-_AnyLoss = Annotated[_Models | Annotated[DirectionsLoss, Tag("loss:directions")], Discriminator(_kind_or_directions)]
+_AnyLoss = Annotated[
+    _Models | Annotated[DirectionsLoss, Tag("directions")],
+    kinds("model", *_NAMES, default="two-state", besides=_directions),
+]
 Loss = Annotated[_AnyLoss, BeforeValidator(expand_loss, json_schema_input_type=Probability | _AnyLoss)]
 """Loss of a path: a rate, a table for both directions, or a table with ``up`` and ``down``."""
 

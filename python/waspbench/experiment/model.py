@@ -5,26 +5,28 @@ Every field's documentation says what it is and in which unit; text values carry
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from waspbench.experiment.base import FieldError, Part, one_of
+from waspbench.experiment.clients import Clients
 from waspbench.experiment.conditions import checked
-from waspbench.experiment.loss import Loss, OneLoss, resolve_loss
+from waspbench.experiment.loss import OneLoss
 from waspbench.experiment.tcp import PositiveCount, Tcp
 from waspbench.experiment.units import (
     AUTO,
     AutoDuration,
     Duration,
+    Name,
     PositiveDuration,
-    PositiveSize,
     Probability,
     Rate,
     Size,
+    UrlPath,
     exact,
 )
+from waspbench.experiment.workload import Single, Workload
 
 Mode = Literal["live", "sim"]
 ModeField = Annotated[Mode, BeforeValidator(one_of("live", "sim", later=("shim",)))]
@@ -33,22 +35,6 @@ ServerKind = Annotated[
     BeforeValidator(one_of("builtin", "nginx", "apache", "command", later=("url",))),
 ]
 Mpm = Annotated[Literal["event", "prefork"], BeforeValidator(one_of("event", "prefork"))]
-WorkloadKind = Annotated[Literal["single"], BeforeValidator(one_of("single", later=("surge", "prowgen", "replay")))]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
-
-
-def url_path(value: Any) -> str:
-    """Checks what stands after the authority in a URL.
-
-    Raises:
-        ValueError: it is no path.
-    """
-    if not isinstance(value, str) or not re.fullmatch(r"/[!-~]*", value) or "#" in value:
-        raise ValueError("must be a path that begins with '/', percent-encoded, such as /index.html")
-    return value
-
-
-UrlPath = Annotated[str, BeforeValidator(url_path)]
 
 
 class ServerModel(Part):
@@ -107,94 +93,6 @@ class Server(Part):
         if self.kind == "command" and self.command is None:
             raise FieldError("command", 'missing; kind = "command" needs a start line')
         return self
-
-
-class Workload(Part):
-    """What the clients ask for."""
-
-    kind: WorkloadKind = "single"
-    """single: one file, again and again, without think time."""
-    size: PositiveSize = "1KiB"
-    """Size of the file."""
-
-
-def _both_ways(value: Any) -> Any:
-    return {"up": value, "down": value} if isinstance(value, str) else value
-
-
-class Bandwidth(Part):
-    """Rates of an access link in bits of IP packets a second; a direction left out is unlimited."""
-
-    up: Rate | None = None
-    """From the client."""
-    down: Rate | None = None
-    """To the client."""
-
-
-class Queue(Part):
-    """Drop-tail queues before an access link, in bytes; a direction left out is unlimited."""
-
-    up: PositiveSize | None = None
-    """From the client."""
-    down: PositiveSize | None = None
-    """To the client."""
-
-
-class Http(Part):
-    """How clients use HTTP."""
-
-    refused: ClassVar[dict[str, str]] = {
-        "version": "comes in a later version; clients speak HTTP/1.1",
-        "connections": "comes in a later version; a client has one connection at a time",
-        "pipeline": "comes in a later version; a client waits for each response",
-    }
-
-    requests_per_connection: PositiveCount | None = None
-    """Requests before a connection is closed; kept for ever unless set, 1 is a connection for each request."""
-    timeout: PositiveDuration = "60s"
-    """Time after which a client gives a request up."""
-
-
-class Clients(Part):
-    """A group of clients that are alike."""
-
-    name: Name = "clients"
-    """Name of the group in results."""
-    count: Annotated[int, Field(ge=1, le=32_765)] = 256
-    """Number of clients."""
-    rtt: Duration = "100ms"
-    """Round-trip time without queues, split evenly between the directions."""
-    loss: Loss | None = None
-    """Packet loss, on top of what full queues lose."""
-    bandwidth: Annotated[
-        Bandwidth | None, BeforeValidator(_both_ways, json_schema_input_type=Rate | Bandwidth | None)
-    ] = None
-    """Bandwidth of each client's access link; unlimited unless set."""
-    queue: Annotated[Queue | None, BeforeValidator(_both_ways, json_schema_input_type=PositiveSize | Queue | None)] = (
-        None
-    )
-    """Queue of each client's access link; unlimited unless set."""
-    mtu: Annotated[int, Field(ge=128, le=65535)] = 1500
-    """Largest IP packet of the path, in bytes."""
-    http: Http = Field(default_factory=Http)
-    """HTTP behaviour."""
-    tcp: Tcp = Field(default_factory=Tcp)
-    """The clients' TCP."""
-
-    def resolve(self) -> dict[str, Any]:
-        """As the engine takes it."""
-        bandwidth, queue = self.bandwidth or Bandwidth(), self.queue or Queue()
-        return {
-            "name": self.name,
-            "count": self.count,
-            "rtt": self.rtt,
-            "loss": resolve_loss(self.loss),
-            "bandwidth": bandwidth.model_dump(),
-            "queue": queue.model_dump(),
-            "mtu": self.mtu,
-            "http": self.http.model_dump(),
-            "tcp": self.tcp.resolve(),
-        }
 
 
 class SharedDirection(Part):
@@ -295,7 +193,7 @@ class Experiment(Part):
     """live or sim; live where the machine can do it unless set."""
     server: Server = Field(default_factory=Server)
     """The server under test."""
-    workload: Workload = Field(default_factory=Workload)
+    workload: Workload = Field(default_factory=Single)
     """What the clients ask for."""
     network: Network = Field(default_factory=Network)
     """What lies between all clients and the server."""
@@ -312,6 +210,14 @@ class Experiment(Part):
         dict[str, str | list[str]], BeforeValidator(checked), Field(alias="assert", default_factory=dict)
     ]
     """Conditions that every point must meet, such as p99 = "< 800ms", judged at the interval's unfavourable end."""
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Experiment:
+        workload = self.workload
+        if self.server.path is not None and (workload.kind != "single" or workload.files is not None):
+            message = "says what is asked for, and so does the workload, which has more than one file; leave it out"
+            raise FieldError("server.path", message, self.server.path)
+        return self
 
     @model_validator(mode="after")
     def _distinct_names(self) -> Experiment:

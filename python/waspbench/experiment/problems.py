@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from waspbench.errors import Problem, show
-from waspbench.experiment.base import FieldError
+from waspbench.experiment.base import TAG, FieldError
 
 _TYPES = {
     "int_type": "must be a whole number",
@@ -47,11 +47,19 @@ def _problem(detail: ErrorDetails, document: Any, model: type[BaseModel]) -> Pro
         return Problem(where, "missing")
     if kind == "extra_forbidden":
         return Problem(where, _unknown(detail["loc"], model))
-    if kind == "union_tag_invalid":
-        return Problem(f"{where}.model", "must be one of two-state, independent, wasp2001", value.get("model"), True)
+    if kind == "kind":
+        return _unknown_kind(where, value, *detail["msg"].split(": "))
     if kind == "too_short":
         return Problem(where, f"must have at least {context['min_length']}", value, True)
     return Problem(where, _TYPES.get(kind) or _rule(kind, context, detail["msg"]), value, True)
+
+
+def _unknown_kind(where: str, value: Any, field: str, valid: str) -> Problem:
+    if not isinstance(value, dict):
+        return Problem(where, "must be a table", value, True)
+    if field not in value:
+        return Problem(f"{where}.{field}", f"missing; give one of {valid}")
+    return Problem(f"{where}.{field}", f"must be one of {valid}", value[field], True)
 
 
 def _given(value: tuple[Any, ...]) -> tuple[Any, bool]:
@@ -59,15 +67,21 @@ def _given(value: tuple[Any, ...]) -> tuple[Any, bool]:
 
 
 def _rule(kind: str, context: dict[str, Any], message: str) -> str:
+    if kind == "greater_than":
+        return f"must be above {_plain(context['gt'])}"
     if kind == "greater_than_equal":
-        return f"must be at least {context['ge']}"
+        return f"must be at least {_plain(context['ge'])}"
     if kind == "less_than_equal":
-        return f"must be at most {context['le']}"
+        return f"must be at most {_plain(context['le'])}"
     if kind == "literal_error":
         return f"must be {context['expected'].replace(chr(39), '')}"
     if kind == "string_pattern_mismatch":
         return "must be letters, digits, '.', '_' and '-', and begin with a letter or digit"
     return message[:1].lower() + message[1:]
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number == int(number) else str(number)
 
 
 def _unknown(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
@@ -85,8 +99,7 @@ def fields_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
         if isinstance(step, int):
             continue
         if _is_tag(step):
-            tag = step.removeprefix("loss:")
-            here = {part for part in here if _tag_of(part) in (tag, None)}
+            here = {part for part in here if _tag_of(part) in (step.removeprefix(TAG), None)}
             continue
         here = {
             part
@@ -100,13 +113,15 @@ def fields_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
 
 
 def _is_tag(step: int | str) -> bool:
-    return isinstance(step, str) and step.startswith("loss:")
+    return isinstance(step, str) and step.startswith(TAG)
 
 
 def _tag_of(part: type[BaseModel]) -> str | None:
-    field = part.model_fields.get("model")
-    if field is not None:
-        return str(getattr(field.annotation, "__args__", [""])[0])
+    """What tells this table from the others of its union; None if it is in none."""
+    for name in ("model", "kind"):
+        choices: tuple[Any, ...] = getattr(getattr(part.model_fields.get(name), "annotation", None), "__args__", ())
+        if len(choices) == 1:
+            return str(*choices)
     return "directions" if "up" in part.model_fields and "scope" in part.model_fields else None
 
 

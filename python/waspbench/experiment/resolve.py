@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from waspbench import _core
@@ -21,7 +22,7 @@ FIRST_WARMUP = "5s"
 
 def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, Any]:
     """The engine's scenario for run number ``run`` (from 0). Parts without effect in ``mode`` are left out."""
-    workload, shared = experiment.workload, experiment.network.shared
+    shared = experiment.network.shared
     server: dict[str, Any] = {"address": SERVER_ADDRESS, "port": SERVER_PORT}
     if mode == "sim":
         server |= {"tcp": experiment.server.tcp.resolve(), "model": experiment.server.model.model_dump()}
@@ -31,7 +32,7 @@ def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, An
         "mode": mode,
         "server": server,
         "network": {"prefix": PREFIX, "shared": {"up": shared.up.resolve(), "down": shared.down.resolve()}},
-        "workload": {"kind": workload.kind, "path": asked_path(experiment, mode), "size": workload.size},
+        "workload": _workload(experiment, mode),
         "clients": [group.resolve() for group in experiment.clients],
         "measure": {"warmup": warmup_of(experiment), "duration": experiment.measure.duration},
     }
@@ -48,6 +49,8 @@ def accept(experiment: Experiment, mode: Mode, at: str = "") -> None:
     except _core.ScenarioError as error:
         where, separator, message = str(error).partition(": ")
         where, message = (where, message) if separator else ("experiment", where)
+        if where == "workload" and (inner := re.fullmatch(r"([\w.]+): (.*)", message, re.DOTALL)):
+            where, message = f"workload.{inner[1]}", inner[2]
         raise InputError.at(where, f"{message} (at {at})" if at else message) from None
 
 
@@ -57,15 +60,11 @@ def warmup_of(experiment: Experiment) -> str:
     return FIRST_WARMUP if warmup == AUTO else warmup
 
 
-def path_of(size: str) -> str:
-    """Path of the file of ``size`` on every managed server: its number of bytes."""
-    return f"/{_core.parse_bytes(size)}"
-
-
-def asked_path(experiment: Experiment, mode: Mode) -> str:
-    """What the clients ask for."""
-    own = experiment.server.path if mode == "live" else None
-    return own or path_of(experiment.workload.size)
+def _workload(experiment: Experiment, mode: Mode) -> dict[str, Any]:
+    options = experiment.workload.options()
+    if mode == "live" and experiment.server.path is not None:
+        options["path"] = experiment.server.path
+    return options
 
 
 def settings_used(mode: Mode, server: Server) -> dict[str, list[str]]:

@@ -7,13 +7,14 @@ because that is what the engine takes; the functions here turn it into a number 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from waspbench import _core
 
@@ -90,12 +91,31 @@ PositiveSize = Annotated[
 Rate = Annotated[str, BeforeValidator(_checked(_core.parse_rate, "10Mbit/s")), _schema("rate", "10Mbit/s", "56kbit/s")]
 """Bits a second, above zero: bit/s, kbit/s, Mbit/s, Gbit/s."""
 
+Frequency = Annotated[
+    str, BeforeValidator(_checked(_core.parse_frequency, "100/s")), _schema("frequency", "100/s", "30/min")
+]
+"""Events in a time, above zero: /s, /min, /h."""
+
 Probability = Annotated[
     str,
     BeforeValidator(_probability),
     WithJsonSchema({"type": ["string", "number"], "format": "probability", "examples": ["3%", "0.1%", 0.03]}),
 ]
 """A probability from 0 to 1: a percentage, or a plain number."""
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+"""A name that may stand in a path."""
+
+
+def _url_path(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"/[!-~]*", value) or "#" in value:
+        raise ValueError("must be a path that begins with '/', percent-encoded, such as /index.html")
+    return value
+
+
+UrlPath = Annotated[str, BeforeValidator(_url_path)]
+"""What stands after the authority in a URL."""
 
 
 def seconds(duration: str) -> float:

@@ -30,6 +30,8 @@ class LoadReading(Record):
     load: int
     """Clients in all."""
     throughput: float
+    goodput_bps: float = 0.0
+    """Bits of bodies a second."""
     server_cpu: float | None
     meets: bool
     """Whether it met the objective."""

@@ -256,6 +256,7 @@ class CapacityStudy(Campaign):
                 run=record.run,
                 load=load,
                 throughput=summary.throughput,
+                goodput_bps=summary.goodput_bps,
                 server_cpu=summary.server_cpu.busy,
                 meets=not unmet,
                 counts=not any(reason.code in BOTTLENECKS for reason in summary.invalid),
@@ -289,7 +290,8 @@ class CapacityStudy(Campaign):
             at_load = [reading for reading in at_load if reading.confirming]
         busy = [reading.server_cpu for reading in at_load if reading.server_cpu is not None]
         cpu = sum(busy) / len(busy) if busy else None
-        bottleneck, why = bottleneck_of(place.point.experiment, found, cpu, self._goodput(place, found))
+        goodput = sum(reading.goodput_bps for reading in at_load) / len(at_load) if at_load else 0.0
+        bottleneck, why = bottleneck_of(place.point.experiment, found, cpu, goodput)
         if found is None and place.readings and not any(reading.counts for reading in place.readings):
             bottleneck = "emulator"
             why = f"no run counted; at {place.readings[-1].load} clients: {'; '.join(place.readings[-1].notes)}"
@@ -307,12 +309,6 @@ class CapacityStudy(Campaign):
             runs=len(place.readings),
             readings=place.readings,
         )
-
-    def _goodput(self, place: _Place, found: Capacity | None) -> float:
-        """Bits of bodies a second at the load that was found."""
-        if found is None:
-            return 0.0
-        return found.mean * _core.parse_bytes(place.point.experiment.workload.size) * 8
 
 
 def _holds(record: RunRecord, condition: Condition) -> bool:

@@ -147,6 +147,16 @@ def _mount() -> None:
         raise CannotDoIt(f"{error.filename} cannot be mounted in a namespace of its own: {error.strerror}") from None
 
 
+def _mount_files(directory: str) -> None:
+    """Shows a directory of the machine as the files to serve."""
+    try:
+        os.mkdir(DOCUMENT_ROOT)
+        linux.mount(directory, DOCUMENT_ROOT, None, linux.MS_BIND)
+    except OSError as error:
+        hidden = f"; {PRIVATE} is hidden from the server" if Path(directory).is_relative_to(PRIVATE) else ""
+        raise CannotDoIt(f"directory: {directory} cannot be served: {error.strerror}{hidden}") from None
+
+
 def _open_device(name: str) -> int:
     try:
         return linux.open_tun(name)
@@ -199,6 +209,8 @@ class Init:
         if plan.ordinary_user and plan.port < 1024:
             settings |= kernel.apply({"net.ipv4.ip_unprivileged_port_start": "0"})
         rps = _steer(plan, labels)
+        if plan.directory is not None:
+            _mount_files(plan.directory)
         files.write(DOCUMENT_ROOT, plan.files, plan.content)
         self._start_server(plan)
         description: Message = {

@@ -42,6 +42,8 @@ class Plan:
     files: list[tuple[str, int]]
     """Files to serve: path ("/1024") and size in bytes."""
     content: str
+    directory: str | None
+    """Directory to serve in place of such files."""
     nofile: int
     """Descriptors that the server may need."""
     ready_timeout: float

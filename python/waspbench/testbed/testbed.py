@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -41,6 +42,8 @@ class TestbedSpec:
     files: Sequence[tuple[str, int]] = ()
     """Path ("/1024") and size in bytes of every file to serve."""
     content: str = "random"
+    directory: Path | None = None
+    """Directory to serve in place of such files."""
     placement: Placement = field(default_factory=lambda: place(None, None))
     congestion: str | None = "cubic"
     """Congestion control of the server's connections; None leaves the namespace's own."""
@@ -72,6 +75,7 @@ class TestbedSpec:
             private_files=dict(self.server.private_files),
             files=files.check(self.files),
             content=self.content,
+            directory=None if self.directory is None else str(self.directory.resolve()),
             nofile=self.server.nofile,
             ready_timeout=self.ready_timeout,
             stop=list(self.server.stop),

@@ -13,6 +13,7 @@ from typing import Any
 from waspbench import _core
 from waspbench.errors import CannotRunError, InputError
 from waspbench.experiment.load import apply
+from waspbench.experiment.workload import start_from_preset
 from waspbench.workload import fileset
 from waspbench.workload.fileset import Entry, Manifest
 
@@ -28,16 +29,12 @@ def complete(kind: str, options: Mapping[str, Any], settings: Iterable[str]) -> 
         InputError: a setting is no ``path=value``, or leads into something that is no table.
     """
     settings = list(settings)
-    completed = copy.deepcopy(dict(options))
-    tables = {
-        setting.partition("=")[0].strip().split(".")[0] for setting in settings if "." in setting.partition("=")[0]
-    }
-    if missing := tables - completed.keys():
-        preset = {"kind": kind, **{name: value for name, value in completed.items() if name == "preset"}}
-        parameters = json.loads(_build(preset, 0).parameters() or "{}")
-        # The sizes of all classes are one option, but three parameters.
-        parameters.setdefault("sizes", parameters.get("loner_sizes"))
-        completed.update({name: parameters[name] for name in missing if isinstance(parameters.get(name), dict)})
+    completed: dict[str, Any] = {"kind": kind, **copy.deepcopy(dict(options))}
+    for setting in settings:
+        table, dot, _ = setting.partition("=")[0].strip().partition(".")
+        if dot:
+            start_from_preset(completed, table)
+    del completed["kind"]
     return apply(completed, settings)
 
 

@@ -1,0 +1,153 @@
+"""What a server must have for a workload: files of the same paths and sizes, or a directory that holds them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from waspbench import _core
+from waspbench.errors import InputError, Problem
+from waspbench.experiment import Experiment, Prowgen, Replay, Single, Surge
+from waspbench.workload.check import verify
+
+_SHOWN = 10
+"""Missing files that are named; of more only the number."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """What a server is to have."""
+
+    files: list[tuple[str, int]]
+    """Path and size of each file that is to be made."""
+    directory: Path | None = None
+    """A directory to serve as it is, in place of such files."""
+
+
+def served(experiment: Experiment) -> Served:
+    """What the server of ``experiment`` needs.
+
+    Raises:
+        InputError: the log cannot be read, or the directory does not hold what is asked for.
+    """
+    workload = experiment.workload
+    if isinstance(workload, Single):
+        return Served([(path, _core.parse_bytes(size)) for path, size in single_files(workload)])
+    built = build(experiment)
+    if workload.directory is None:
+        return Served(_by_name(built.files()) if isinstance(workload, Replay) else built.files())
+    directory = Path(workload.directory)
+    if isinstance(workload, Replay):
+        _holds(directory, built.files())
+    else:
+        _is_set(directory, workload, built, set_seed(experiment))
+    return Served([], directory)
+
+
+def single_files(workload: Single) -> list[tuple[str, str]]:
+    """Path and size of each file of a list."""
+    options = workload.options()
+    return [(file["path"], file["size"]) for file in options.get("files", [options])]
+
+
+def set_seed(experiment: Experiment) -> int:
+    """The seed of the file set: the workload's, or that of the experiment."""
+    own: int | None = getattr(experiment.workload, "seed", None)
+    return experiment.seed if own is None else own
+
+
+def build(experiment: Experiment) -> _core.FileSet:
+    """The files of a workload that is no list, in their order.
+
+    Raises:
+        InputError: an option is not possible, or the log cannot be read or makes no sense.
+    """
+    options = experiment.workload.options()
+    asked = {name: value for name, value in options.items() if name not in ("deal", "seed")}
+    try:
+        return _core.build_files(json.dumps(asked), set_seed(experiment))
+    except ValueError as error:
+        raise InputError.at("workload", str(error)) from None
+
+
+def reading(experiment: Experiment) -> dict[str, Any] | None:
+    """What became of the lines of the log that is replayed; None for any other workload.
+
+    Raises:
+        InputError: the log cannot be read or makes no sense.
+    """
+    if not isinstance(experiment.workload, Replay):
+        return None
+    told: dict[str, Any] = json.loads(build(experiment).reading() or "{}")
+    return told
+
+
+def file_of(target: str) -> str:
+    """The file with which a server answers a request: without its query, and ``index.html`` for a directory."""
+    path = unquote(target.partition("?")[0])
+    return path + "index.html" if path.endswith("/") else path
+
+
+def _by_name(targets: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """The files behind ``targets``: of several for one file the largest.
+
+    Raises:
+        InputError: a file would have to be a directory, too.
+    """
+    sizes: dict[str, int] = {}
+    for target, size in targets:
+        name = file_of(target)
+        sizes[name] = max(size, sizes.get(name, 0))
+    for name in sizes:
+        for above in Path(name).parents:
+            if str(above) in sizes:
+                message = f"asks for {above} and for {name}, which cannot both be files; give workload.directory"
+                raise InputError.at("workload.log", message)
+    return list(sizes.items())
+
+
+def _holds(directory: Path, targets: Iterable[tuple[str, int]]) -> None:
+    """Makes sure that a directory has every file that is asked for.
+
+    Raises:
+        InputError: with one problem for each file that it does not have, up to ten.
+    """
+    names = dict.fromkeys(file_of(target) for target, _ in targets)
+    missing = [name for name in names if not (directory / name.lstrip("/")).is_file()]
+    problems = [
+        Problem("workload.directory", f"{directory} has no {name}, which the log asks for") for name in missing[:_SHOWN]
+    ]
+    if len(missing) > _SHOWN:
+        rest = f"{directory} lacks {len(missing) - _SHOWN:,d} more files of {len(names):,d} that the log asks for"
+        problems.append(Problem("workload.directory", rest))
+    if problems:
+        raise InputError(problems)
+
+
+def _is_set(directory: Path, workload: Surge | Prowgen, built: _core.FileSet, seed: int) -> None:
+    """Makes sure that a directory holds the set that the workload means, file by file.
+
+    Raises:
+        InputError: it holds another set, or its files do not match its manifest.
+    """
+    manifest = verify(directory)
+    if manifest.kind != workload.kind:
+        message = f"{directory} holds a set of kind {manifest.kind}, and the workload is {workload.kind}"
+        raise InputError.at("workload.directory", message)
+    if manifest.seed != seed:
+        message = f"{directory} holds the set with seed {manifest.seed}; give workload.seed = {manifest.seed}"
+        raise InputError.at("workload.directory", message)
+    parameters: dict[str, Any] = json.loads(built.parameters() or "{}")
+    for name, value in parameters.items():
+        theirs = manifest.parameters.get(name)
+        if theirs != value:
+            message = f"{directory} holds a set with {name} = {_toml(theirs)}, and the workload has {_toml(value)}"
+            raise InputError.at("workload.directory", message)
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value)
