@@ -218,7 +218,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
         group(tcp={"congestion": "bbr"}),
         'clients.homes.tcp.congestion: "bbr": comes in a later version; valid now: reno',
     ),
-    (group(tcp={"recovery": "hope"}), 'clients.homes.tcp.recovery: "hope": must be one of reno, newreno, sack'),
+    (group(tcp={"recovery": "hope"}), 'clients.homes.tcp.recovery: "hope": must be one of reno, newreno, sack, rack'),
     (group(tcp={"sack": 1}), "clients.homes.tcp.sack: 1: must be true or false"),
     (group(bandwidth={"both": "1Mbit/s"}), "clients.homes.bandwidth.both: unknown field; valid here: up, down"),
     ({"name": "x", "clients": [{"count": 0}]}, "clients.count: 0: must be at least 1"),

@@ -40,7 +40,7 @@ PRESETS: dict[str, tuple[str, str]] = {
     "receive_buffer": ("3MiB", "17520B"),
     "send_buffer": ("4MiB", "17520B"),
     "initial_window": ("10", "1"),
-    "recovery": ("sack", "reno"),
+    "recovery": ("rack", "reno"),
     "congestion": ("reno", "reno"),
     "initial_rto": ("1s", "3s"),
     "min_rto": ("200ms", "1s"),
