@@ -66,8 +66,12 @@ impl Endpoint {
             let limit = self.payload_limit();
             match self.sender.plan(&self.config, limit) {
                 Plan::New { len, fin } => {
-                    if let Some(data) = self.send_new(now, len, fin, pool) {
-                        return Some(data);
+                    let data = self.send_new(now, len, fin, pool);
+                    if len < limit {
+                        self.sender.mark_small();
+                    }
+                    if data.is_some() {
+                        return data;
                     }
                 }
                 Plan::Retransmit { index, rescue } => {

@@ -159,14 +159,16 @@ impl Sender {
         if fin {
             self.fin = Fin::Sent;
         }
-        if len < u32::from(self.mss) {
-            self.small_end = self.next;
-        }
         if now.config.rtt_estimator == RttEstimator::Bsd {
             self.rto.time_segment(start, now.at);
         }
         self.last_data = now.at;
         (start, first)
+    }
+
+    /// What has just left was less than fitted into a segment.
+    pub(crate) fn mark_small(&mut self) {
+        self.small_end = self.next;
     }
 
     /// The segment at `index` leaves again.
