@@ -148,7 +148,7 @@ class Duel:
 
     def spec(self, workload: Workload) -> TestbedSpec:
         """The testbed of both sides."""
-        return testbeds.spec(self._experiment(workload), self.placement)
+        return testbeds.managed(self._experiment(workload), self.placement)
 
     def _experiment(self, workload: Workload) -> Experiment:
         http = {"requests_per_connection": workload.requests_per_connection}

@@ -19,13 +19,13 @@ PLACEMENT = Placement((0,), (0,))
 
 
 def test_the_testbed_is_sized_to_all_clients() -> None:
-    spec = live.spec(experiment(), PLACEMENT)
+    spec = live.managed(experiment(), PLACEMENT)
     assert (spec.clients, spec.mtu, spec.server.name) == (12, 9000, "builtin")
 
 
 def test_an_unknown_kernel_setting_is_an_input_error() -> None:
     with pytest.raises(InputError, match=r"server\.sysctl"):
-        live.spec(experiment(sysctl={"net.ipv4.tcp_magic": 1}), PLACEMENT)
+        live.managed(experiment(sysctl={"net.ipv4.tcp_magic": 1}), PLACEMENT)
 
 
 def test_a_list_that_is_none_names_its_flag() -> None:
@@ -75,7 +75,7 @@ def test_counters_that_stand_still_say_nothing() -> None:
 
 
 def test_the_built_in_server_is_a_command_that_finds_this_package() -> None:
-    launch = live.spec(experiment(), PLACEMENT).server
+    launch = live.managed(experiment(), PLACEMENT).server
     assert launch.argv[1:] == ("-P", "-m", "waspbench.serve", "198.18.0.1", "80")
     path = launch.environment.get("PYTHONPATH")
     assert path is None or (Path(path) / "waspbench" / "serve.py").exists()
@@ -87,7 +87,7 @@ def test_the_built_in_server_is_a_command_that_finds_this_package() -> None:
 
 def test_a_command_is_told_where_to_listen_and_what_to_serve() -> None:
     made = experiment(kind="command", command="python3 -m http.server {port} -d {root}", stop="kill {pid}")
-    launch = live.spec(made, PLACEMENT).server
+    launch = live.managed(made, PLACEMENT).server
     assert launch.argv[1:] == ("-m", "http.server", "80", "-d", "/dev/shm/www")
     assert (launch.name, launch.stop[1:]) == ("python3", ("{pid}",))
 

@@ -8,18 +8,24 @@ from contextlib import contextmanager
 from waspbench import _core, serve
 from waspbench.errors import CannotRunError, InputError, RunFailedError
 from waspbench.experiment import Experiment, Mode
-from waspbench.experiment.resolve import PREFIX, SERVER_ADDRESS, SERVER_PORT
+from waspbench.experiment.resolve import PREFIX, SERVER_ADDRESS, SERVER_PORT, address_of
 from waspbench.experiment.units import seconds
-from waspbench.results import Invalid
+from waspbench.results import Invalid, RunSummary
 from waspbench.testbed import (
+    Bed,
     CannotDoIt,
+    HostSpec,
+    HostTestbed,
     Launch,
     Placement,
+    Spec,
     TestbedError,
     TestbedSpec,
     apache,
     command,
     from_lines,
+    host_support,
+    is_local,
     live_support,
     nginx,
     place,
@@ -53,7 +59,7 @@ def choose_mode(asked: Mode | None, experiment: Experiment) -> tuple[Mode, str]:
     wanted = asked or experiment.mode
     if wanted == "sim":
         return "sim", "as asked"
-    support = live_support()
+    support = host_support() if experiment.server.kind == "url" else live_support()
     if support.ok:
         return "live", "as asked" if wanted else "this machine can"
     if wanted == "live":
@@ -114,14 +120,19 @@ def running() -> Iterator[None]:
         raise RunFailedError(str(error)) from None
 
 
-def spec(experiment: Experiment, placement: Placement) -> TestbedSpec:
+def spec(experiment: Experiment, placement: Placement) -> Spec:
     """The testbed for a run of ``experiment``.
 
     Raises:
         CannotRunError: the server is not installed.
-        InputError: a kernel setting does not exist.
+        InputError: a kernel setting does not exist, or the URL is not one of this machine.
     """
-    connections = sum(group.count * group.http.connections for group in experiment.clients)
+    return (_running if experiment.server.kind == "url" else managed)(experiment, placement)
+
+
+def managed(experiment: Experiment, placement: Placement) -> TestbedSpec:
+    """The same for a server that the testbed starts itself."""
+    connections = _connections(experiment)
     content = _content(experiment)
     with usage():
         made = TestbedSpec(
@@ -157,6 +168,32 @@ def _content(experiment: Experiment) -> Served:
     return Served([])
 
 
+def _running(experiment: Experiment, placement: Placement) -> HostSpec:
+    """What stands before a server that runs already."""
+    if placement.server_given:
+        raise InputError.at("--server-cpus", "a server that runs already stays on its CPUs; taskset(1) moves it")
+    url, server = experiment.server.url, address_of(experiment, "live")
+    if not is_local(server["address"]):
+        message = (
+            f"{server['address']} is not an address of this machine: the emulated network can only be put before a "
+            "server here, because a real network on the way would be measured too"
+        )
+        raise InputError.at("server.url", message, url)
+    return HostSpec(
+        address=server["address"],
+        port=server["port"],
+        clients=_connections(experiment),
+        placement=placement,
+        congestion=experiment.server.congestion,
+        mtu=max(group.mtu for group in experiment.clients),
+    )
+
+
+def _connections(experiment: Experiment) -> int:
+    """Connections that all clients may have at once."""
+    return sum(group.count * group.http.connections for group in experiment.clients)
+
+
 def _launch(experiment: Experiment, connections: int) -> Launch:
     server = experiment.server
     if server.kind == "nginx":
@@ -178,6 +215,15 @@ def _launch(experiment: Experiment, connections: int) -> Launch:
     )
 
 
+def accounted(summary: RunSummary, bed: Bed) -> RunSummary:
+    """The summary with what the testbed alone can tell: the CPU of a server that shares its CPUs with others."""
+    used = summary.server_cpu.processes_s
+    if not isinstance(bed, HostTestbed) or used is None or summary.interval_s <= 0:
+        return summary
+    busy = min(used / summary.interval_s / bed.cpus_allowed, 1.0)
+    return summary.model_copy(update={"server_cpu": summary.server_cpu.model_copy(update={"busy": busy})})
+
+
 def increases(before: Counters, after: Counters) -> Counters:
     """How much each counter grew."""
     return {
@@ -186,9 +232,9 @@ def increases(before: Counters, after: Counters) -> Counters:
     }
 
 
-def reasons(grown: Counters) -> list[Invalid]:
-    """Why increases of the machine's counters speak against a run."""
-    found = []
+def reasons(grown: Counters, server: str | None = None) -> list[Invalid]:
+    """Why increases of the machine's counters, and what became of the server, speak against a run."""
+    found = [] if server is None else [Invalid(code="server_gone", message=server)]
     device = {name: grown.get("device", {}).get(name, 0) for name in DEVICE_DROPS}
     device["softnet dropped"] = grown.get("softnet", {}).get("dropped", 0)
     if any(device.values()):

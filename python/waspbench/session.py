@@ -27,7 +27,7 @@ from waspbench.results import Reason, Result, RunSummary, Store, histogram_of
 from waspbench.results.manifest import now
 from waspbench.settling import late_settling
 from waspbench.stats import Histogram
-from waspbench.testbed import Testbed, TestbedSpec
+from waspbench.testbed import Bed, Presence, Spec
 
 T = TypeVar("T")
 
@@ -60,21 +60,23 @@ class Progress:
 class OneRun:
     """One run: the engine, and in live mode the testbed around it."""
 
-    def __init__(self, scenario: dict[str, Any], spec: TestbedSpec | None) -> None:
+    def __init__(self, scenario: dict[str, Any], spec: Spec | None) -> None:
         self._measure = scenario["measure"]
-        self._bed: Testbed | None = None
+        self._bed: Bed | None = None
+        self._presence: Presence | None = None
         self.description: dict[str, Any] = {}
         options: dict[str, Any] = {}
-        if spec is not None:
-            self._bed = Testbed(spec)
         try:
-            if self._bed is not None and spec is not None:
+            if spec is not None:
+                self._presence = Presence()
+                self._bed = spec.start()
+                scenario = {**scenario, "network": {**scenario["network"], "prefix": self._bed.prefix}}
                 self.description = self._bed.describe()
                 self._before = self._bed.counters()
                 options = {
                     "device": self._bed.device_fd,
                     "emulator_cpus": list(spec.placement.emulator),
-                    "server_cpus": list(spec.placement.server),
+                    "server_cpus": self._bed.server_cpus,
                     "server_pids": self._bed.server_pids(),
                 }
             self._engine = _core.start(json.dumps(scenario), **options)
@@ -113,13 +115,20 @@ class OneRun:
                 update = {
                     "device": grown.get("device", {}),
                     "tcpext": grown.get("TcpExt", {}),
-                    "invalid": [*summary.invalid, *live.reasons(grown)],
+                    "invalid": [*summary.invalid, *live.reasons(grown, self._bed.remark())],
+                    "notes": self._notes(),
                 }
-                summary = summary.model_copy(update=update)
+                summary = live.accounted(summary.model_copy(update=update), self._bed)
             tables = outcome.tables()
             return self._judged(summary, tables["transactions"]), tables
         finally:
             self._take_away()
+
+    def _notes(self) -> list[str]:
+        """What else is to be known of a live run."""
+        assert self._presence is not None
+        shared = ["another live run shared this machine"] if self._presence.met() else []
+        return [*self.description["labels"], *shared]
 
     def _judged(self, summary: RunSummary, transactions: Any) -> RunSummary:
         """Adds what the run's own records say against its warm-up, unless the engine did."""
@@ -140,8 +149,12 @@ class OneRun:
 
     def _take_away(self) -> None:
         bed, self._bed = self._bed, None
-        if bed is not None:
-            bed.close()
+        try:
+            if bed is not None:
+                bed.close()
+        finally:
+            if self._presence is not None:
+                self._presence.close()
 
 
 class Handle:
@@ -151,7 +164,7 @@ class Handle:
     not finished.
     """
 
-    def __init__(self, experiment: Experiment, mode: Mode, spec: TestbedSpec | None, store: Store | None) -> None:
+    def __init__(self, experiment: Experiment, mode: Mode, spec: Spec | None, store: Store | None) -> None:
         self.experiment = experiment
         self.mode = mode
         self._spec = spec

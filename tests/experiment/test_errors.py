@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from waspbench.errors import InputError
 from waspbench.experiment import parse
+from waspbench.experiment.location import Location, checked_url
 
 DURATIONS = "expected a duration such as 100ms, 1.5s or 2min (units: ns, us, ms, s, min, h)"
 PROBABILITIES = "expected a probability from 0% to 100% such as 3%, 0.1% or 0.03"
@@ -71,7 +73,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"name": "x", "clients": [{}], "server": "nginx"}, 'server: "nginx": must be a table'),
     (
         {"name": "x", "clients": [{}], "server": {"kind": "caddy"}},
-        'server.kind: "caddy": must be one of builtin, nginx, apache, command',
+        'server.kind: "caddy": must be one of builtin, nginx, apache, command, url',
     ),
     (
         {"name": "x", "clients": [{}], "server": {"kind": "nginx", "mpm": "event"}},
@@ -90,8 +92,36 @@ CASES: list[tuple[dict[str, Any], str]] = [
         "server.path: \"a b\": must be a path that begins with '/', percent-encoded, such as /index.html",
     ),
     (
+        {"name": "x", "clients": [{}], "server": {"kind": "url"}},
+        'server.url: missing; kind = "url" needs one, such as http://127.0.0.1:8080/',
+    ),
+    (
+        {"name": "x", "clients": [{}], "server": {"kind": "url", "url": "http://[::1]/"}},
+        'server.url: "http://[::1]/": IPv6 comes in a later version; an IPv4 address or a name is valid now',
+    ),
+    (
+        {"name": "x", "clients": [{}], "server": {"kind": "url", "url": "http://a:x/"}},
+        "server.url: \"http://a:x/\": not a URL: port could not be cast to integer value as 'x'",
+    ),
+    (
+        {"name": "x", "clients": [{}], "server": {"kind": "url", "url": "http://u@h/"}},
+        'server.url: "http://u@h/": must have no user, no port 0 and no fragment (#)',
+    ),
+    (
+        {"name": "x", "clients": [{}], "server": {"kind": "url", "url": "http://h/ü"}},
+        "server.url: \"http://h/ü\": must be a path that begins with '/', percent-encoded, such as /index.html",
+    ),
+    (
+        {
+            "name": "x",
+            "clients": [{}],
+            "server": {"kind": "url", "url": "http://h/", "sysctl": {"net.ipv4.tcp_sack": 0}},
+        },
+        "server.sysctl: a server that runs already has the machine's own settings; set them there",
+    ),
+    (
         {"name": "x", "clients": [{}], "server": {"kind": "iis"}},
-        'server.kind: "iis": must be one of builtin, nginx, apache, command',
+        'server.kind: "iis": must be one of builtin, nginx, apache, command, url',
     ),
     (
         {"name": "x", "clients": [{}], "workload": {"kind": "specweb"}},
@@ -268,3 +298,21 @@ def test_whatever_stands_in_a_group_is_valid_or_said_in_lines_that_name_a_field(
 def test_no_document_breaks_the_reader(document: Any) -> None:
     with pytest.raises(InputError):
         parse(document)
+
+
+@given(st.text())
+def test_no_url_upsets_the_check(text: str) -> None:
+    with contextlib.suppress(ValueError):
+        assert checked_url(text) == text
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://localhost:8080", Location("localhost", 8080, "localhost:8080", "/")),
+        ("HTTP://Example.org/a?b=c", Location("example.org", 80, "Example.org", "/a?b=c")),
+        ("http://127.0.0.1/x?", Location("127.0.0.1", 80, "127.0.0.1", "/x")),
+    ],
+)
+def test_a_url_is_taken_apart(url: str, expected: Location) -> None:
+    assert Location.of(url) == expected

@@ -83,7 +83,7 @@ class Run:
 @contextmanager
 def bed_for(asked: Experiment, server: Launch | None = None) -> Iterator[Testbed]:
     """The testbed of an experiment; `server` takes the place of the experiment's own."""
-    spec = live.spec(asked, live.choose_cpus(None, None))
+    spec = live.managed(asked, live.choose_cpus(None, None))
     with Testbed(spec if server is None else replace(spec, server=server)) as bed:
         yield bed
 

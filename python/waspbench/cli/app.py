@@ -40,6 +40,7 @@ _COMMAND = (
     "Start line of a server of any kind, such as 'python3 -m http.server {port} --directory {root}'; "
     "it implies --server command."
 )
+_URL = "A server that runs already on this machine, and what to ask it for, such as http://127.0.0.1:8080/."
 _WARMUP = "Time before the measured interval, in which clients start one after another; auto finds it. [default: 5s]"
 _PROFILE = "Access profile, such as cable: sets RTT, bandwidth and queue unless they are given; see wasp profiles."
 _WORKLOAD = "What is asked for: single, surge, prowgen or replay. [default: single]"
@@ -83,7 +84,7 @@ ModeOption = Annotated[Text, option("mode", "live|sim")]
 @app.command()
 def bench(
     context: typer.Context,
-    url: Annotated[Text, typer.Argument(metavar="URL", help="A server that runs already; comes later.")] = None,
+    url: Annotated[Text, typer.Argument(metavar="URL", help=_URL)] = None,
     mode: ModeOption = None,
     server: Annotated[Text, option("server", "NAME")] = None,
     mpm: Annotated[Text, option("mpm", "event|prefork")] = None,

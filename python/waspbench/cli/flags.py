@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +23,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "mpm": ("server.mpm",),
     "command": ("server.command",),
     "path": ("server.path",),
+    "url": ("server.url",),
     "congestion": ("server.congestion",),
     "file_size": ("workload.size",),
     "workload": ("workload.kind",),
@@ -55,7 +55,7 @@ PATHS: dict[str, tuple[str, ...]] = {
 }
 """Each flag, as the name of its parameter, and the fields that it sets."""
 
-TEXTS = ("command", "path", "log", "http_version", "profile")
+TEXTS = ("command", "path", "url", "log", "http_version", "profile")
 """Parameters whose text is the value, whatever it looks like in TOML."""
 
 _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
@@ -72,8 +72,8 @@ _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
 
 
 def flag(parameter: str) -> str:
-    """The flag of a parameter: ``--file-size`` of ``file_size``."""
-    return "--" + parameter.replace("_", "-")
+    """The flag of a parameter: ``--file-size`` of ``file_size``. The URL is the one argument."""
+    return "URL" if parameter == "url" else "--" + parameter.replace("_", "-")
 
 
 def option(parameter: str, metavar: str, text: str = "") -> Any:
@@ -109,15 +109,15 @@ def document(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: flags contradict each other.
     """
-    check_url(values.get("url"))
     made: dict[str, Any] = {"name": name, "clients": [{}]}
     for parameter, paths in PATHS.items():
         if values.get(parameter) is not None:
             for path in paths:
                 text = values[parameter]
                 set_path(made, path, text if parameter in TEXTS else value_of(text))
-    if values.get("command") is not None and values.get("server") is None:
-        set_path(made, "server.kind", "command")
+    for kind in ("command", "url"):
+        if values.get(kind) is not None and values.get("server") is None:
+            set_path(made, "server.kind", kind)
     loss = _loss({name: values.get(name) for name in LOSS_FLAGS})
     if loss is not None:
         set_path(made, "clients.loss", loss)
@@ -135,25 +135,10 @@ def check_effects(mode: Mode, values: Mapping[str, Any]) -> None:
     if values["congestion"] is not None:
         message = "sets the server's kernel in a live run; --tcp chooses the TCP of a modelled server"
         raise InputError.at("--congestion", message, values["congestion"])
-    for parameter in ("mpm", "command", "path"):
+    for parameter in ("mpm", "command", "path", "url"):
         if values[parameter] is not None:
             message = "is for the server of a live run, in whose place a simulation has a modelled one"
             raise InputError.at(flag(parameter), message, values[parameter])
-
-
-def check_url(url: str | None) -> None:
-    """Says what holds until servers that run already can be measured.
-
-    Raises:
-        InputError: there is a URL.
-    """
-    if url is None:
-        return
-    if url.startswith("https://"):
-        raise InputError.at("URL", "https:// comes in a later version; name a server with --server", url)
-    if re.match(r"http://[^/]", url):
-        raise InputError.at("URL", "a server that runs already comes in a later version; name one with --server", url)
-    raise InputError.at("URL", "not a URL; name a server with --server builtin, nginx or apache", url)
 
 
 def _loss(values: Mapping[str, str | None]) -> dict[str, Any] | None:

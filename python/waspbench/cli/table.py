@@ -76,13 +76,15 @@ def _figures(result: Result) -> list[str]:
 
 
 def _verdict(result: Result) -> list[str]:
+    notes = list(dict.fromkeys(note for run in result.runs for note in run.notes))
+    said = [line for note in notes for line in _wrapped("note", note)]
     if result.valid:
-        return [_row("valid", "yes")]
+        return [_row("valid", "yes"), *said]
     lines = [_row("valid", "NO: do not trust these figures")]
     for reason in result.invalid_reasons:
         where = "" if reason.run is None else f"run {reason.run + 1}: "
         lines += _wrapped("", f"- {where}{reason.message} [{reason.code}]")
-    return lines
+    return lines + said
 
 
 def compare(columns: Sequence[tuple[str, Result]]) -> str:

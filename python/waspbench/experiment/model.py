@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from waspbench.experiment.base import FieldError, Part, one_of
 from waspbench.experiment.clients import Clients
 from waspbench.experiment.conditions import checked
+from waspbench.experiment.location import Location, checked_url
 from waspbench.experiment.loss import OneLoss
 from waspbench.experiment.tcp import PositiveCount, Tcp
 from waspbench.experiment.units import (
@@ -31,10 +32,11 @@ from waspbench.experiment.workload import Single, Workload
 Mode = Literal["live", "sim"]
 ModeField = Annotated[Mode, BeforeValidator(one_of("live", "sim", later=("shim",)))]
 ServerKind = Annotated[
-    Literal["builtin", "nginx", "apache", "command"],
-    BeforeValidator(one_of("builtin", "nginx", "apache", "command", later=("url",))),
+    Literal["builtin", "nginx", "apache", "command", "url"],
+    BeforeValidator(one_of("builtin", "nginx", "apache", "command", "url")),
 ]
 Mpm = Annotated[Literal["event", "prefork"], BeforeValidator(one_of("event", "prefork"))]
+Url = Annotated[str, BeforeValidator(checked_url)]
 
 
 class ServerModel(Part):
@@ -54,7 +56,8 @@ class Server(Part):
     """The server under test."""
 
     kind: ServerKind = "builtin"
-    """What runs in a live experiment: the built-in server, Debian's nginx or apache, or any command."""
+    """What runs in a live experiment: the built-in server, Debian's nginx or apache, any command, or a server that runs
+    already on this machine."""
     mpm: Mpm | None = None
     """Processing module of apache: event (threads, the default) or prefork (a process for each connection)."""
     command: str | None = None
@@ -62,6 +65,8 @@ class Server(Part):
     to serve are below {root}. No shell reads it; {{ and }} stand for braces."""
     stop: str | None = None
     """Line that stops the command, whose process is {pid}; SIGTERM to it unless set."""
+    url: Url | None = None
+    """A server that runs already on this machine, and what the clients ask it for, such as http://127.0.0.1:8080/a."""
     path: UrlPath | None = None
     """What the clients ask the command for; unless set, the file of workload.size, which is made below {root}."""
     ready_timeout: PositiveDuration = "15s"
@@ -80,6 +85,7 @@ class Server(Part):
         "command": ("command",),
         "stop": ("command",),
         "path": ("command",),
+        "url": ("url",),
     }
     """Fields that only some kinds of server have."""
 
@@ -92,6 +98,10 @@ class Server(Part):
                 raise FieldError(field, f'is for kind = {which}, and this is "{self.kind}"', value)
         if self.kind == "command" and self.command is None:
             raise FieldError("command", 'missing; kind = "command" needs a start line')
+        if self.kind == "url" and self.url is None:
+            raise FieldError("url", 'missing; kind = "url" needs one, such as http://127.0.0.1:8080/')
+        if self.kind == "url" and self.sysctl:
+            raise FieldError("sysctl", "a server that runs already has the machine's own settings; set them there")
         return self
 
 
@@ -213,10 +223,14 @@ class Experiment(Part):
 
     @model_validator(mode="after")
     def _one_target(self) -> Experiment:
-        workload = self.workload
-        if self.server.path is not None and (workload.kind != "single" or workload.files is not None):
-            message = "says what is asked for, and so does the workload, which has more than one file; leave it out"
-            raise FieldError("server.path", message, self.server.path)
+        workload, server = self.workload, self.server
+        if workload.kind == "single" and workload.files is None:
+            return self
+        message = "says what is asked for, and so does the workload, which has more than one file; leave it out"
+        if server.path is not None:
+            raise FieldError("server.path", message, server.path)
+        if server.url is not None and Location.of(server.url).target != "/":
+            raise FieldError("server.url", f"its path {message}", server.url)
         return self
 
     @model_validator(mode="after")

@@ -8,6 +8,7 @@ from typing import Any
 
 from waspbench import _core
 from waspbench.errors import InputError
+from waspbench.experiment.location import Location
 from waspbench.experiment.model import Experiment, Mode, Server
 from waspbench.experiment.units import AUTO
 
@@ -23,7 +24,7 @@ FIRST_WARMUP = "5s"
 def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, Any]:
     """The engine's scenario for run number ``run`` (from 0). Parts without effect in ``mode`` are left out."""
     shared = experiment.network.shared
-    server: dict[str, Any] = {"address": SERVER_ADDRESS, "port": SERVER_PORT}
+    server = address_of(experiment, mode)
     if mode == "sim":
         server |= {"tcp": experiment.server.tcp.resolve(), "model": experiment.server.model.model_dump()}
     return {
@@ -60,10 +61,30 @@ def warmup_of(experiment: Experiment) -> str:
     return FIRST_WARMUP if warmup == AUTO else warmup
 
 
+def address_of(experiment: Experiment, mode: Mode) -> dict[str, Any]:
+    """Where the clients find the server, as the engine takes it.
+
+    Raises:
+        InputError: the name in its URL is not known.
+    """
+    if mode == "sim" or experiment.server.url is None:
+        return {"address": SERVER_ADDRESS, "port": SERVER_PORT}
+    there = Location.of(experiment.server.url)
+    try:
+        return {"address": there.address(), "port": there.port, "host": there.authority}
+    except OSError as error:
+        raise InputError.at(
+            "server.url", f"{there.host} is not known: {error.strerror}", experiment.server.url
+        ) from None
+
+
 def _workload(experiment: Experiment, mode: Mode) -> dict[str, Any]:
     options = experiment.workload.options()
-    if mode == "live" and experiment.server.path is not None:
-        options["path"] = experiment.server.path
+    server = experiment.server
+    own = Location.of(server.url).target if server.url is not None else server.path
+    one = experiment.workload.kind == "single" and experiment.workload.files is None
+    if mode == "live" and own is not None and one:
+        options["path"] = own
     return options
 
 

@@ -108,13 +108,18 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=
 """A name that may stand in a path."""
 
 
-def _url_path(value: Any) -> str:
+def url_path(value: Any) -> str:
+    """Checks a path and query of a URL, and returns it as it is.
+
+    Raises:
+        ValueError: it is none.
+    """
     if not isinstance(value, str) or not re.fullmatch(r"/[!-~]*", value) or "#" in value:
         raise ValueError("must be a path that begins with '/', percent-encoded, such as /index.html")
     return value
 
 
-UrlPath = Annotated[str, BeforeValidator(_url_path)]
+UrlPath = Annotated[str, BeforeValidator(url_path)]
 """What stands after the authority in a URL."""
 
 

@@ -108,6 +108,9 @@ class RunSummary(Record):
     invalid: list[Invalid]
     """Reasons not to trust the run; empty when it is valid."""
 
+    notes: list[str] = []
+    """What else is to be known of the run, such as that another one shared the machine; it speaks not against it."""
+
     @property
     def valid(self) -> bool:
         """Whether nothing speaks against the run."""

@@ -17,7 +17,7 @@ from waspbench.results.records import write_text
 from waspbench.results.study import STUDY, StudyPlan, point_directory, read_plan
 from waspbench.runner.executors import Executor, Here, Processes
 from waspbench.runner.once import Done, Watch
-from waspbench.testbed import Placement, TestbedSpec
+from waspbench.testbed import Placement, Spec
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Campaign:
             return Here(watch)
         return Processes(jobs or len(os.sched_getaffinity(0)))
 
-    def _spec(self, experiment: Experiment) -> TestbedSpec | None:
+    def _spec(self, experiment: Experiment) -> Spec | None:
         if self._mode == "sim":
             return None
         if self._placement is None:

@@ -18,7 +18,7 @@ from multiprocessing.process import BaseProcess
 
 from waspbench.errors import WaspError
 from waspbench.runner.once import Done, Job, Watch, make
-from waspbench.testbed import TestbedSpec
+from waspbench.testbed import Spec
 
 GRACE = 60.0
 """Seconds past its time limit after which a worker that does not answer is killed."""
@@ -35,7 +35,7 @@ class Executor(ABC):
         """How many more jobs it takes now."""
 
     @abstractmethod
-    def submit(self, job: Job, spec: TestbedSpec | None = None) -> None:
+    def submit(self, job: Job, spec: Spec | None = None) -> None:
         """Begins a job; only when there is room."""
 
     @abstractmethod
@@ -58,14 +58,14 @@ class Here(Executor):
 
     def __init__(self, watch: Watch | None = None) -> None:
         self._watch = watch
-        self._jobs: deque[tuple[Job, TestbedSpec | None]] = deque()
+        self._jobs: deque[tuple[Job, Spec | None]] = deque()
 
     @property
     def room(self) -> int:
         """One at a time."""
         return 1 - len(self._jobs)
 
-    def submit(self, job: Job, spec: TestbedSpec | None = None) -> None:
+    def submit(self, job: Job, spec: Spec | None = None) -> None:
         """Keeps the job until `collect`."""
         self._jobs.append((job, spec))
 
@@ -100,7 +100,7 @@ class Processes(Executor):
         """Workers without a job, those not started yet included."""
         return self._count - sum(worker.job is not None for worker in self._workers)
 
-    def submit(self, job: Job, spec: TestbedSpec | None = None) -> None:
+    def submit(self, job: Job, spec: Spec | None = None) -> None:
         """Gives the job to a worker that has none."""
         if spec is not None:
             raise ValueError("a live run is made in the process that placed it")

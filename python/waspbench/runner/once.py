@@ -16,7 +16,7 @@ from waspbench.results.records import RunRecord, write_run
 from waspbench.results.summary import RunSummary
 from waspbench.session import OneRun
 from waspbench.settling import settled_at
-from waspbench.testbed import TestbedSpec
+from waspbench.testbed import Spec
 
 Kind = Literal["run", "warmup"]
 
@@ -64,7 +64,7 @@ Watch = Callable[["_core.Sample"], object]
 """Called with each second's figures of a run."""
 
 
-def make(job: Job, spec: TestbedSpec | None = None, watch: Watch | None = None) -> Done:
+def make(job: Job, spec: Spec | None = None, watch: Watch | None = None) -> Done:
     """Makes the run and writes its files; a run that fails is said to have, not raised.
 
     Raises:
@@ -88,7 +88,7 @@ def make(job: Job, spec: TestbedSpec | None = None, watch: Watch | None = None) 
 
 
 def _run(
-    scenario: dict[str, Any], limit: float, spec: TestbedSpec | None, watch: Watch | None
+    scenario: dict[str, Any], limit: float, spec: Spec | None, watch: Watch | None
 ) -> tuple[RunSummary, dict[str, Any], dict[str, Any]]:
     deadline = time.monotonic() + limit
     with live.running():
@@ -107,7 +107,7 @@ def _run(
     return summary, dict(tables), run.description
 
 
-def find_warmup(job: Job, spec: TestbedSpec | None, watch: Watch | None = None) -> str:
+def find_warmup(job: Job, spec: Spec | None, watch: Watch | None = None) -> str:
     """The first of 5 s, 10 s, 20 s... within which throughput settles, by runs that are not kept.
 
     Raises:

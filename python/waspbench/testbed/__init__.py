@@ -1,22 +1,36 @@
 """Live runs: a server under test in namespaces of its own, the device before it, kernel settings, CPU placement.
 
-Nothing here has a name on disk, no setting of the machine is changed, and all of it ends with the process that made it.
+Or a server that runs already on this machine, with a device before it (`host`). Nothing here has a name on disk, no
+setting of the machine is changed, and all of it ends with the process that made it.
 """
 
 from waspbench.testbed.apache import apache
-from waspbench.testbed.capability import Support, live_support
+from waspbench.testbed.capability import Support, host_support, live_support
 from waspbench.testbed.commandline import command, from_lines
 from waspbench.testbed.cpus import Placement, place
 from waspbench.testbed.errors import CannotDoIt, TestbedError
+from waspbench.testbed.host import HostSpec, HostTestbed, is_local
+from waspbench.testbed.presence import Presence
 from waspbench.testbed.protocol import DOCUMENT_ROOT
 from waspbench.testbed.servers import Launch, nginx
 from waspbench.testbed.testbed import Testbed, TestbedSpec
 
+Spec = TestbedSpec | HostSpec
+"""What a live run stands on: a server of its own, or one that runs already."""
+
+Bed = Testbed | HostTestbed
+"""The same while it lasts."""
+
 __all__ = [
     "DOCUMENT_ROOT",
+    "Bed",
     "CannotDoIt",
+    "HostSpec",
+    "HostTestbed",
     "Launch",
     "Placement",
+    "Presence",
+    "Spec",
     "Support",
     "Testbed",
     "TestbedError",
@@ -24,6 +38,8 @@ __all__ = [
     "apache",
     "command",
     "from_lines",
+    "host_support",
+    "is_local",
     "live_support",
     "nginx",
     "place",

@@ -1,10 +1,13 @@
 """Whether live runs can be made on this machine, found out by trying."""
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
 
 from waspbench.testbed import process
+from waspbench.testbed.errors import CannotDoIt
+from waspbench.testbed.host import open_device
 
 
 @dataclass(frozen=True)
@@ -13,6 +16,16 @@ class Support:
 
     ok: bool
     why: str = ""
+
+
+def host_support() -> Support:
+    """Tries to make a device in this network namespace, as a server that runs already needs it."""
+    try:
+        descriptor, _ = open_device()
+    except CannotDoIt as error:
+        return Support(False, str(error))
+    os.close(descriptor)
+    return Support(True)
 
 
 def live_support(timeout: float = 10.0) -> Support:

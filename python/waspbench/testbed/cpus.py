@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from waspbench.testbed.errors import TestbedError
 
@@ -17,6 +17,8 @@ class Placement:
     server: tuple[int, ...]
     emulator: tuple[int, ...]
     labels: tuple[str, ...] = ()
+    server_given: bool = field(default=False, compare=False)
+    """Whether the server's were asked for, not chosen."""
 
 
 def parse_list(text: str, field: str = "cpus") -> tuple[int, ...]:
@@ -78,7 +80,7 @@ def place(server: str | None, emulator: str | None, available: Iterable[int] | N
     labels: tuple[str, ...] = ()
     if set(server_cpus) & set(emulator_cpus):
         labels = (f"server and emulator share CPU {show_list(set(server_cpus) & set(emulator_cpus))}",)
-    return Placement(server_cpus, emulator_cpus, labels)
+    return Placement(server_cpus, emulator_cpus, labels, server is not None)
 
 
 def _chosen(text: str | None, field: str, usable: list[int]) -> tuple[int, ...]:

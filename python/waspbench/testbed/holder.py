@@ -14,7 +14,6 @@ single-threaded and quick to start: standard library only.
 """
 
 import contextlib
-import errno
 import ipaddress
 import os
 import resource
@@ -159,13 +158,9 @@ def _mount_files(directory: str) -> None:
 
 def _open_device(name: str) -> int:
     try:
-        return linux.open_tun(name)
+        return linux.open_tun(name)[0]
     except OSError as error:
-        advice = {
-            errno.EACCES: "; live runs need root, or users who may open it",
-            errno.ENOENT: "; the kernel's tun module makes it (`modprobe tun`)",
-        }.get(error.errno or 0, "")
-        raise CannotDoIt(f"{linux.TUN_DEVICE} cannot be used: {error.strerror}{advice}") from None
+        raise CannotDoIt(f"{linux.TUN_DEVICE} cannot be used: {error.strerror}{linux.advice(error.errno)}") from None
 
 
 class Init:
@@ -219,7 +214,7 @@ class Init:
                 "mtu": plan.mtu,
                 "txqueuelen": plan.queue_length,
                 "rps_cpus": rps,
-                "offloads": "virtio header, tx checksum, TSO4, TSO6, TSO with ECN",
+                "offloads": linux.OFFLOADS,
             },
             "congestion": plan.congestion,
             "sysctl": settings,

@@ -4,6 +4,7 @@ Constants are those of the kernel's uapi headers (linux/sched.h, linux/mount.h, 
 """
 
 import ctypes
+import errno
 import fcntl
 import os
 import signal
@@ -113,8 +114,22 @@ def has_capability(number: int) -> bool:
     return False
 
 
-def open_tun(name: str) -> int:
+OFFLOADS = "virtio header, tx checksum, TSO4, TSO6, TSO with ECN"
+"""What `open_tun` has the kernel leave to the device's reader."""
+
+
+def advice(number: int | None) -> str:
+    """What may help where `open_tun` fails with this error number."""
+    return {
+        errno.EACCES: "; live runs need root, or users who may open it",
+        errno.ENOENT: "; the kernel's tun module makes it (`modprobe tun`)",
+    }.get(number or 0, "")
+
+
+def open_tun(name: str) -> tuple[int, str]:
     """Creates a TUN device in the current network namespace; it lives as long as the returned descriptor (and copies).
+
+    A `%d` in the name becomes the first free number. Returns the device's name too.
 
     Frames carry the 10-byte virtio header; the kernel may leave checksums and segmentation to the reader.
 
@@ -124,11 +139,11 @@ def open_tun(name: str) -> int:
     descriptor = os.open(TUN_DEVICE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         request = struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI | IFF_VNET_HDR)
-        fcntl.ioctl(descriptor, TUNSETIFF, request)
+        made = fcntl.ioctl(descriptor, TUNSETIFF, request)
         fcntl.ioctl(descriptor, TUNSETVNETHDRSZ, struct.pack("i", VNET_HEADER_BYTES))
         # This one takes its argument by value.
         fcntl.ioctl(descriptor, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN)
     except BaseException:
         os.close(descriptor)
         raise
-    return descriptor
+    return descriptor, made[:16].rstrip(b"\0").decode()

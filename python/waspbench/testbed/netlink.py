@@ -32,7 +32,14 @@ RTA_DST = 1
 RTA_OIF = 4
 RTA_PREFSRC = 7
 RTA_METRICS = 8
+RTAX_LOCK = 1
+RTAX_RTT = 4
+RTAX_RTTVAR = 5
+RTAX_SSTHRESH = 6
+RTAX_REORDERING = 9
 RTAX_CC_ALGO = 16
+CACHED_METRICS = (RTAX_RTT, RTAX_RTTVAR, RTAX_SSTHRESH, RTAX_REORDERING)
+"""What the kernel remembers of a connection for the next one with the same peer."""
 RT_TABLE_MAIN = 254
 RTPROT_STATIC = 4
 RT_SCOPE_UNIVERSE = 0
@@ -101,8 +108,11 @@ class Netlink:
         body += attribute(IFA_LOCAL, address.packed) + attribute(IFA_ADDRESS, address.packed)
         self._request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, body)
 
-    def add_route(self, index: int, network: Network, source: Address, congestion: str | None) -> None:
-        """Routes a network to a device. `congestion` names the congestion control of the connections on it.
+    def add_route(
+        self, index: int, network: Network, source: Address | None, congestion: str | None, *, forget: bool = False
+    ) -> None:
+        """Routes a network to a device. `congestion` names the congestion control of the connections on it; with
+        `forget` the kernel keeps no metrics of them for later ones.
 
         Raises:
             NetlinkError: the kernel refuses.
@@ -121,9 +131,17 @@ class Netlink:
         )
         body += attribute(RTA_DST, network.network_address.packed)
         body += attribute(RTA_OIF, struct.pack("=I", index))
-        body += attribute(RTA_PREFSRC, source.packed)
+        if source is not None:
+            body += attribute(RTA_PREFSRC, source.packed)
+        metrics = b""
         if congestion is not None:
-            body += attribute(RTA_METRICS, attribute(RTAX_CC_ALGO, congestion.encode() + b"\0"))
+            metrics += attribute(RTAX_CC_ALGO, congestion.encode() + b"\0")
+        if forget:
+            # A locked metric without a value is neither stored nor used (net/ipv4/tcp_metrics.c). A congestion window
+            # is used only where it is locked, as a limit: it must not be.
+            metrics += attribute(RTAX_LOCK, struct.pack("=I", sum(1 << metric for metric in CACHED_METRICS)))
+        if metrics:
+            body += attribute(RTA_METRICS, metrics)
         self._request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, body)
 
     def _request(self, kind: int, flags: int, body: bytes) -> None:

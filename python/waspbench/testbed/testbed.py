@@ -53,6 +53,10 @@ class TestbedSpec:
     ready_timeout: float = 15.0
     """Seconds until the server must listen."""
 
+    def start(self) -> "Testbed":
+        """Builds the testbed. For the errors see `Testbed`."""
+        return Testbed(self)
+
     def plan(self) -> Plan:
         """What the holder is told.
 
@@ -171,6 +175,20 @@ class Testbed:
     def device_fd(self) -> int:
         """The TUN device's descriptor. The testbed closes it; whoever outlives that must duplicate it."""
         return self._device
+
+    @property
+    def prefix(self) -> str:
+        """The network of the clients."""
+        return self._spec.prefix
+
+    @property
+    def server_cpus(self) -> list[int]:
+        """The CPUs that are the server's alone."""
+        return list(self._spec.placement.server)
+
+    def remark(self) -> str | None:
+        """None: how a server of its own ended is `server_failure`."""
+        return None
 
     def server_pids(self) -> list[int]:
         """The server's processes, as this process numbers them, the first started first; empty when it has ended."""
