@@ -58,8 +58,9 @@ def test_the_documented_presets_are_the_engines() -> None:
     source = (ROOT / "crates/tcp/src/config.rs").read_text()
     linux, bsd = (preset_in(source, name) for name in ("linux", "bsd1999"))
     for field, documented in reference.PRESETS.items():
-        place = {"slow_start_after_idle": "idle_restart"}.get(field, field)
-        assert documented == (linux[place], bsd.get(place, linux[place])), field
+        if field == "abc_limit":  # only beside ack_counting = "bytes", which is no preset's
+            continue
+        assert documented == (linux[field], bsd.get(field, linux[field])), field
 
 
 def preset_in(source: str, name: str) -> dict[str, str]:
@@ -78,7 +79,10 @@ def constant(text: str) -> str:
         return f"{int(match[1]) * int(match[2])}B"
     if match := re.fullmatch(r"(\w+)::(\w+)", text):
         kind, choice = match.groups()
-        return str(choice not in ("Keep", "Off")).lower() if kind in ("IdleRestart", "Nagle") else choice.lower()
+        if kind == "Nagle":
+            return str(choice != "Off").lower()
+        kebab = re.sub(r"(?<=[a-z])(?=[A-Z])", "-" if kind == "IdleRestart" else "", choice).lower()
+        return {"acknowledgments": "acks"}.get(kebab, kebab)
     return text
 
 

@@ -246,7 +246,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (group(tcp={"preset": "plan9"}), 'clients.homes.tcp.preset: "plan9": must be linux or bsd1999'),
     (
         group(tcp={"congestion": "bbr"}),
-        'clients.homes.tcp.congestion: "bbr": comes in a later version; valid now: reno',
+        'clients.homes.tcp.congestion: "bbr": comes in a later version; valid now: reno, cubic',
     ),
     (group(tcp={"recovery": "hope"}), 'clients.homes.tcp.recovery: "hope": must be one of reno, newreno, sack, rack'),
     (group(tcp={"sack": 1}), "clients.homes.tcp.sack: 1: must be true or false"),

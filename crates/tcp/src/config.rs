@@ -23,6 +23,8 @@ pub enum RecoveryKind {
 pub enum CongestionKind {
     /// Slow start and congestion avoidance of RFC 5681.
     Reno,
+    /// CUBIC (RFC 9438): a cubic function of the time since the last loss.
+    Cubic,
 }
 
 /// How the round-trip time is sampled and the retransmission timeout computed.
@@ -55,7 +57,8 @@ pub enum AckCounting {
 }
 
 /// What happens to the congestion window when sending resumes after an idle time longer than the RTO.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum IdleRestart {
     /// It stays.
     Keep,
@@ -118,6 +121,8 @@ pub struct Config {
     pub recovery: RecoveryKind,
     /// Congestion control.
     pub congestion: CongestionKind,
+    /// Let a rising round-trip time end the first slow start (HyStart++, RFC 9406); `cubic` only.
+    pub hystart: bool,
     /// Initial window in segments (RFC 6928: 10).
     pub initial_window: u32,
     /// Initial slow-start threshold, bytes (RFC 5681: arbitrarily high).
@@ -192,7 +197,7 @@ pub struct Config {
 impl Config {
     /// Linux as of today, with constant buffers in place of automatic sizing.
     ///
-    /// The window counts the segments acknowledged, not the acknowledgments, because that is what Linux's `reno` does.
+    /// The window counts the segments acknowledged, not the acknowledgments, because that is what Linux does.
     #[must_use]
     pub fn linux() -> Self {
         Self {
@@ -206,7 +211,8 @@ impl Config {
             receive_buffer: 3 << 20,
             send_buffer: 4 << 20,
             recovery: RecoveryKind::Rack,
-            congestion: CongestionKind::Reno,
+            congestion: CongestionKind::Cubic,
+            hystart: true,
             initial_window: 10,
             initial_ssthresh: u32::MAX,
             ack_counting: AckCounting::Segments,
@@ -252,6 +258,8 @@ impl Config {
             receive_buffer: 12 * 1_460,
             send_buffer: 12 * 1_460,
             recovery: RecoveryKind::Reno,
+            congestion: CongestionKind::Reno,
+            hystart: false,
             initial_window: 1,
             ack_counting: AckCounting::Acknowledgments,
             congestion_window_validation: false,

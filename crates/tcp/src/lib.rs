@@ -1,8 +1,8 @@
 //! One TCP endpoint, sans-IO: handshake to close, loss recovery, congestion control.
 //!
 //! [`Endpoint`] serves as client and server. It reads no clock, draws nothing and touches no network: time, identity and
-//! segments are handed in, segments and deadlines are polled out. Read RFC 9293 (the protocol), 5681 and 6582 and 6675
-//! and 8985 and 9937 (loss), 6298 (timeouts), 7323 and 2018 (options) and 5961 (blind attacks) before a change.
+//! segments are handed in, segments and deadlines are polled out. Read RFC 9293 (the protocol), 5681, 6582, 6675, 8985
+//! and 9937 (loss), 9438 and 9406 (the window), 6298 (timeouts), 7323 and 2018 (options) and 5961 (blind attacks) before a change.
 
 mod acknowledgment;
 mod close;
@@ -28,5 +28,5 @@ pub use config::{
     AckCounting, Config, CongestionKind, IdleRestart, Nagle, RecoveryKind, RttEstimator, WindowUpdate,
 };
 pub use endpoint::Endpoint;
-pub use options::{ConfigError, Options, Preset};
+pub use options::{ConfigError, Counting, Options, Preset};
 pub use types::{Chunk, Event, Identity, ReceivePolicy, State, Statistics, reset_for};

@@ -1,6 +1,6 @@
 //! The options of a scenario file: a preset and what departs from it, checked.
 
-use crate::config::{Config, CongestionKind, IdleRestart, Nagle, RecoveryKind};
+use crate::config::{AckCounting, Config, CongestionKind, IdleRestart, Nagle, RecoveryKind};
 use wasp_units::{Bytes, Duration};
 
 /// A named set of constants.
@@ -12,6 +12,18 @@ pub enum Preset {
     Linux,
     /// [`Config::bsd1999`].
     Bsd1999,
+}
+
+/// What makes the congestion window grow: [`AckCounting`] by name.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Counting {
+    /// Acknowledgments.
+    Acks,
+    /// Bytes (RFC 3465).
+    Bytes,
+    /// Segments.
+    Segments,
 }
 
 /// A preset and the constants that override it; an absent field is the preset's.
@@ -47,6 +59,15 @@ pub struct Options {
     /// Congestion control.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<CongestionKind>,
+    /// HyStart++.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hystart: Option<bool>,
+    /// What makes the congestion window grow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_counting: Option<Counting>,
+    /// RFC 3465's L, segments; beside `ack_counting = "bytes"` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abc_limit: Option<u32>,
     /// RTO before the first sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_rto: Option<Duration>,
@@ -80,9 +101,9 @@ pub struct Options {
     /// Limited transmit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_transmit: Option<bool>,
-    /// Shrink the window after an idle time.
+    /// What an idle time does to the window.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub slow_start_after_idle: Option<bool>,
+    pub idle_restart: Option<IdleRestart>,
     /// Hold back small segments; off is `TCP_NODELAY`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nagle: Option<bool>,
@@ -107,6 +128,8 @@ pub struct ConfigError {
 }
 
 const MIN_MSS: u16 = 64;
+/// RFC 3465 section 2.2.
+const DEFAULT_ABC_LIMIT: u32 = 2;
 /// The largest IPv4 packet less two headers.
 const MAX_MSS: u16 = 65_495;
 /// The largest window that a scale of 14 expresses (RFC 7323 section 2.3), rounded down.
@@ -147,7 +170,7 @@ impl Options {
     }
 
     fn variants(&self, config: &mut Config) -> Result<(), ConfigError> {
-        config.congestion = self.congestion.unwrap_or(config.congestion);
+        self.growth(config)?;
         config.recovery = self.recovery.unwrap_or(config.recovery);
         let name = match config.recovery {
             RecoveryKind::Reno | RecoveryKind::NewReno => None,
@@ -164,14 +187,37 @@ impl Options {
             config.recovery = RecoveryKind::NewReno;
         }
         config.limited_transmit = self.limited_transmit.unwrap_or(config.limited_transmit);
-        if self.slow_start_after_idle == Some(false) {
-            config.idle_restart = IdleRestart::Keep;
-        }
+        config.idle_restart = self.idle_restart.unwrap_or(config.idle_restart);
         if self.nagle == Some(false) {
             config.nagle = Nagle::Off;
         }
         let threshold = &mut config.duplicate_ack_threshold;
         set("duplicate_ack_threshold", threshold, self.duplicate_ack_threshold, 1, MAX_COUNT)
+    }
+
+    fn growth(&self, config: &mut Config) -> Result<(), ConfigError> {
+        config.congestion = self.congestion.unwrap_or(config.congestion);
+        let cubic = config.congestion == CongestionKind::Cubic;
+        if self.hystart == Some(true) && !cubic {
+            return Err(error("hystart", "true", "congestion = cubic beside it, or false"));
+        }
+        config.hystart = cubic && self.hystart.unwrap_or(config.hystart);
+        // Half the lesser window in whole segments is Reno's arithmetic, as BSD has it.
+        config.bsd_ssthresh &= !cubic;
+        let mut limit = DEFAULT_ABC_LIMIT;
+        set("abc_limit", &mut limit, self.abc_limit, 1, MAX_COUNT)?;
+        match self.ack_counting {
+            None => {}
+            Some(Counting::Acks) => config.ack_counting = AckCounting::Acknowledgments,
+            Some(Counting::Bytes) => config.ack_counting = AckCounting::Bytes { limit },
+            Some(Counting::Segments) => config.ack_counting = AckCounting::Segments,
+        }
+        match self.abc_limit {
+            Some(value) if self.ack_counting != Some(Counting::Bytes) => {
+                Err(error("abc_limit", &value.to_string(), "ack_counting = bytes beside it, or none"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn retransmission(&self, config: &mut Config) -> Result<(), ConfigError> {

@@ -1,6 +1,6 @@
 //! The options of a scenario: presets, overrides, and what is refused.
 
-use wasp_tcp::{Config, IdleRestart, Nagle, Options, RecoveryKind};
+use wasp_tcp::{AckCounting, Config, CongestionKind, IdleRestart, Nagle, Options, RecoveryKind};
 use wasp_units::Duration;
 
 fn resolve(json: &str) -> Result<Config, String> {
@@ -23,7 +23,7 @@ fn each_option_overrides_its_constant() {
             "congestion": "reno", "initial_rto": "3s", "min_rto": "500ms", "max_rto": "64s",
             "timer_granularity": "10ms", "syn_linear_timeouts": 0, "syn_retries": 4, "retries": 12,
             "delayed_ack": "200ms", "delayed_ack_sweep": true, "quickack_segments": 0, "limited_transmit": false,
-            "slow_start_after_idle": false, "nagle": false, "duplicate_ack_threshold": 4, "time_wait": "1s"}"#,
+            "idle_restart": "keep", "ack_counting": "bytes", "abc_limit": 1, "nagle": false, "duplicate_ack_threshold": 4, "time_wait": "1s"}"#,
     );
     let expected = Config {
         mss: 536,
@@ -34,6 +34,9 @@ fn each_option_overrides_its_constant() {
         send_buffer: 65_536,
         initial_window: 2,
         recovery: RecoveryKind::Reno,
+        congestion: CongestionKind::Reno,
+        hystart: false,
+        ack_counting: AckCounting::Bytes { limit: 1 },
         initial_rto: Duration::from_secs(3),
         min_rto: Duration::from_millis(500),
         max_rto: Duration::from_secs(64),
@@ -65,6 +68,28 @@ fn sack_and_recovery_follow_each_other_unless_both_are_given() {
     assert_eq!(error, "recovery: sack: expected sack = true beside it, or recovery reno or newreno");
     let error = resolve(r#"{"recovery": "rack", "sack": false}"#).unwrap_err();
     assert_eq!(error, "recovery: rack: expected sack = true beside it, or recovery reno or newreno");
+}
+
+#[test]
+fn options_of_the_window_contradict_each_other_where_one_would_be_ignored() {
+    assert!(resolve("{}").unwrap().hystart);
+    assert!(!resolve(r#"{"congestion": "reno"}"#).unwrap().hystart, "the preset's is cubic's");
+    let bsd = resolve(r#"{"preset": "bsd1999", "congestion": "cubic", "hystart": true}"#).unwrap();
+    assert!(bsd.hystart && !bsd.bsd_ssthresh);
+    assert_eq!(
+        resolve(r#"{"ack_counting": "bytes"}"#).unwrap().ack_counting,
+        AckCounting::Bytes { limit: 2 }
+    );
+    for (json, expected) in [
+        (
+            r#"{"congestion": "reno", "hystart": true}"#,
+            "hystart: true: expected congestion = cubic beside it, or false",
+        ),
+        (r#"{"abc_limit": 2}"#, "abc_limit: 2: expected ack_counting = bytes beside it, or none"),
+        (r#"{"ack_counting": "bytes", "abc_limit": 0}"#, "abc_limit: 0: expected 1 to 255"),
+    ] {
+        assert_eq!(resolve(json).unwrap_err(), expected);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod common;
 
 use common::*;
 use std::sync::{Arc, Mutex};
-use wasp_tcp::{AckCounting, Config, Nagle, RecoveryKind, RttEstimator};
+use wasp_tcp::{AckCounting, Config, CongestionKind, Nagle, RecoveryKind, RttEstimator};
 use wasp_units::Duration;
 
 const MSS: u32 = 1_000;
@@ -19,6 +19,8 @@ fn config(recovery: RecoveryKind, window: u32) -> Config {
         mss: MSS as u16,
         timestamps: false,
         recovery,
+        congestion: CongestionKind::Reno,
+        hystart: false,
         initial_window: window,
         initial_ssthresh: window * MSS,
         ack_counting: AckCounting::Acknowledgments,

@@ -13,7 +13,11 @@ TcpPreset = Annotated[Literal["linux", "bsd1999"], BeforeValidator(one_of("linux
 Recovery = Annotated[
     Literal["reno", "newreno", "sack", "rack"], BeforeValidator(one_of("reno", "newreno", "sack", "rack"))
 ]
-Congestion = Annotated[Literal["reno"], BeforeValidator(one_of("reno", later=("cubic", "bbr")))]
+Congestion = Annotated[Literal["reno", "cubic"], BeforeValidator(one_of("reno", "cubic", later=("bbr",)))]
+AckCounting = Annotated[Literal["acks", "bytes", "segments"], BeforeValidator(one_of("acks", "bytes", "segments"))]
+IdleRestart = Annotated[
+    Literal["keep", "restart-window", "decay"], BeforeValidator(one_of("keep", "restart-window", "decay"))
+]
 Count = Annotated[int, Field(ge=0, le=2**32 - 1)]
 PositiveCount = Annotated[int, Field(ge=1, le=2**32 - 1)]
 
@@ -38,9 +42,15 @@ class Tcp(Part):
     initial_window: PositiveCount | None = None
     """Initial congestion window, in segments."""
     recovery: Recovery | None = None
-    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675), or rack (RACK-TLP, RFC 8985, with RFC 9937)."""
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675) or rack (RACK-TLP, RFC 8985)."""
     congestion: Congestion | None = None
-    """Congestion control."""
+    """Congestion control: reno (RFC 5681) or cubic (RFC 9438)."""
+    hystart: bool | None = None
+    """Whether a rising round-trip time ends the first slow start (HyStart++, RFC 9406); with congestion cubic only."""
+    ack_counting: AckCounting | None = None
+    """What makes the window grow: acknowledgements (RFC 5681), or the bytes (RFC 3465) or segments they cover."""
+    abc_limit: PositiveCount | None = None
+    """Segments that an acknowledgement counts for at most in slow start (RFC 3465); with ack_counting bytes only."""
     initial_rto: PositiveDuration | None = None
     """Retransmission timeout before the first round-trip time is known."""
     min_rto: PositiveDuration | None = None
@@ -63,8 +73,8 @@ class Tcp(Part):
     """Segments at the start of a connection that are acknowledged at once."""
     limited_transmit: bool | None = None
     """Whether the first duplicate acknowledgements release new segments (RFC 3042)."""
-    slow_start_after_idle: bool | None = None
-    """Whether an idle connection starts slowly again (RFC 2861)."""
+    idle_restart: IdleRestart | None = None
+    """What an idle time above the RTO does to the window: nothing, back to its start (RFC 5681), halving (RFC 2861)."""
     nagle: bool | None = None
     """Whether small segments wait for the acknowledgement of earlier ones (RFC 896)."""
     duplicate_ack_threshold: PositiveCount | None = None

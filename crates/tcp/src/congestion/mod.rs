@@ -4,18 +4,29 @@
 //! when a lost segment may be sent again, is the business of [`crate::recovery`]; its inflation of the window during fast
 //! recovery never enters here.
 
+mod cubic;
+mod hystart;
 mod reno;
 
-use crate::config::{Config, CongestionKind, IdleRestart};
+use crate::config::{AckCounting, Config, CongestionKind, IdleRestart};
+use crate::rto::Rto;
 use wasp_units::{Duration, Instant};
+use wasp_wire::SequenceNumber;
 
 /// New data was acknowledged.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct AckEvent {
+pub(crate) struct AckEvent<'a> {
     /// Bytes newly acknowledged.
     pub(crate) bytes: u32,
     /// Segments newly acknowledged, in part or whole.
     pub(crate) segments: u32,
+    /// SND.UNA and SND.NXT, after the acknowledgment.
+    pub(crate) una: SequenceNumber,
+    pub(crate) next: SequenceNumber,
+    /// How long the earliest of these segments took, if all were sent once.
+    pub(crate) rtt: Option<Duration>,
+    /// The round-trip time's estimate.
+    pub(crate) rto: &'a Rto,
 }
 
 /// Data was found lost.
@@ -29,7 +40,7 @@ pub(crate) struct LossEvent {
 
 /// What an algorithm answers to, each event at its time `now`. `mss` is the sender's segment size in bytes.
 trait Algorithm {
-    fn on_ack(&mut self, window: &mut Window, config: &Config, mss: u32, now: Instant, event: AckEvent);
+    fn on_ack(&mut self, window: &mut Window, config: &Config, mss: u32, now: Instant, event: AckEvent<'_>);
     fn on_loss(&mut self, window: &mut Window, config: &Config, mss: u32, now: Instant, event: LossEvent);
 }
 
@@ -40,17 +51,38 @@ struct Window {
     cwnd: u32,
     /// Slow-start threshold.
     ssthresh: u32,
+    /// Slow start follows a timeout.
+    after_timeout: bool,
+}
+
+impl Window {
+    /// The bytes for which an acknowledgment counts.
+    #[inline]
+    fn counted(&self, config: &Config, mss: u32, event: &AckEvent<'_>) -> u32 {
+        match config.ack_counting {
+            AckCounting::Acknowledgments => event.bytes.min(mss),
+            AckCounting::Segments => event.segments.saturating_mul(mss),
+            AckCounting::Bytes { limit } if self.cwnd < self.ssthresh => {
+                // RFC 3465 section 2.3: after a timeout the acknowledgments say less of what has left the network.
+                let limit = if self.after_timeout { 1 } else { limit };
+                event.bytes.min(limit.saturating_mul(mss))
+            }
+            AckCounting::Bytes { .. } => event.bytes,
+        }
+    }
 }
 
 #[derive(Debug)]
 enum Kind {
     Reno(reno::Reno),
+    Cubic(Box<cubic::Cubic>),
 }
 
 impl Kind {
     fn algorithm(&mut self) -> &mut dyn Algorithm {
         match self {
             Self::Reno(reno) => reno,
+            Self::Cubic(cubic) => &mut **cubic,
         }
     }
 }
@@ -65,9 +97,11 @@ pub(crate) struct Congestion {
 impl Congestion {
     /// A connection of segments of `mss` bytes that begins with `segments` of them.
     pub(crate) fn new(config: &Config, mss: u32, segments: u32) -> Self {
-        let window = Window { cwnd: segments.saturating_mul(mss), ssthresh: config.initial_ssthresh };
+        let cwnd = segments.saturating_mul(mss);
+        let window = Window { cwnd, ssthresh: config.initial_ssthresh, after_timeout: false };
         let kind = match config.congestion {
             CongestionKind::Reno => Kind::Reno(reno::Reno::default()),
+            CongestionKind::Cubic => Kind::Cubic(Box::new(cubic::Cubic::new(config))),
         };
         Self { window, kind }
     }
@@ -85,16 +119,19 @@ impl Congestion {
     }
 
     /// New data was acknowledged outside fast recovery, and the window was in use.
-    pub(crate) fn on_ack(&mut self, config: &Config, mss: u32, now: Instant, event: AckEvent) {
+    pub(crate) fn on_ack(&mut self, config: &Config, mss: u32, now: Instant, event: AckEvent<'_>) {
         match &mut self.kind {
             Kind::Reno(reno) => reno.on_ack(&mut self.window, config, mss, now, event),
+            Kind::Cubic(cubic) => cubic.on_ack(&mut self.window, config, mss, now, event),
         }
+        self.window.after_timeout &= self.in_slow_start();
     }
 
     /// Fast recovery begins: threshold and window fall.
     pub(crate) fn on_fast_retransmit(&mut self, config: &Config, mss: u32, now: Instant, event: LossEvent) {
         self.kind.algorithm().on_loss(&mut self.window, config, mss, now, event);
         self.window.cwnd = self.window.ssthresh;
+        self.window.after_timeout = false;
     }
 
     /// The retransmission timer expired: the window falls to one segment (RFC 5681 section 3.1), the threshold as for a
@@ -111,6 +148,15 @@ impl Congestion {
             self.kind.algorithm().on_loss(&mut self.window, config, mss, now, event);
         }
         self.window.cwnd = mss;
+        self.window.after_timeout = true;
+    }
+
+    /// Data leaves after `idle` with nothing in flight.
+    #[inline]
+    pub(crate) fn on_resume(&mut self, idle: Duration) {
+        if let Kind::Cubic(cubic) = &mut self.kind {
+            cubic.on_resume(idle);
+        }
     }
 
     /// Sending resumes `idle` after the last transmission, which is longer than `rto`.

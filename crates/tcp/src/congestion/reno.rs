@@ -13,17 +13,12 @@ pub(super) struct Reno {
 
 impl Algorithm for Reno {
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, config: &Config, mss: u32, _now: Instant, event: AckEvent) {
-        match config.ack_counting {
-            AckCounting::Acknowledgments => count_acknowledgment(window, config, mss, event.bytes),
-            AckCounting::Bytes { limit } => {
-                let slow_start = event.bytes.min(limit.saturating_mul(mss));
-                self.count_bytes(window, mss, event.bytes, slow_start);
-            }
-            AckCounting::Segments => {
-                let bytes = event.segments.saturating_mul(mss);
-                self.count_bytes(window, mss, bytes, bytes);
-            }
+    fn on_ack(&mut self, window: &mut Window, config: &Config, mss: u32, _now: Instant, event: AckEvent<'_>) {
+        if config.ack_counting == AckCounting::Acknowledgments {
+            count_acknowledgment(window, config, mss, event.bytes);
+        } else {
+            let bytes = window.counted(config, mss, &event);
+            self.count_bytes(window, mss, bytes);
         }
     }
 
@@ -54,12 +49,12 @@ fn count_acknowledgment(window: &mut Window, config: &Config, mss: u32, bytes: u
 impl Reno {
     /// As many bytes as were acknowledged in slow start; in congestion avoidance one segment for each window of them.
     #[inline]
-    fn count_bytes(&mut self, window: &mut Window, mss: u32, bytes: u32, slow_start: u32) {
+    fn count_bytes(&mut self, window: &mut Window, mss: u32, bytes: u32) {
         let mut left = bytes;
         if window.cwnd < window.ssthresh {
-            let growth = slow_start.min(window.ssthresh - window.cwnd);
+            let growth = bytes.min(window.ssthresh - window.cwnd);
             window.cwnd = window.cwnd.saturating_add(growth);
-            left = slow_start - growth;
+            left = bytes - growth;
         }
         if left == 0 {
             return;
@@ -76,18 +71,28 @@ impl Reno {
 mod tests {
     use super::super::Congestion;
     use super::*;
+    use crate::config::CongestionKind;
+    use crate::rto::Rto;
+    use wasp_wire::SequenceNumber;
 
     const MSS: u32 = 1_000;
 
     fn round(congestion: &mut Congestion, config: &Config, acks: u32, segments: u32) {
+        let rto = Rto::new(config);
         for _ in 0..acks {
-            let event = AckEvent { bytes: segments * MSS, segments };
+            let (una, next) = (SequenceNumber(0), SequenceNumber(0));
+            let event = AckEvent { bytes: segments * MSS, segments, una, next, rtt: None, rto: &rto };
             congestion.on_ack(config, MSS, Instant::ZERO, event);
         }
     }
 
     fn reno(ack_counting: AckCounting) -> Config {
-        Config { ack_counting, initial_ssthresh: 16 * MSS, ..Config::linux() }
+        Config {
+            congestion: CongestionKind::Reno,
+            ack_counting,
+            initial_ssthresh: 16 * MSS,
+            ..Config::linux()
+        }
     }
 
     #[test]
@@ -102,6 +107,18 @@ mod tests {
             round(&mut congestion, &config, 4, 2);
             assert_eq!(congestion.window(), expected * MSS, "{counting:?}");
         }
+    }
+
+    #[test]
+    fn byte_counting_believes_acknowledgments_less_after_a_timeout() {
+        let config = reno(AckCounting::Bytes { limit: 2 });
+        let mut congestion = Congestion::new(&config, MSS, 4);
+        round(&mut congestion, &config, 1, 4);
+        assert_eq!(congestion.window(), 6 * MSS, "L = 2");
+        let event = LossEvent { flight: 20 * MSS, send_window: 1 << 20 };
+        congestion.on_timeout(&config, MSS, Instant::ZERO, event, true);
+        round(&mut congestion, &config, 1, 4);
+        assert_eq!(congestion.window(), 2 * MSS, "L = 1");
     }
 
     #[test]

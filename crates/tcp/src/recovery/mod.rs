@@ -227,6 +227,8 @@ impl Recovery {
     /// The retransmission timer expired; `first` for this segment.
     pub(crate) fn on_timeout(&mut self, context: &mut Context<'_>, first: bool) {
         let event = self.loss_event(context);
+        // With RACK the window has already been reduced for this flight (Linux `tcp_enter_loss`).
+        let first = first && !(self.kind == RecoveryKind::Rack && self.phase == Phase::Fast);
         context.congestion.on_timeout(context.config, context.mss, context.now, event, first);
         let limit = self.rack.as_ref().and_then(|rack| rack.overdue_by(context));
         match limit {

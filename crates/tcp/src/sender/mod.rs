@@ -296,7 +296,14 @@ impl Sender {
         let (recovery, mut context) = self.context(now);
         let verdict = recovery.on_ack(&mut context, acked);
         if verdict.grow && self.window_in_use(now.config) {
-            let event = AckEvent { bytes: acked.bytes, segments: acked.segments.max(1) };
+            let event = AckEvent {
+                bytes: acked.bytes,
+                segments: acked.segments.max(1),
+                una: self.scoreboard.una(),
+                next: self.next,
+                rtt: acked.sample.map(|sent| now.at.saturating_since(sent)),
+                rto: &self.rto,
+            };
             self.congestion.on_ack(now.config, u32::from(self.mss), now.at, event);
         }
         verdict.restart_timer

@@ -150,6 +150,9 @@ impl Sender {
     pub(crate) fn on_new_sent(&mut self, now: &Now<'_>, len: u32, fin: bool) -> (SequenceNumber, bool) {
         let start = self.next;
         let first = self.scoreboard.is_empty();
+        if first {
+            self.congestion.on_resume(now.at.saturating_since(self.last_data));
+        }
         self.next = start + len + u32::from(fin);
         self.scoreboard.push(self.next, fin, now.at);
         self.buffer.advance_sent(len);
