@@ -108,6 +108,7 @@ impl Endpoint {
         let now = Now::new(&self.config, self.clocks, at);
         if self.syns_sent == 1 {
             let rtt = at.saturating_since(self.syn_sent_at);
+            self.sender.rto.note_rtt(rtt);
             self.sender.rto.sample(&self.config, rtt, self.iss, self.iss + 1);
         } else if let (true, Some(timestamps)) = (self.timestamps, header.timestamps) {
             self.sender.sample_echo(&now, timestamps.echo);

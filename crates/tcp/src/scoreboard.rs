@@ -15,6 +15,8 @@ pub(crate) struct Segment {
     pub(crate) sent_at: Instant,
     /// The number after its last.
     pub(crate) end: SequenceNumber,
+    /// Which transmission of the connection that was, modulo 2^16.
+    order: u16,
     flags: u8,
 }
 
@@ -84,17 +86,23 @@ impl Acked {
     }
 }
 
-/// A transmission: when, and the number after its last. Of two at one instant the higher is the later.
+/// A transmission: when, and which of those at that instant. (RFC 8985 compares sequence numbers instead; but what limited
+/// transmit lets out is higher and yet earlier than the retransmission that follows it.)
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Sent {
     pub(crate) at: Instant,
-    pub(crate) end: SequenceNumber,
+    order: u16,
 }
 
 impl Sent {
+    fn new(segment: &Segment) -> Self {
+        Self { at: segment.sent_at, order: segment.order }
+    }
+
     /// RFC 8985's RACK_sent_after.
     pub(crate) fn after(self, other: Self) -> bool {
-        self.at > other.at || (self.at == other.at && self.end.after(other.end))
+        let later = (self.order.wrapping_sub(other.order) as i16) > 0;
+        self.at > other.at || (self.at == other.at && later)
     }
 }
 
@@ -113,6 +121,8 @@ pub(crate) struct Scoreboard {
     segments: VecDeque<Segment>,
     una: SequenceNumber,
     pipe: u32,
+    /// Transmissions so far, modulo 2^16.
+    transmissions: u16,
     /// What the receiver reports to hold; made at the first loss.
     sacked: Option<Box<Ranges>>,
     /// Segments that it is known to hold.
@@ -167,7 +177,9 @@ impl Scoreboard {
         let start = self.segments.back().map_or(self.una, |last| last.end);
         debug_assert!(start.before(end), "a segment in flight is not empty");
         self.pipe += end.since(start);
-        self.segments.push_back(Segment { sent_at: now, end, flags: if fin { Segment::FIN } else { 0 } });
+        let flags = if fin { Segment::FIN } else { 0 };
+        self.transmissions = self.transmissions.wrapping_add(1);
+        self.segments.push_back(Segment { sent_at: now, end, order: self.transmissions, flags });
     }
 
     /// The cumulative acknowledgment moves to `ack`, which lies after SND.UNA and not after the last segment.
@@ -252,7 +264,7 @@ impl Scoreboard {
                 index = self.after_sacked(index);
                 continue;
             }
-            let earlier = newest.after(Sent { at: segment.sent_at, end: segment.end });
+            let earlier = newest.after(Sent::new(&segment));
             if !earlier && !segment.has(Segment::RESENT) {
                 break;
             }
@@ -376,7 +388,9 @@ impl Scoreboard {
     /// The segment at `index` is sent again.
     pub(crate) fn retransmit(&mut self, index: usize, now: Instant) {
         self.change(index, |flags| flags | Segment::RETRANSMITTED | Segment::RESENT);
+        self.transmissions = self.transmissions.wrapping_add(1);
         self.segments[index].sent_at = now;
+        self.segments[index].order = self.transmissions;
     }
 
     fn change(&mut self, index: usize, change: impl FnOnce(u8) -> u8) {
@@ -422,7 +436,7 @@ fn note(acked: &mut Acked, segment: &Segment) {
     } else if segment.sent_at > acked.credible {
         return;
     }
-    let sent = Sent { at: segment.sent_at, end: segment.end };
+    let sent = Sent::new(segment);
     if acked.newest.is_none_or(|newest| sent.after(newest)) {
         acked.newest = Some(sent);
     }
