@@ -100,6 +100,7 @@ fn configure(script: &Script) -> bool {
         let setting = SETTINGS.iter().find(|(name, _)| name == field);
         match (field.as_str(), value.as_bool(), setting) {
             ("preset", ..) if value == "linux" => {}
+            ("congestion", ..) => set("tcp_congestion_control", value.as_str().unwrap_or_default()),
             ("nagle", Some(held_back), _) => no_delay = !held_back,
             (_, Some(on), Some((_, name))) => set(name, if on { "1" } else { "0" }),
             _ => panic!("{field} = {value} has no counterpart in the kernel"),
