@@ -117,6 +117,7 @@ impl Endpoint {
         let distance = start.since(self.sender.una());
         let fin = segment.has(Segment::FIN);
         let len = segment.end.since(start) - u32::from(fin);
+        debug_assert!(distance + len <= self.sender.flight(), "what is sent again was sent before");
         let payload = self.sender.buffer.payload(distance, len, pool);
         let flags = self.data_flags(distance, len, fin);
         self.sender.on_resent(now, index, len, rescue);

@@ -79,6 +79,33 @@ fn every_second(count: u32) -> Vec<u32> {
 
 const VARIANTS: [RecoveryKind; 3] = [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack];
 
+/// The vectors of `tests/vectors/reference.py`, an implementation of its own; every cell must be equal.
+#[test]
+fn every_vector_is_met() {
+    let mut differences = Vec::new();
+    for line in include_str!("../../../tests/vectors/recovery.csv").lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [variant, window, lost, rounds, timeouts] = fields[..] else { panic!("five fields: {line}") };
+        let number = |text: &str| text.parse::<u32>().expect("a number");
+        let window = number(window);
+        let lost: Vec<u32> = lost.split(' ').map(number).collect();
+        let config = match variant {
+            "reno" => config(RecoveryKind::Reno, window),
+            "newreno" => config(RecoveryKind::NewReno, window),
+            "sack" => config(RecoveryKind::Sack, window),
+            "bsd1999" => {
+                Config { bsd_ssthresh: true, bsd_duplicate_quirk: true, ..config(RecoveryKind::Reno, window) }
+            }
+            other => panic!("unknown variant {other}"),
+        };
+        let repair = repair(config, window, &lost);
+        if (repair.rounds, repair.timeouts) != (u64::from(number(rounds)), number(timeouts)) {
+            differences.push(format!("{line}: the endpoint needs {} and {}", repair.rounds, repair.timeouts));
+        }
+    }
+    assert!(differences.is_empty(), "{} cells differ:\n{}", differences.len(), differences.join("\n"));
+}
+
 #[test]
 fn every_variant_repairs_one_loss_in_two_rounds() {
     for kind in VARIANTS {
