@@ -1,6 +1,6 @@
 //! Scenario to model to run to records: the only crate with policy.
 //!
-//! [`Scenario::from_json`] reads and checks what is to be run; [`simulate`] runs it in virtual time, [`drive`] by a clock beside a
+//! [`Scenario::from_json`] reads and checks what is to be run, [`Scenario::site`] makes the files that are asked for; [`simulate`] runs it in virtual time, [`drive`] by a clock beside a
 //! [`PacketPort`]; both return a [`RunOutput`]. A [`Control`] lets another thread watch and stop the run.
 
 mod control;
@@ -8,6 +8,7 @@ mod gauges;
 mod ledger;
 mod live;
 mod model;
+mod population;
 mod port;
 mod run;
 mod scenario;
@@ -27,6 +28,7 @@ pub use scenario::{
     NextAfter, Scenario, ScenarioError, Server, ServerModel, SharedDirection, SharedLink, Version, Workload,
 };
 pub use summary::{
-    DirectionSummary, Emulator, Lag, LinkRow, Little, NetworkSummary, PacketSummary, Reason, ResponseTime,
-    RunOutput, ServerCpu, Summary,
+    DirectionSummary, Emulator, Lag, LinkRow, Little, NetworkSummary, OpenLoop, PacketSummary, Reason,
+    ResponseTime, RunOutput, ServerCpu, Summary,
 };
+pub use wasp_workload::Site;

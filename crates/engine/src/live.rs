@@ -12,10 +12,12 @@ use crate::{
     Control, Interval, Mark, Meters, Model, PacketPort, PortError, RunOutput, Scenario, Transmitted,
 };
 use hdrhistogram::Histogram;
+use std::sync::Arc;
 use wasp_kernel::Clock;
 use wasp_net::{Fate, Observer};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{MAX_FRAME_LEN, complete_frame, frame};
+use wasp_workload::Site;
 
 /// How often progress is reported and a request to stop is looked for.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
@@ -26,19 +28,20 @@ const FRAMES: usize = 16;
 /// Lag in the histogram: 1 ns to 10 s at three significant digits.
 const LAG_HISTOGRAM: (u64, u64, u8) = (1, 10_000_000_000, 3);
 
-/// Runs a checked scenario by `clock`, with a real server behind `port`, until its end or until `control` stops it.
+/// Runs a checked scenario, whose files are `site`, by `clock`, with a real server behind `port`, until its end or until `control` stops it.
 ///
 /// # Errors
 /// [`RunError`]; what was measured until then is lost.
 pub fn drive<O: Observer>(
     scenario: &Scenario,
+    site: &Arc<Site>,
     control: &Control,
     observer: O,
     clock: &mut impl Clock,
     port: &mut impl PacketPort,
     meters: &mut impl Meters,
 ) -> Result<RunOutput, RunError> {
-    let run = Run::new(scenario, control, observer);
+    let run = Run::new(scenario, site, control, observer);
     let interval = *run.kernel.process.ledger.interval();
     let edge = Edge::new(clock, port, interval);
     let mut live = Live { run, edge, meters, interval, measuring: false, housekeeping_at: Instant::ZERO };

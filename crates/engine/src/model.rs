@@ -1,19 +1,17 @@
 //! The model of one run: a star of clients, and at its hub a modelled server or the place where a device is attached.
 
-use crate::scenario::{Group, Scenario, SharedDirection};
+use crate::population::{clients, members, start_of};
+use crate::scenario::{Group, Scenario, SharedDirection, resolve};
 use crate::{Interval, Ledger};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wasp_host::{
-    Behaviour, Client, Costs, Cpu, EncodedRequest, Event, Identities, Place, Server, ServerPlace, World,
-};
-use wasp_http::{Method, Request};
+use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Service, World};
 use wasp_kernel::{Process, Scheduler};
 use wasp_net::{AccessConfig, Delivery, Fate, LinkConfig, Network, Observer, Star};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Address, FrameError, Layer, Packet, ParseError, PayloadPool, cut};
-use wasp_workload::{Delay, OffTimes, Single};
+use wasp_workload::Site;
 
 /// Most bytes of payload that may wait in the model.
 const POOL_LIMIT: usize = 2 << 30;
@@ -37,9 +35,9 @@ pub struct Model<O = ()> {
 }
 
 impl<O: Observer> Model<O> {
-    /// The model of a checked scenario.
+    /// The model of a checked scenario and its site.
     #[must_use]
-    pub fn new(scenario: &Scenario, observer: O) -> Self {
+    pub fn new(scenario: &Scenario, site: &Arc<Site>, observer: O) -> Self {
         let root = Key::root(scenario.seed, scenario.run);
         let mut network = Network::new(PayloadPool::new(POOL_LIMIT), observer);
         let server = Address::from(scenario.server.address);
@@ -50,8 +48,8 @@ impl<O: Observer> Model<O> {
         let star = Star::build(&mut network, server, first_client, &access, shared, shared_key);
         let interval = Interval::new(scenario.measure.warmup, scenario.measure.duration);
         Self {
-            clients: clients(scenario, &star, root),
-            server: modelled_server(scenario, &star, root),
+            clients: clients(scenario, site, &star, root),
+            server: modelled_server(scenario, site, &star, root),
             network,
             star,
             ledger: Ledger::new(interval, root.purpose(Purpose::Sample)),
@@ -63,11 +61,8 @@ impl<O: Observer> Model<O> {
     /// Sets every client's start, at a keyed time in the first half of the warm-up.
     pub(crate) fn start(&mut self, scenario: &Scenario, scheduler: &mut Scheduler<Event>) {
         let root = Key::root(scenario.seed, scenario.run);
-        let window = scenario.measure.warmup / 2;
-        for ((group, _, index), client) in members(scenario).zip(&mut self.clients) {
-            let draw = root.purpose(Purpose::Start).name(&group.name).entity(u64::from(index)).draw(0);
-            let offset = (u128::from(window.as_nanos()) * u128::from(draw)) >> 64;
-            let at = Instant::ZERO + Duration::from_nanos(offset as u64);
+        for ((group, _, member), client) in members(scenario).zip(&mut self.clients) {
+            let at = start_of(scenario, group, member, root);
             let mut world = World { network: &mut self.network, scheduler, journal: &mut self.ledger };
             client.start(at, &mut world);
         }
@@ -144,12 +139,6 @@ impl<O: Observer> Process for Model<O> {
     }
 }
 
-/// Each client's group, the group's index, and the client's index in its group, in the order of addresses.
-fn members(scenario: &Scenario) -> impl Iterator<Item = (&Group, u16, u32)> {
-    let groups = scenario.clients.iter().zip(0_u16..);
-    groups.flat_map(|(group, number)| (0..group.count).map(move |index| (group, number, index)))
-}
-
 fn access(group: &Group, root: Key, index: u32) -> AccessConfig {
     let link = |delay, rate, queue, loss: Option<_>| LinkConfig {
         rate,
@@ -173,59 +162,7 @@ fn shared(direction: &SharedDirection) -> LinkConfig {
     LinkConfig { rate, queue, delay, mtu: None, loss: loss.unwrap_or_default() }
 }
 
-fn clients(scenario: &Scenario, star: &Star, root: Key) -> Vec<Client> {
-    let behaviours: Vec<_> =
-        scenario.clients.iter().map(|group| Arc::new(behaviour(scenario, group))).collect();
-    let place = |group, index: u32| Place {
-        index,
-        group,
-        node: Star::client_node(index),
-        address: star.first_client.offset(index).expect("a checked prefix has room for clients"),
-        link: star.access[index as usize].up,
-        server: star.server,
-        port: scenario.server.port,
-    };
-    let make = |((group, number, member), index): ((&Group, u16, u32), u32)| {
-        let identities =
-            Identities::new(|purpose| root.purpose(purpose).name(&group.name).entity(u64::from(member)));
-        let think = group.think.unwrap_or_default();
-        let pauses = OffTimes::new(think, Delay::default(), root, &group.name, member);
-        Client::new(place(number, index), Arc::clone(&behaviours[usize::from(number)]), identities, pauses)
-    };
-    members(scenario).zip(0..).map(make).collect()
-}
-
-/// The one file of a checked scenario.
-fn single(scenario: &Scenario) -> Single {
-    let wasp_workload::Workload::Single(options) = &scenario.workload.options else {
-        unreachable!("a checked scenario asks for one file")
-    };
-    let files = options.resolve().expect("a checked scenario has valid options");
-    Single { path: files[0].path.clone(), size: files[0].size }
-}
-
-fn behaviour(scenario: &Scenario, group: &Group) -> Behaviour {
-    let workload = single(scenario);
-    let host = scenario.host();
-    let encode = |path: &str, keep_alive: bool| -> Arc<[u8]> {
-        let request = Request::new(Method::Get, path, &host).expect("a checked scenario has valid targets");
-        request.with_keep_alive(keep_alive).encode().into()
-    };
-    let files = workload.files();
-    let requests = files
-        .files()
-        .iter()
-        .map(|file| EncodedRequest { keep: encode(&file.path, true), close: encode(&file.path, false) });
-    Behaviour {
-        requests_per_connection: group.http.requests_per_connection,
-        request_timeout: group.http.timeout,
-        tcp: Arc::new(group.tcp_config().expect("a checked scenario has valid TCP options")),
-        workload,
-        requests: requests.collect(),
-    }
-}
-
-fn modelled_server(scenario: &Scenario, star: &Star, root: Key) -> Option<Server> {
+fn modelled_server(scenario: &Scenario, site: &Arc<Site>, star: &Star, root: Key) -> Option<Server> {
     if scenario.mode == crate::Mode::Live {
         return None;
     }
@@ -242,10 +179,11 @@ fn modelled_server(scenario: &Scenario, star: &Star, root: Key) -> Option<Server
         link: star.shared.down,
     };
     let tcp = scenario.server.tcp.clone().unwrap_or_default();
-    let tcp = Arc::new(tcp.resolve().expect("a checked scenario has valid TCP options"));
-    let workload = single(scenario);
+    let tcp = Arc::new(resolve(&tcp).expect("a checked scenario has valid TCP options"));
     let identities = Identities::new(|purpose| root.purpose(purpose).name(""));
-    Some(Server::new(place, tcp, workload.files(), Cpu::new(model.cores as usize, costs), identities))
+    let service =
+        Service { site: Arc::clone(site), tcp, requests_per_connection: model.requests_per_connection };
+    Some(Server::new(place, service, Cpu::new(model.cores as usize, costs), identities))
 }
 
 /// The fate of a frame that gives no packet.

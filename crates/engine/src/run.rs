@@ -4,9 +4,11 @@ use crate::gauges::Sampler;
 use crate::summary::{Totals, Watch, output};
 use crate::{Control, MachineReport, Model, PortError, Progress, RunOutput, Scenario};
 use hdrhistogram::Histogram;
+use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, Stalled};
 use wasp_net::Observer;
 use wasp_units::{Duration, Instant};
+use wasp_workload::Site;
 
 /// How much virtual time passes between two reports of a simulated run's progress.
 const SIM_STEP: Duration = Duration::from_millis(100);
@@ -22,16 +24,17 @@ pub enum RunError {
     Port(#[from] PortError),
 }
 
-/// Runs a checked scenario in virtual time.
+/// Runs a checked scenario, whose files are `site`, in virtual time.
 ///
 /// # Errors
 /// [`RunError::Stalled`].
 pub fn simulate<O: Observer>(
     scenario: &Scenario,
+    site: &Arc<Site>,
     control: &Control,
     observer: O,
 ) -> Result<RunOutput, RunError> {
-    let mut run = Run::new(scenario, control, observer);
+    let mut run = Run::new(scenario, site, control, observer);
     let interval = *run.kernel.process.ledger.interval();
     let begin = run.advance(Instant::ZERO, interval.start())?;
     run.mark_start();
@@ -49,8 +52,8 @@ pub(crate) struct Run<'a, O: Observer> {
 }
 
 impl<'a, O: Observer> Run<'a, O> {
-    pub(crate) fn new(scenario: &'a Scenario, control: &'a Control, observer: O) -> Self {
-        let mut kernel = LogicalProcess::new(Model::new(scenario, observer));
+    pub(crate) fn new(scenario: &'a Scenario, site: &Arc<Site>, control: &'a Control, observer: O) -> Self {
+        let mut kernel = LogicalProcess::new(Model::new(scenario, site, observer));
         kernel.inject(Instant::ZERO, |model, scheduler| model.start(scenario, scheduler));
         Self { scenario, control, kernel, watch: Watch::default(), sampler: Sampler::new() }
     }

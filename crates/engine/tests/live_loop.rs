@@ -83,8 +83,16 @@ fn live(scenario: &Value, room: usize) -> (RunOutput, Marks) {
     scenario["mode"] = json!("live");
     let scenario = Scenario::from_json(&scenario.to_string()).expect("the scenario is valid");
     let (mut clock, mut port, mut marks) = (VirtualClock::default(), Refuser::new(room), Marks::default());
-    let output = drive(&scenario, &Control::default(), (), &mut clock, &mut port, &mut marks)
-        .expect("the run succeeds");
+    let output = drive(
+        &scenario,
+        &scenario.site(None).expect("the site is built"),
+        &Control::default(),
+        (),
+        &mut clock,
+        &mut port,
+        &mut marks,
+    )
+    .expect("the run succeeds");
     (output, marks)
 }
 
@@ -154,7 +162,16 @@ fn a_run_that_is_stopped_keeps_what_it_measured_and_says_so() {
     control.stop();
     let (mut clock, mut port, mut marks) =
         (VirtualClock::default(), Refuser::new(usize::MAX), Marks::default());
-    let output = drive(&scenario, &control, (), &mut clock, &mut port, &mut marks).unwrap();
+    let output = drive(
+        &scenario,
+        &scenario.site(None).expect("the site is built"),
+        &control,
+        (),
+        &mut clock,
+        &mut port,
+        &mut marks,
+    )
+    .unwrap();
     assert!(output.summary.invalid.iter().any(|reason| reason.code == "stopped"));
     assert_eq!(output.summary.interval_s, 0.0);
 }
@@ -183,8 +200,16 @@ fn a_frame_that_waits_at_the_end_of_the_run_is_not_read_after_it() {
         let scenario = Scenario::from_json(&busy.to_string()).expect("the scenario is valid");
         let (mut port, mut marks) = (Refuser::new(usize::MAX), Marks::default());
         let mut clock = SlowClock(Instant::ZERO);
-        let output = drive(&scenario, &Control::default(), (), &mut clock, &mut port, &mut marks)
-            .expect("the run succeeds");
+        let output = drive(
+            &scenario,
+            &scenario.site(None).expect("the site is built"),
+            &Control::default(),
+            (),
+            &mut clock,
+            &mut port,
+            &mut marks,
+        )
+        .expect("the run succeeds");
         let summary = &output.summary;
         assert_eq!(summary.packets.made, summary.fates.values().sum::<u64>() + summary.packets.in_flight);
         assert!((summary.little.integral_s - summary.little.records_s).abs() < 1e-6);

@@ -95,51 +95,6 @@ fn a_kept_connection_asks_again_after_one_round_trip() {
 }
 
 #[test]
-fn a_think_time_passes_between_a_response_and_the_next_request() {
-    let mut scenario = scenario(1, "1KB");
-    scenario["clients"][0]["http"]["requests_per_connection"] = json!(null);
-    scenario["clients"][0]["think"] = json!({"model": "constant", "value": "250ms"});
-    let output = run(&scenario);
-    let chunk = output.ledger.transactions.chunks().next().unwrap();
-    assert!(chunk.client.len() > 20);
-    for row in 1..chunk.client.len() - 1 {
-        assert_eq!(chunk.start_ns[row] - chunk.end_ns[row - 1], 250_000_000);
-        assert_eq!(chunk.end_ns[row] - chunk.start_ns[row], 100_000_000 + 30_000 + 976);
-    }
-}
-
-#[test]
-fn think_times_have_their_mean_and_belong_to_a_client_and_a_request() {
-    let mut scenario = scenario(50, "1KB");
-    scenario["clients"][0]["think"] = json!({"model": "exponential", "mean": "1s"});
-    scenario["measure"] = json!({"warmup": "2s", "duration": "60s"});
-    let thinks = |output: &RunOutput| {
-        let mut by_client = std::collections::BTreeMap::<u32, Vec<(u32, i64, i64)>>::new();
-        for chunk in output.ledger.transactions.chunks() {
-            for row in 0..chunk.client.len() {
-                let times = (chunk.request[row], chunk.start_ns[row], chunk.end_ns[row]);
-                by_client.entry(chunk.client[row]).or_default().push(times);
-            }
-        }
-        let mut thinks = std::collections::BTreeMap::new();
-        for (client, mut times) in by_client {
-            times.sort_unstable();
-            for pair in times.windows(2) {
-                thinks.insert((client, pair[0].0), pair[1].1 - pair[0].2);
-            }
-        }
-        thinks
-    };
-    let near = thinks(&run(&scenario));
-    let (n, mean) = (near.len() as f64, near.values().sum::<i64>() as f64 / near.len() as f64 / 1e9);
-    // The mean of n exponential times has a standard error of 1/sqrt(n); 3.3 of them is one in a thousand.
-    assert!((mean - 1.0).abs() < 3.3 / n.sqrt(), "{mean} s over {n}");
-    scenario["clients"][0]["rtt"] = json!("10ms");
-    let far = thinks(&run(&scenario));
-    assert!(near.iter().all(|(key, think)| far[key] == *think), "think times depend on the network");
-}
-
-#[test]
 fn littles_law_holds_to_rounding_and_as_n_equals_x_times_r() {
     let mut scenario = scenario(256, "20KB");
     scenario["clients"][0]["loss"] = two_state("2%", "direction");

@@ -12,9 +12,9 @@ mod server;
 mod socket;
 mod world;
 
-pub use client::{Behaviour, Client, EncodedRequest, Place};
+pub use client::{ArrivalSource, Behaviour, Client, EncodedRequests, Place, Plan};
 pub use event::Event;
 pub use identity::Identities;
-pub use record::{ConnectionRecord, Journal, Outcome, TransactionRecord};
-pub use server::{Costs, Cpu, Server, ServerPlace};
+pub use record::{Arrival, ConnectionRecord, Journal, Outcome, TransactionRecord};
+pub use server::{Costs, Cpu, Server, ServerPlace, Service};
 pub use world::World;

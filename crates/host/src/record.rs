@@ -64,7 +64,18 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// One HTTP request and its response, as the client saw it. Response time = end - start.
+/// What becomes of an arrival of an open loop.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Arrival {
+    /// It came.
+    Generated,
+    /// It came when too many waited, and was dropped.
+    Shed,
+    /// Its transaction began.
+    Begun,
+}
+
+/// One HTTP request and its response, as the client saw it. Response time = end - start, or end - intended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TransactionRecord {
     /// Index of the client in the run.
@@ -75,6 +86,8 @@ pub struct TransactionRecord {
     pub connection: u32,
     /// Ordinal of the request among the client's, from 0.
     pub request: u32,
+    /// When it was to start, if it is an arrival of an open loop. Response time then counts from here.
+    pub intended: Option<Instant>,
     /// `connect()` for the first request of a connection, else the moment the client wanted to send.
     pub start: Instant,
     /// When the connection was established, if it was opened for this request.
@@ -120,6 +133,8 @@ pub struct ConnectionRecord {
 
 /// Takes records as they are made.
 pub trait Journal {
+    /// Something became of an arrival.
+    fn arrival(&mut self, arrival: Arrival, now: Instant);
     /// A transaction began at `now`.
     fn transaction_began(&mut self, now: Instant);
     /// A transaction ended.

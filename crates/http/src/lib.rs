@@ -32,13 +32,15 @@ pub use response::{Eof, Event, Piece, ResponseReader};
 /// The longest head, trailer section or chunk-size line that is read, in bytes.
 pub const LINE_LIMIT: usize = 64 * 1024;
 
-/// Request methods whose requests carry no content (RFC 9110, section 9.3).
+/// Request methods (RFC 9110, section 9.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Asks for a representation.
     Get,
     /// As `Get`, but the response ends with its head.
     Head,
+    /// Sends content with the request.
+    Post,
 }
 
 impl Method {
@@ -47,6 +49,7 @@ impl Method {
         match self {
             Self::Get => "GET",
             Self::Head => "HEAD",
+            Self::Post => "POST",
         }
     }
 }

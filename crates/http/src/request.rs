@@ -1,4 +1,4 @@
-//! Requests without content, encoded to bytes (RFC 9112, section 3).
+//! The heads of requests, encoded to bytes (RFC 9112, section 3).
 
 use crate::{Method, Version};
 
@@ -51,6 +51,7 @@ pub struct Request {
     version: Version,
     headers: Vec<(String, String)>,
     keep_alive: bool,
+    content: Option<u64>,
 }
 
 impl Request {
@@ -73,6 +74,7 @@ impl Request {
             version: Version::Http11,
             headers: Vec::new(),
             keep_alive: true,
+            content: None,
         })
     }
 
@@ -86,6 +88,12 @@ impl Request {
     #[must_use]
     pub fn with_keep_alive(self, keep_alive: bool) -> Self {
         Self { keep_alive, ..self }
+    }
+
+    /// The same request, followed by content of this length, which its caller sends.
+    #[must_use]
+    pub fn with_content(self, length: u64) -> Self {
+        Self { content: Some(length), ..self }
     }
 
     /// The same request with one more header field. `User-Agent` and `Accept` replace the client's own.
@@ -117,9 +125,9 @@ impl Request {
         self.keep_alive
     }
 
-    /// The request on the wire. It never changes: encode once and share the bytes.
+    /// The head of the request on the wire. It never changes: encode once and share the bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let Self { method, target, host, version, headers, keep_alive } = self;
+        let Self { method, target, host, version, headers, keep_alive, content } = self;
         let mut text = format!("{} {target} {}\r\nHost: {host}\r\n", method.as_str(), version.as_str());
         let mut field = |name: &str, value: &str| {
             for part in [name, ": ", value, "\r\n"] {
@@ -135,6 +143,9 @@ impl Request {
         }
         for (name, value) in headers {
             field(name, value);
+        }
+        if let Some(length) = content {
+            field("Content-Length", &length.to_string());
         }
         match (keep_alive, version) {
             (false, _) => field("Connection", "close"),
@@ -185,6 +196,13 @@ mod tests {
     fn http_1_0_must_ask_to_keep_the_connection() {
         let request = get().with_version(Version::Http10);
         assert!(text(&request).ends_with("\r\nConnection: keep-alive\r\n\r\n"));
+    }
+
+    #[test]
+    fn a_post_tells_the_length_of_its_content() {
+        let post = Request::new(Method::Post, "/form", "h").unwrap().with_content(1_024);
+        assert!(text(&post).starts_with("POST /form HTTP/1.1\r\n"));
+        assert!(text(&post).ends_with("\r\nContent-Length: 1024\r\n\r\n"));
     }
 
     #[test]

@@ -32,8 +32,10 @@ proptest! {
                 piece = &piece[used..];
             }
         }
-        let expected: Vec<_> = requests.iter().map(|(target, _, keep_alive)| RequestHead {
+        let expected: Vec<_> = requests.iter().map(|(target, old, keep_alive)| RequestHead {
             method: Method::Get, target: target.clone(), keep_alive: *keep_alive,
+            version: if *old { Version::Http10 } else { Version::Http11 },
+            conditional: false, content: 0,
         }).collect();
         prop_assert_eq!(read, expected);
     }
@@ -63,8 +65,39 @@ fn a_head_without_end_is_refused() {
     assert_eq!(result, Err(BadRequest::TooLong));
 }
 
+fn read(text: &str) -> Result<RequestHead, BadRequest> {
+    RequestReader::default().handle(text.as_bytes()).map(|(_, head)| head.expect("the head is whole"))
+}
+
 #[test]
-fn a_method_with_content_is_refused() {
-    let result = RequestReader::default().handle(b"POST / HTTP/1.1\r\n\r\n");
-    assert_eq!(result, Err(BadRequest::Method("POST".to_owned())));
+fn a_post_tells_how_much_content_follows() {
+    let post = Request::new(Method::Post, "/form", "a.test").unwrap().with_content(70_000);
+    let head = read(&String::from_utf8(post.encode()).unwrap()).unwrap();
+    assert_eq!((head.method, head.content), (Method::Post, 70_000));
+    assert_eq!(read("POST / HTTP/1.1\r\n\r\n").unwrap().content, 0);
+}
+
+#[test]
+fn content_of_unclear_length_is_refused() {
+    for field in [
+        "Content-Length: 1\r\nContent-Length: 1",
+        "Content-Length: -1",
+        "Content-Length: ",
+        "Content-Length: 99999999999999999999",
+        "Transfer-Encoding: chunked",
+    ] {
+        assert_eq!(read(&format!("POST / HTTP/1.1\r\n{field}\r\n\r\n")), Err(BadRequest::Content), "{field}");
+    }
+}
+
+#[test]
+fn a_request_for_what_the_client_has_is_conditional() {
+    let get = Request::new(Method::Get, "/", "a.test").unwrap().with_header("If-None-Match", "*").unwrap();
+    assert!(read(&String::from_utf8(get.encode()).unwrap()).unwrap().conditional);
+    assert!(!read("GET / HTTP/1.1\r\nIf-None-Match: \"a\"\r\n\r\n").unwrap().conditional);
+}
+
+#[test]
+fn an_unknown_method_is_refused() {
+    assert_eq!(read("PUT / HTTP/1.1\r\n\r\n"), Err(BadRequest::Method("PUT".to_owned())));
 }

@@ -79,6 +79,7 @@ fn transaction_table(transactions: TransactionColumns) -> PyResult<ArrowTable> {
             ("group", array(UInt16Array::from(chunk.group))),
             ("connection", array(UInt32Array::from(chunk.connection))),
             ("request", array(UInt32Array::from(chunk.request))),
+            ("intended_ns", instants(chunk.intended_ns)),
             ("start_ns", instants(chunk.start_ns)),
             ("connected_ns", instants(chunk.connected_ns)),
             ("sent_ns", instants(chunk.sent_ns)),

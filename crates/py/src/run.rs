@@ -4,7 +4,7 @@
 //! own end, or a signal that Python has to look at.
 
 use crate::device::duplicate;
-use crate::error::{engine_error, scenario_error};
+use crate::error::{ScenarioError, engine_error, scenario_error};
 use crate::result::RunResult;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,8 +13,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration as Wait;
-use wasp_engine::{Control, Progress, RunOutput, Scenario, drive, simulate};
-use wasp_io::{MachineMeters, MeterTargets, Stopper, Tun, WallClock, pin_current_thread};
+use wasp_engine::{Control, Progress, RunOutput, Scenario, Site, drive, simulate};
+use wasp_io::{MachineMeters, MeterTargets, Stopper, Tun, WallClock, open_log, pin_current_thread};
 use wasp_units::Duration;
 
 /// How long Python is left without a look at its signals.
@@ -35,6 +35,7 @@ pub(crate) fn py_check_scenario(scenario: &str) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(name = "start", signature = (scenario, *, device = None, emulator_cpus = None, server_cpus = None, server_pids = None, offload = true))]
 pub(crate) fn py_start(
+    py: Python<'_>,
     scenario: &str,
     device: Option<i32>,
     emulator_cpus: Option<Vec<u32>>,
@@ -43,6 +44,7 @@ pub(crate) fn py_start(
     offload: bool,
 ) -> PyResult<Handle> {
     let scenario = Scenario::from_json(scenario).map_err(scenario_error)?;
+    let site = py.detach(|| site(&scenario))?;
     let targets = MeterTargets {
         server_cpus: server_cpus.unwrap_or_default(),
         emulator_cpus: emulator_cpus.unwrap_or_default(),
@@ -51,7 +53,15 @@ pub(crate) fn py_start(
     };
     let device = device.map(duplicate).transpose()?.map(|device| tun(device, offload)).transpose()?;
     let stopper = Stopper::new().map_err(engine_error)?;
-    Handle::start(scenario, device, targets, stopper)
+    Handle::start(scenario, site, device, targets, stopper)
+}
+
+/// The files that the clients of a scenario ask for.
+fn site(scenario: &Scenario) -> PyResult<Arc<Site>> {
+    let Some(path) = scenario.log() else { return scenario.site(None).map_err(scenario_error) };
+    let mut log =
+        open_log(path).map_err(|error| ScenarioError::new_err(format!("workload.log: {path}: {error}")))?;
+    scenario.site(Some(&mut log)).map_err(scenario_error)
 }
 
 /// The device behind a descriptor of ours.
@@ -113,6 +123,7 @@ const PANICKED: &str = "the engine panicked; what it said is on standard error";
 impl Handle {
     fn start(
         scenario: Scenario,
+        site: Arc<Site>,
         device: Option<Tun>,
         targets: MeterTargets,
         stopper: Stopper,
@@ -123,8 +134,8 @@ impl Handle {
         let (theirs, wake) = (Arc::clone(&control), stopper.clone());
         let work = move || {
             let outcome = match device {
-                None => simulate(&scenario, &theirs, ()).map_err(|error| error.to_string()),
-                Some(device) => run_live(&scenario, &theirs, device, targets, &wake),
+                None => simulate(&scenario, &site, &theirs, ()).map_err(|error| error.to_string()),
+                Some(device) => run_live(&scenario, &site, &theirs, device, targets, &wake),
             };
             // Nobody listens any more when the handle is gone.
             let _ = sender.send(outcome);
@@ -221,6 +232,7 @@ impl Drop for Handle {
 /// On the engine's own thread: the clock starts when everything else is in place.
 fn run_live(
     scenario: &Scenario,
+    site: &Arc<Site>,
     control: &Control,
     mut port: Tun,
     targets: MeterTargets,
@@ -231,5 +243,5 @@ fn run_live(
     }
     let mut meters = MachineMeters::new(targets);
     let mut clock = WallClock::new(&port, stopper, Duration::ZERO).map_err(|error| error.to_string())?;
-    drive(scenario, control, (), &mut clock, &mut port, &mut meters).map_err(|error| error.to_string())
+    drive(scenario, site, control, (), &mut clock, &mut port, &mut meters).map_err(|error| error.to_string())
 }

@@ -45,8 +45,8 @@ pub use error::OptionError;
 pub use examination::{Compared, Examination, Popularity};
 pub use files::{Class, File, FileId, FileSet};
 pub use off::OffTimes;
-pub use requests::{Deal, Page, RequestStream, Requests};
-pub use single::{Single, SingleOptions, Weighted};
+pub use requests::{Deal, Page, PageId, RequestStream, Requests, Step};
+pub use single::{SingleOptions, Weighted};
 pub use site::{BuildError, Site, Workload};
 pub use sizes::{Mixture, Sampling, Sizes, Tail};
 

@@ -12,6 +12,19 @@ use wasp_units::Duration;
 /// Longest sequence, at four bytes each.
 pub(crate) const MOST_REQUESTS: u64 = 50_000_000;
 
+/// The place of a page among the pages of a site.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct PageId(u32);
+
+/// A step of a stream: which page, and when, if a replayed log tells.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Step {
+    /// What is asked for.
+    pub page: PageId,
+    /// When the request begins, from the beginning of the stream.
+    pub at: Option<Duration>,
+}
+
 /// What a user asks for at once: a file, and the files embedded in it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Page<'a> {
@@ -152,6 +165,24 @@ impl Requests {
         false
     }
 
+    /// The base file of a page, and the files embedded in it.
+    #[must_use]
+    pub fn files(&self, page: PageId) -> (FileId, &[FileId]) {
+        self.pages.get(page.0)
+    }
+
+    /// Whether any page has embedded files.
+    #[must_use]
+    pub fn has_embedded(&self) -> bool {
+        !self.pages.embedded.is_empty()
+    }
+
+    /// Whether requests have times of their own.
+    #[must_use]
+    pub const fn has_times(&self) -> bool {
+        matches!(&self.order, Order::Sequence { times: Some(_), .. })
+    }
+
     /// The pages of the sequence in their order, once through; nothing where each request is drawn by itself.
     pub fn pages(&self) -> impl Iterator<Item = Page<'_>> {
         let sequence: &[u32] = match &self.order {
@@ -216,11 +247,24 @@ enum Place {
 }
 
 impl RequestStream {
-    /// The next page; `None` when the client has asked for everything and nothing repeats.
-    pub fn next_page(&mut self) -> Option<Page<'_>> {
+    /// What all streams of the run have in common.
+    #[must_use]
+    pub fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    /// The next step; `None` when the client has asked for everything and nothing repeats.
+    #[inline]
+    pub fn next_step(&mut self) -> Option<Step> {
         self.rest = None;
         let at = self.advance()?;
-        Some(self.requests.page(self.page, at))
+        Some(Step { page: PageId(self.page), at })
+    }
+
+    /// The next page; `None` when the client has asked for everything and nothing repeats.
+    pub fn next_page(&mut self) -> Option<Page<'_>> {
+        let Step { page, at } = self.next_step()?;
+        Some(self.requests.page(page.0, at))
     }
 
     /// The next file: the base of a page, then its embedded files one by one, then the next page.

@@ -1,32 +1,8 @@
 //! One file, again and again, or a few with weights: the micro-benchmark of s-client (Nahum et al. 2001, section 3.3).
 
-use crate::{Class, File, FileId, FileSet, OptionError};
+use crate::OptionError;
 use serde::{Deserialize, Serialize};
 use wasp_units::Bytes;
-
-/// Every request is for the same file.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Single {
-    /// The target of the requests, with the leading slash.
-    pub path: String,
-    /// The size of the file.
-    pub size: Bytes,
-}
-
-impl Single {
-    /// The set of that one file.
-    #[must_use]
-    pub fn files(&self) -> FileSet {
-        FileSet::new(vec![File { path: self.path.clone(), size: self.size, class: Class::Loner }])
-    }
-
-    /// What a client asks for as its `index`th request.
-    #[must_use]
-    pub const fn request(&self, _index: u64) -> FileId {
-        FileId(0)
-    }
-}
 
 /// One of a list of files.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

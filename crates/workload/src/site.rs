@@ -3,7 +3,7 @@
 use crate::prowgen::{ProwgenOptions, ProwgenSet};
 use crate::replay::{ReadError, Replay, ReplayOptions};
 use crate::surge::{SurgeOptions, SurgeSet};
-use crate::{Class, Examination, File, FileSet, OptionError, Requests, SingleOptions, Weighted};
+use crate::{Class, Delay, Examination, File, FileSet, OptionError, Requests, SingleOptions, Weighted};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -160,6 +160,15 @@ impl Site {
             Self::Surge(set) => set.requests(run),
             Self::Prowgen(set) => set.requests(run),
             Self::Replay(replay) => replay.requests(run),
+        }
+    }
+
+    /// The workload's own pauses of a user: between two pages, and between the files of a page.
+    #[must_use]
+    pub fn off_times(&self) -> (Delay, Delay) {
+        match self {
+            Self::Surge(set) => (set.parameters().inactive_off, set.parameters().active_off),
+            Self::List { .. } | Self::Prowgen(_) | Self::Replay(_) => (Delay::default(), Delay::default()),
         }
     }
 

@@ -57,7 +57,7 @@ PRESETS: dict[str, tuple[str, str]] = {
     "quickack_segments": ("16", "0"),
     "limited_transmit": ("true", "false"),
     "idle_restart": ("decay", "restart-window"),
-    "nagle": ("true", "true"),
+    "nagle": ("false", "false"),
     "duplicate_ack_threshold": ("3", "3"),
     "time_wait": ("60s", "60s"),
 }
@@ -87,6 +87,11 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             GROUP,
             ("connection", "UInt32", "Ordinal of the connection among the client's, from 0."),
             ("request", "UInt32", "Ordinal of the request among the client's, from 0."),
+            (
+                "intended_ns",
+                "Int64",
+                "When it was to start, in an open loop: response time counts from here. Null in a closed loop.",
+            ),
             (
                 "start_ns",
                 "Int64",

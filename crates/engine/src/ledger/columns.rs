@@ -68,6 +68,8 @@ columns! {
         connection: u32,
         /// Ordinal of the request among the client's.
         request: u32,
+        /// Intended start, of an arrival of an open loop.
+        intended_ns: i64,
         /// Start.
         start_ns: i64,
         /// Connection established.
@@ -137,6 +139,7 @@ impl TransactionRows {
         chunk.group.push(record.group);
         chunk.connection.push(record.connection);
         chunk.request.push(record.request);
+        chunk.intended_ns.push(nanos(record.intended));
         chunk.start_ns.push(nanos(Some(record.start)));
         chunk.connected_ns.push(nanos(record.connected));
         chunk.sent_ns.push(nanos(record.sent));

@@ -8,7 +8,7 @@ pub use columns::{ConnectionChunk, ConnectionColumns, TransactionChunk, Transact
 pub use interval::Interval;
 
 use hdrhistogram::Histogram;
-use wasp_host::{ConnectionRecord, Journal, Outcome, TransactionRecord};
+use wasp_host::{Arrival, ConnectionRecord, Journal, Outcome, TransactionRecord};
 use wasp_net::Crossings;
 use wasp_random::Key;
 use wasp_units::{Duration, Instant};
@@ -47,6 +47,29 @@ pub struct Gauges {
     pub lag_max_ns: Option<u64>,
 }
 
+/// The arrivals of an open loop over the measured interval.
+#[derive(Debug)]
+pub(crate) struct ArrivalTimes {
+    /// How many came, were dropped, and began, by [`Arrival`].
+    counts: [u64; 3],
+    /// Response times of the `ok` transactions from their actual start, in nanoseconds.
+    pub(crate) from_start: Histogram<u64>,
+    /// Their sum.
+    pub(crate) sum: u128,
+}
+
+impl ArrivalTimes {
+    /// How many arrivals this became of.
+    pub(crate) const fn count(&self, arrival: Arrival) -> u64 {
+        self.counts[arrival as usize]
+    }
+}
+
+fn histogram() -> Histogram<u64> {
+    let (least, most, digits) = HISTOGRAM;
+    Histogram::new_with_bounds(least, most, digits).expect("constant bounds are valid")
+}
+
 /// Everything that the hosts of a run wrote down.
 #[derive(Debug)]
 pub struct Ledger {
@@ -59,10 +82,12 @@ pub struct Ledger {
     pub connections: ConnectionColumns,
     /// One entry a second from the start of the run.
     pub seconds: Vec<Second>,
-    /// Response times of the `ok` transactions of the measured interval, in nanoseconds.
+    /// Response times of the `ok` transactions of the measured interval, in nanoseconds; from their intended start, if they have one.
     pub response_times: Histogram<u64>,
     /// Their sum.
     response_sum: u128,
+    /// What became of the arrivals of an open loop.
+    arrivals: Option<Box<ArrivalTimes>>,
     outcomes: [u64; Outcome::ALL.len()],
     body_bytes: u64,
     bins: [u64; BINS],
@@ -78,16 +103,15 @@ impl Ledger {
     /// An empty ledger for a run with this measured interval; `sample` decides which transactions are kept when there are too many.
     #[must_use]
     pub fn new(interval: Interval, sample: Key) -> Self {
-        let (least, most, digits) = HISTOGRAM;
         Self {
             interval,
             sample,
             transactions: TransactionColumns::default(),
             connections: ConnectionColumns::default(),
             seconds: Vec::with_capacity(interval.end().as_secs_f64() as usize + 2),
-            response_times: Histogram::new_with_bounds(least, most, digits)
-                .expect("constant bounds are valid"),
+            response_times: histogram(),
             response_sum: 0,
+            arrivals: None,
             outcomes: [0; Outcome::ALL.len()],
             body_bytes: 0,
             bins: [0; BINS],
@@ -110,6 +134,11 @@ impl Ledger {
     #[must_use]
     pub const fn outcome(&self, outcome: Outcome) -> u64 {
         self.outcomes[outcome as usize]
+    }
+
+    /// What became of the arrivals of an open loop, if there were any.
+    pub(crate) fn arrivals(&self) -> Option<&ArrivalTimes> {
+        self.arrivals.as_deref()
     }
 
     /// Body bytes of the `ok` transactions of the measured interval.
@@ -142,11 +171,9 @@ impl Ledger {
         self.in_progress
     }
 
-    /// Mean response time of the `ok` transactions of the measured interval.
-    #[must_use]
-    pub fn mean_response_time(&self) -> Option<Duration> {
-        let count = u128::from(self.outcome(Outcome::Ok));
-        (count > 0).then(|| Duration::from_nanos((self.response_sum / count) as u64))
+    /// The sum of those response times, in nanoseconds.
+    pub(crate) const fn response_sum(&self) -> u128 {
+        self.response_sum
     }
 
     /// The time integral of the transactions in progress over the measured interval up to `now`, and the sum over the records of their part
@@ -192,7 +219,12 @@ impl Ledger {
         if record.outcome != Outcome::Ok {
             return;
         }
-        let response_time = record.end - record.start;
+        let response_time = record.end - record.intended.unwrap_or(record.start);
+        if let Some(arrivals) = &mut self.arrivals {
+            let from_start = (record.end - record.start).as_nanos();
+            arrivals.from_start.saturating_record(from_start);
+            arrivals.sum += u128::from(from_start);
+        }
         self.response_times.saturating_record(response_time.as_nanos());
         self.response_sum += u128::from(response_time.as_nanos());
         self.body_bytes += record.bytes;
@@ -203,6 +235,15 @@ impl Ledger {
 }
 
 impl Journal for Ledger {
+    fn arrival(&mut self, arrival: Arrival, now: Instant) {
+        let arrivals = self.arrivals.get_or_insert_with(|| {
+            Box::new(ArrivalTimes { counts: [0; 3], from_start: histogram(), sum: 0 })
+        });
+        if self.interval.contains(now) {
+            arrivals.counts[arrival as usize] += 1;
+        }
+    }
+
     fn transaction_began(&mut self, now: Instant) {
         self.settle(now);
         self.in_progress += 1;

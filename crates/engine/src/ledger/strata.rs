@@ -86,6 +86,7 @@ mod tests {
             group: 0,
             connection: 0,
             request,
+            intended: None,
             start: Instant::ZERO,
             connected: None,
             sent: None,

@@ -1,30 +1,38 @@
 //! What the behaviour of clients must satisfy beyond its types.
 
 use super::check::{ScenarioError, check_duration, ensure};
-use super::{Arrivals, Group, Http, Method, NextAfter, Scenario, Version};
+use super::{Arrivals, Group, Http, Method, Scenario, Version};
+use crate::population::request;
 use std::num::NonZeroU32;
 use wasp_http::Request;
-use wasp_workload::{Deal, OptionError};
+use wasp_units::Duration;
+use wasp_workload::OptionError;
 
 /// Most parallel connections of a client (Simmonds et al. 2003, section 3.2).
 const MOST_CONNECTIONS: u8 = 8;
 /// Most requests of a connection that wait for their responses.
 const MOST_PIPELINED: u8 = 64;
 
+/// Longest mean time between two arrivals of a client.
+const LONGEST_GAP: Duration = Duration::from_secs(3_600);
+
 pub(super) fn check_workload(scenario: &Scenario) -> Result<(), ScenarioError> {
     let workload = &scenario.workload;
     workload.options.check().map_err(|error| of_option("workload", &error))?;
-    let wasp_workload::Workload::Single(single) = &workload.options else {
-        return Err(not_yet("workload.kind", "single"));
-    };
-    let files = single.resolve().map_err(|error| of_option("workload", &error))?;
-    for file in &files {
-        Request::new(wasp_http::Method::Get, &file.path, &scenario.host())
-            .map_err(|error| ScenarioError::new("workload.path", error.to_string()))?;
+    if let wasp_workload::Workload::Single(single) = &workload.options {
+        for file in single.resolve().map_err(|error| of_option("workload", &error))? {
+            Request::new(wasp_http::Method::Get, &file.path, &scenario.host())
+                .map_err(|error| ScenarioError::new("workload.path", error.to_string()))?;
+        }
     }
-    only(files.len() == 1, "workload.files", "one file")?;
-    only(workload.deal == Deal::Own, "workload.deal", "own")?;
-    only(workload.seed.is_none(), "workload.seed", "leaving it out")
+    let timed = matches!(&workload.options, wasp_workload::Workload::Replay(replay) if replay.times);
+    let pace = |group: &Group| group.think.map(|_| "think").or(group.arrivals.map(|_| "arrivals"));
+    for group in scenario.clients.iter().filter(|_| timed) {
+        let field = |name| format!("clients.{}.{name}", group.name);
+        let message = "the times of the replayed log say when clients ask; leave it out, or workload.times";
+        ensure(pace(group).is_none(), field(pace(group).unwrap_or_default()), message)?;
+    }
+    Ok(())
 }
 
 pub(super) fn check_behaviour(group: &Group) -> Result<(), ScenarioError> {
@@ -38,14 +46,18 @@ pub(super) fn check_behaviour(group: &Group) -> Result<(), ScenarioError> {
     check_http(&group.http, &field("http"))
 }
 
-fn check_arrivals(group: &Group, _arrivals: &Arrivals) -> Result<(), ScenarioError> {
+fn check_arrivals(group: &Group, arrivals: &Arrivals) -> Result<(), ScenarioError> {
     let field = |name: &str| format!("clients.{}.{name}", group.name);
     ensure(
         group.think.is_none(),
         field("think"),
         "clients with arrivals do not wait for what they asked for before; give arrivals or think",
     )?;
-    Err(not_yet(field("arrivals"), "leaving it out"))
+    ensure(
+        arrivals.rate.time_of(u64::from(group.count)) <= LONGEST_GAP,
+        field("arrivals.rate"),
+        format!("{}; must be at least one an hour for each of the {} clients", arrivals.rate, group.count),
+    )
 }
 
 fn check_http(http: &Http, field: &str) -> Result<(), ScenarioError> {
@@ -69,15 +81,7 @@ fn check_http(http: &Http, field: &str) -> Result<(), ScenarioError> {
         ensure(given, field("abort"), "empty; give after, bytes or both")?;
         check_duration(&field("abort.after"), abort.after.unwrap_or_default())?;
     }
-    only(http.version == Version::Http11, field("version"), "1.1")?;
-    only(http.connections == 1, field("connections"), "1")?;
-    only(http.pipeline == 1, field("pipeline"), "1")?;
-    only(http.method == Method::Get, field("method"), "GET")?;
-    only(!http.conditional, field("conditional"), "false")?;
-    only(http.headers.is_empty(), field("headers"), "leaving it out")?;
-    only(http.next_after == NextAfter::Response, field("next_after"), "response")?;
-    only(http.abort.is_none(), field("abort"), "leaving it out")?;
-    only(http.read_rate.is_none(), field("read_rate"), "leaving it out")
+    Ok(())
 }
 
 /// Pipelining needs connections that are kept, and idempotent methods (RFC 9112 section 9.3.2).
@@ -117,27 +121,11 @@ fn check_request(http: &Http, field: &impl Fn(&str) -> String) -> Result<(), Sce
         field("conditional"),
         "a POST is not conditional; must be GET or HEAD",
     )?;
-    let request = Request::new(wasp_http::Method::Get, "/", "host");
-    let request = request.map_err(|error| ScenarioError::new(field("headers"), error.to_string()))?;
-    for (name, value) in &http.headers {
-        request
-            .clone()
-            .with_header(name, value)
-            .map_err(|error| ScenarioError::new(field("headers"), error.to_string()))?;
-    }
-    Ok(())
+    let request = request(http, "/", "host");
+    request.map(drop).map_err(|error| ScenarioError::new(field("headers"), error.to_string()))
 }
 
 /// Fails with an option's path below `parent`.
 fn of_option(parent: &str, error: &OptionError) -> ScenarioError {
     ScenarioError::new(format!("{parent}.{}", error.field), format!("{}; {}", error.value, error.valid))
-}
-
-/// Fails for what the clients cannot do yet.
-fn only(condition: bool, field: impl Into<String>, valid: &str) -> Result<(), ScenarioError> {
-    if condition { Ok(()) } else { Err(not_yet(field, valid)) }
-}
-
-fn not_yet(field: impl Into<String>, valid: &str) -> ScenarioError {
-    ScenarioError::new(field, format!("clients cannot do this yet; must be {valid}"))
 }

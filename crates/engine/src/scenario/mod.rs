@@ -12,6 +12,7 @@ pub use check::ScenarioError;
 
 use serde::Deserialize;
 use std::net::Ipv4Addr;
+use std::num::NonZeroU32;
 use wasp_net::{Loss, Scope};
 use wasp_units::{Bytes, Duration, Rate};
 use wasp_workload::Delay;
@@ -77,8 +78,11 @@ pub struct ServerModel {
     pub per_connection: Duration,
     /// CPU time of answering a request.
     pub per_request: Duration,
-    /// CPU time of each 1,024 bytes of a response's body.
+    /// CPU time of each 1,024 bytes of a body.
     pub per_kib: Duration,
+    /// Requests before the server closes a connection; none keeps it as long as the client wants.
+    #[serde(default)]
+    pub requests_per_connection: Option<NonZeroU32>,
 }
 
 /// The network between clients and server.
@@ -197,12 +201,19 @@ impl Group {
 
     /// The clients' TCP. Unless the scenario says otherwise, the MSS follows the MTU.
     pub(crate) fn tcp_config(&self) -> Result<wasp_tcp::Config, wasp_tcp::ConfigError> {
-        let mut config = self.tcp.resolve()?;
+        let mut config = resolve(&self.tcp)?;
         if self.tcp.mss.is_none() {
             config.mss = config.mss.min(self.largest_mss());
         }
         Ok(config)
     }
+}
+
+/// The TCP of an application that sets `TCP_NODELAY`, as browsers and servers do (Nielsen et al., SIGCOMM 1997, section "Nagle
+/// interaction"), unless the options say that it does not.
+pub(crate) fn resolve(options: &wasp_tcp::Options) -> Result<wasp_tcp::Config, wasp_tcp::ConfigError> {
+    let nagle = Some(options.nagle.unwrap_or(false));
+    wasp_tcp::Options { nagle, ..options.clone() }.resolve()
 }
 
 impl Scenario {

@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use totals::DirectionTotals;
-use wasp_host::Outcome;
+use wasp_host::{Arrival, Outcome};
 use wasp_net::{Fate, LinkId, Network, Observer, Star};
 
 /// What a run leaves behind.
@@ -35,8 +35,10 @@ pub struct Summary {
     pub goodput_bps: f64,
     /// Transactions by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// Of the `ok` transactions.
+    /// Of the `ok` transactions; from their intended start, if they have one.
     pub response_time_ms: ResponseTime,
+    /// The open loop, if a group has one.
+    pub open_loop: Option<OpenLoop>,
     /// The server's CPUs.
     pub server_cpu: ServerCpu,
     /// The emulator, in a live run.
@@ -72,6 +74,19 @@ pub struct ResponseTime {
     pub p99: Option<f64>,
     /// Longest.
     pub max: Option<f64>,
+}
+
+/// The arrivals of an open loop over the measured interval.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct OpenLoop {
+    /// Arrivals that came.
+    pub arrivals: u64,
+    /// Arrivals that began, those that had waited included.
+    pub begun: u64,
+    /// Arrivals that were dropped, because as many as may wait did.
+    pub shed: u64,
+    /// Of the `ok` transactions, from their actual start: what a closed loop would have measured.
+    pub from_start_ms: ResponseTime,
 }
 
 /// The server's CPUs over the measured interval.
@@ -200,7 +215,8 @@ pub(crate) fn output<O: Observer>(
         throughput: per_second(ledger.outcome(Outcome::Ok)),
         goodput_bps: per_second(ledger.body_bytes() * 8),
         outcomes: Outcome::ALL.iter().map(|outcome| (outcome.name(), ledger.outcome(*outcome))).collect(),
-        response_time_ms: response_time(ledger),
+        response_time_ms: response_time(&ledger.response_times, ledger.response_sum()),
+        open_loop: open_loop(ledger),
         server_cpu: server_cpu(measured, machine, seconds),
         emulator: lag.map(|lag| emulator(lag, machine)),
         network: NetworkSummary {
@@ -220,17 +236,28 @@ pub(crate) fn output<O: Observer>(
     RunOutput { summary, links, ledger: model.ledger }
 }
 
-fn response_time(ledger: &Ledger) -> ResponseTime {
-    let Some(mean) = ledger.mean_response_time() else { return ResponseTime::default() };
+fn response_time(times: &Histogram<u64>, sum: u128) -> ResponseTime {
+    if times.is_empty() {
+        return ResponseTime::default();
+    }
     let ms = |nanos: u64| Some(nanos as f64 / 1e6);
-    let times = &ledger.response_times;
     ResponseTime {
-        mean: ms(mean.as_nanos()),
+        mean: ms((sum / u128::from(times.len())) as u64),
         p50: ms(times.value_at_quantile(0.5)),
         p90: ms(times.value_at_quantile(0.9)),
         p99: ms(times.value_at_quantile(0.99)),
         max: ms(times.max()),
     }
+}
+
+fn open_loop(ledger: &Ledger) -> Option<OpenLoop> {
+    let arrivals = ledger.arrivals()?;
+    Some(OpenLoop {
+        arrivals: arrivals.count(Arrival::Generated),
+        begun: arrivals.count(Arrival::Begun),
+        shed: arrivals.count(Arrival::Shed),
+        from_start_ms: response_time(&arrivals.from_start, arrivals.sum),
+    })
 }
 
 fn server_cpu(measured: &Measured, machine: Option<MachineReport>, seconds: f64) -> ServerCpu {

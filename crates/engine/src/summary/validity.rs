@@ -1,6 +1,6 @@
 //! Why a run must not be trusted.
 
-use super::{DirectionSummary, Reason, Summary};
+use super::{DirectionSummary, OpenLoop, Reason, Summary};
 use crate::ledger::BINS;
 use crate::{Model, Scenario};
 use wasp_host::Outcome;
@@ -17,6 +17,9 @@ const LEAST_LOSSES: f64 = 10.0;
 const FIRST: usize = BINS / 4;
 /// Difference between the two that is let pass, as a share of the rest's.
 const SETTLED: f64 = 0.10;
+/// Share of the arrivals that may wait longer at the end of the interval than at its beginning, and a number of them that says nothing.
+const ACHIEVED: f64 = 0.01;
+const LEAST_BEHIND: f64 = 20.0;
 /// Share of its CPU above which the emulator may be the bottleneck.
 const EMULATOR_BUSY: f64 = 0.90;
 /// Steal above which a machine is no measuring device.
@@ -32,6 +35,7 @@ pub(super) fn reasons<O: Observer>(scenario: &Scenario, model: &Model<O>, summar
     if stopped(scenario, model).is_none() {
         check("warmup", unsettled(model.ledger.bins()));
     }
+    check("overload", overload(summary));
     check("lag", lag(scenario, summary));
     check("emulator_busy", emulator_busy(scenario, summary));
     check("device_full", device_full(model));
@@ -65,6 +69,22 @@ fn unsettled(bins: &[u64; BINS]) -> Option<String> {
         format!(
             "the warm-up had not settled: {first:.1} transactions a fortieth of the interval in its first quarter, \
              {rest:.1} in the rest"
+        )
+    })
+}
+
+/// An open loop whose arrivals were dropped, or began less often than they came.
+fn overload(summary: &Summary) -> Option<String> {
+    let OpenLoop { arrivals, begun, shed, .. } = summary.open_loop?;
+    let behind = arrivals.saturating_sub(begun + shed);
+    let kept_up = shed == 0 && behind as f64 <= (ACHIEVED * arrivals as f64).max(LEAST_BEHIND);
+    (!kept_up).then(|| {
+        let rate = |count: u64| count as f64 / summary.interval_s;
+        format!(
+            "the offered load was not achieved: {:.1} arrivals/s, of which {:.1}/s began; {shed} were dropped, and {behind} more \
+             waited at the end than at the beginning",
+            rate(arrivals),
+            rate(begun)
         )
     })
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use wasp_engine::{Control, RunOutput, Scenario, simulate};
+use wasp_host::Outcome;
 
 /// A simulated scenario of one group over an unlimited star without loss; tests change what they are about.
 pub(crate) fn scenario(count: u32, size: &str) -> Value {
@@ -45,5 +46,49 @@ pub(crate) fn two_state(p: &str, scope: &str) -> Value {
 /// Runs a scenario to its end.
 pub(crate) fn run(scenario: &Value) -> RunOutput {
     let scenario = Scenario::from_json(&scenario.to_string()).expect("the scenario is valid");
-    simulate(&scenario, &Control::default(), ()).expect("the run succeeds")
+    simulate(&scenario, &scenario.site(None).expect("the site is built"), &Control::default(), ())
+        .expect("the run succeeds")
+}
+
+/// A transaction, as the columns hold it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[allow(dead_code, reason = "not every test file looks at all of it")]
+pub(crate) struct Row {
+    pub(crate) client: u32,
+    pub(crate) request: u32,
+    pub(crate) connection: u32,
+    pub(crate) group: u16,
+    pub(crate) intended: Option<i64>,
+    pub(crate) start: i64,
+    pub(crate) sent: Option<i64>,
+    pub(crate) end: i64,
+    pub(crate) status: u16,
+    pub(crate) bytes: u64,
+    pub(crate) outcome: &'static str,
+    pub(crate) attempts: u8,
+}
+
+#[allow(dead_code, reason = "not every test file looks at transactions")]
+/// Every transaction, by client and request.
+pub(crate) fn transactions(output: &RunOutput) -> Vec<Row> {
+    let reached = |nanos: i64| (nanos != i64::MIN).then_some(nanos);
+    let mut rows = Vec::new();
+    for chunk in output.ledger.transactions.chunks() {
+        rows.extend((0..chunk.client.len()).map(|row| Row {
+            client: chunk.client[row],
+            request: chunk.request[row],
+            connection: chunk.connection[row],
+            group: chunk.group[row],
+            intended: reached(chunk.intended_ns[row]),
+            start: chunk.start_ns[row],
+            sent: reached(chunk.sent_ns[row]),
+            end: chunk.end_ns[row],
+            status: chunk.status[row],
+            bytes: chunk.bytes[row],
+            outcome: Outcome::ALL[usize::from(chunk.outcome[row])].name(),
+            attempts: chunk.attempts[row],
+        }));
+    }
+    rows.sort_unstable();
+    rows
 }

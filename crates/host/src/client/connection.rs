@@ -1,27 +1,45 @@
 //! One connection of a client.
 
+use super::behaviour::Behaviour;
+use super::queue::Queue;
 use crate::socket::Socket;
 use wasp_http::ResponseReader;
-use wasp_tcp::{Endpoint, State};
+use wasp_tcp::{Chunk, Endpoint, State};
 use wasp_units::{Duration, Instant};
 use wasp_wire::Address;
 
 /// How long the client leaves it to the server to close first, as the last request of a connection asks it to (RFC 9112 section 9.6).
 const LINGER: Duration = Duration::from_secs(2);
+/// A slow application reads so much at a time...
+const READ_SIZE: u64 = 1_024;
+/// ... or what its rate gives in this time, if that is more.
+const READ_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A connection that serves a transaction, or that lingers after its last one.
+/// A connection that serves transactions, or that lingers after its last one.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) socket: Socket,
     pub(super) reader: ResponseReader,
+    /// Place among the client's parallel connections.
+    pub(super) lane: u8,
+    /// Place among all its connections, those that linger included.
+    pub(super) slot: u32,
     /// Ordinal among the client's connections.
     pub(super) ordinal: u32,
     pub(super) initial_sequence: u32,
     pub(super) opened: Instant,
     /// When it was established.
     pub(super) established: Option<Instant>,
+    /// Transactions without a whole response.
+    pub(super) queue: Queue,
     /// Requests sent on it.
     pub(super) requests: u32,
+    /// It takes no more requests.
+    pub(super) spent: bool,
+    /// The server has closed; what it sent before may wait to be read.
+    pub(super) remote_closed: bool,
+    /// When a slow application reads again.
+    pub(super) read_at: Instant,
     /// When the client stops waiting for the server to close.
     linger: Option<Instant>,
 }
@@ -30,6 +48,7 @@ impl Connection {
     pub(super) fn new(
         endpoint: Endpoint,
         server: Address,
+        (lane, slot): (u8, u32),
         ordinal: u32,
         initial_sequence: u32,
         now: Instant,
@@ -37,22 +56,88 @@ impl Connection {
         Self {
             socket: Socket::new(endpoint, server),
             reader: ResponseReader::new(),
+            lane,
+            slot,
             ordinal,
             initial_sequence,
             opened: now,
             established: None,
+            queue: Queue::default(),
             requests: 0,
+            spent: false,
+            remote_closed: false,
+            read_at: Instant::ZERO,
             linger: None,
         }
     }
 
-    /// The last response is complete: the server is expected to close.
-    pub(super) fn begin_linger(&mut self, now: Instant) {
+    /// Whether another request may be sent now.
+    pub(super) fn has_room(&self, behaviour: &Behaviour) -> bool {
+        self.queue.len() < usize::from(behaviour.pipeline)
+            && self.established.is_some()
+            && !self.spent
+            && !behaviour.is_last(self.requests)
+    }
+
+    /// Sends the requests of the last transactions in the queue, from place `from` on.
+    pub(super) fn send_requests(&mut self, from: usize, behaviour: &Behaviour, now: Instant) {
+        for transaction in self.queue.iter_mut_from(from) {
+            self.requests += 1;
+            let record = &mut transaction.record;
+            record.connected = self.established.filter(|_| self.requests == 1);
+            record.connection = self.ordinal;
+            record.sent = Some(now);
+            let head = behaviour.requests.head(transaction.file, behaviour.is_last(self.requests));
+            self.socket.endpoint.send(Chunk::Shared(head));
+            if behaviour.requests.content > 0 {
+                self.socket.endpoint.send(Chunk::Virtual(behaviour.requests.content));
+            }
+        }
+        if self.reader.is_idle() {
+            self.reader.begin(behaviour.requests.method);
+        }
+    }
+
+    /// How much the application may read now.
+    pub(super) fn allowance(&self, behaviour: &Behaviour, now: Instant) -> u64 {
+        match behaviour.read_rate {
+            None => u64::MAX,
+            Some(_) if self.read_at > now => 0,
+            Some(rate) => {
+                let earned = u128::from(rate.bits_per_second()) * u128::from(READ_INTERVAL.as_nanos());
+                READ_SIZE.max((earned / 8_000_000_000) as u64)
+            }
+        }
+    }
+
+    /// The next deadline that is not TCP's.
+    pub(super) fn deadline(&self, behaviour: &Behaviour) -> Option<Instant> {
+        let timeout = self.queue.front().map(|transaction| {
+            let patience = behaviour
+                .abort_after
+                .map_or(behaviour.request_timeout, |after| after.min(behaviour.request_timeout));
+            transaction.record.start.saturating_add(patience)
+        });
+        if behaviour.read_rate.is_none() && self.linger.is_none() {
+            return timeout;
+        }
+        let read = behaviour.read_rate.is_some() && self.socket.endpoint.readable() > 0;
+        [timeout, self.linger, read.then_some(self.read_at)].into_iter().flatten().min()
+    }
+
+    /// The server is expected to close.
+    pub(super) fn linger_from(&mut self, now: Instant) {
         self.linger = Some(now + LINGER);
     }
 
-    pub(super) fn linger_deadline(&self) -> Option<Instant> {
-        self.linger
+    /// Bytes read of a body that is not whole.
+    pub(super) fn body_in_progress(&self) -> u64 {
+        if self.reader.is_idle() { 0 } else { self.reader.body_received() }
+    }
+
+    /// Whether both sides have closed.
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self.socket.endpoint.state(), State::TimeWait | State::Closed)
     }
 
     /// The server has not closed in time: the client does, and gives up when that leads nowhere either.

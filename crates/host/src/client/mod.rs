@@ -1,78 +1,50 @@
-//! A client in a closed loop: it asks, waits for the whole response, and asks again.
+//! An emulated client: what a person's browser does, or a load generator.
+//!
+//! ```text
+//! Schedule (what next, and when) ─► Lane (a parallel connection's place) ─► Connection ─► Queue of Transactions
+//! ```
+//!
+//! A client has as many lanes as it may have parallel connections. A lane that does not pause and whose connection has room takes
+//! what the schedule has to ask for next, and opens a connection if it has none. A connection serves its transactions in their
+//! order and is left when it takes no more; it then lingers in its slot until TCP is done with it, while its lane goes on.
 //!
 //! The life of a transaction:
 //!
 //! ```text
-//!            begin                      request sent           response complete
-//!   idle ───────────► (connecting) ───────────────► waiting ───────────────────────► idle, next begins after the think time
-//!                          │                           │ closed or reset before the first byte of a kept connection: once more
-//!                          └──────── fails ────────────┴──► recorded; the next begins after a pause
+//!          ask                      request sent           response complete
+//!   lane ───────────► (connecting) ───────────────► waiting ──────────────────► recorded; the lane pauses as the schedule says
+//!                          │                           │ closed or reset before its first byte, behind others: once more
+//!                          └──────── fails ────────────┴──► recorded; the lane pauses, in a closed loop for a while at least
 //! ```
-//!
-//! The connection of a transaction is `current`. A connection that is not needed any more (its last response is complete) lingers in its slot until
-//! TCP is done with it.
 
+mod arrivals;
+mod behaviour;
 mod connection;
+mod queue;
+mod reading;
+mod schedule;
 mod transaction;
+mod transactions;
+
+pub use arrivals::ArrivalSource;
+pub use behaviour::{Behaviour, EncodedRequests, Place};
+pub use schedule::Plan;
 
 use crate::socket::Interface;
-use crate::{Event, Identities, Outcome, World};
+use crate::{Arrival, ConnectionRecord, Event, Identities, Outcome, World};
+use arrivals::Admission;
 use connection::Connection;
-use std::num::NonZeroU32;
+use queue::Queue;
+use schedule::Schedule;
 use std::sync::Arc;
-use transaction::Transaction;
-use wasp_kernel::{NodeId, Timer};
-use wasp_net::{LinkId, Observer};
+use wasp_kernel::Timer;
+use wasp_net::{Observer, Passage};
 use wasp_tcp::{Endpoint, Event as TcpEvent, State, reset_for};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Address, Packet, TcpHeader, Transport};
-use wasp_workload::{OffTimes, Single};
+use wasp_wire::{Packet, TcpHeader, Transport};
 
-/// How long a client waits after a failed transaction, so that a server that refuses everything is not hammered.
+/// How long a client in a closed loop waits after a failed transaction, so that a server that refuses everything is not hammered.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(100);
-
-/// What the clients of a group have in common.
-#[derive(Debug)]
-pub struct Behaviour {
-    /// Requests before a connection is closed; `None` keeps it for ever.
-    pub requests_per_connection: Option<NonZeroU32>,
-    /// How long a client waits for the end of a response, from the start of its transaction.
-    pub request_timeout: Duration,
-    /// The clients' TCP.
-    pub tcp: Arc<wasp_tcp::Config>,
-    /// What is asked for.
-    pub workload: Single,
-    /// The requests, encoded, for each file of the workload.
-    pub requests: Vec<EncodedRequest>,
-}
-
-/// The bytes of a request, shared by all who send it.
-#[derive(Clone, Debug)]
-pub struct EncodedRequest {
-    /// As sent on a connection that is to be kept.
-    pub keep: Arc<[u8]>,
-    /// As sent as the last one of a connection.
-    pub close: Arc<[u8]>,
-}
-
-/// Where a client is.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    /// Index of the client in the run.
-    pub index: u32,
-    /// Index of its group.
-    pub group: u16,
-    /// Its node.
-    pub node: NodeId,
-    /// Its address.
-    pub address: Address,
-    /// Its access link, upward.
-    pub link: LinkId,
-    /// The server it asks.
-    pub server: Address,
-    /// The server's port.
-    pub port: u16,
-}
 
 /// One emulated client.
 #[derive(Debug)]
@@ -81,37 +53,44 @@ pub struct Client {
     interface: Interface,
     behaviour: Arc<Behaviour>,
     identities: Identities,
-    /// The pauses between its requests.
-    pauses: OffTimes,
+    schedule: Schedule,
+    lanes: Box<[Lane]>,
     connections: Vec<Option<Box<Connection>>>,
-    current: Option<u32>,
+    /// Connections opened so far.
     opened: u32,
-    transaction: Option<Transaction>,
+    /// Transactions begun so far.
     requests: u32,
     alarm: Timer,
-    /// When the next transaction begins, or the one in progress is repeated.
-    begin_at: Option<Instant>,
+}
+
+/// The place of one of a client's parallel connections.
+#[derive(Debug, Default)]
+struct Lane {
+    /// Slot of its connection.
+    slot: Option<u32>,
+    /// It takes nothing before.
+    pause_until: Instant,
+    /// Requests that are to be made once more, on a new connection.
+    again: Option<Box<Queue>>,
 }
 
 impl Client {
     /// A client that has not started.
     #[must_use]
-    pub fn new(place: Place, behaviour: Arc<Behaviour>, identities: Identities, pauses: OffTimes) -> Self {
+    pub fn new(place: Place, behaviour: Arc<Behaviour>, identities: Identities, plan: Plan) -> Self {
         let interface =
             Interface { node: place.node, link: place.link, address: place.address, identification: 0 };
         Self {
             place,
             interface,
-            behaviour,
             identities,
-            pauses,
+            schedule: Schedule::new(plan),
+            lanes: (0..behaviour.connections.max(1)).map(|_| Lane::default()).collect(),
+            behaviour,
             connections: Vec::new(),
-            current: None,
             opened: 0,
-            transaction: None,
             requests: 0,
             alarm: Timer::default(),
-            begin_at: None,
         }
     }
 
@@ -121,9 +100,9 @@ impl Client {
         self.place.group
     }
 
-    /// Begins the first transaction at `at`.
+    /// Begins the first transaction at `at`, or when it arrives.
     pub fn start<O: Observer>(&mut self, at: Instant, world: &mut World<'_, O>) {
-        self.begin_at = Some(at);
+        self.schedule.start(at);
         self.arm_alarm(world);
     }
 
@@ -149,6 +128,7 @@ impl Client {
                 connection.socket.transmit(&mut client.interface, world);
             }
         });
+        self.go_on(world);
     }
 
     /// A deadline of the connection in `slot` may be due.
@@ -158,36 +138,36 @@ impl Client {
         if !connection.is_some_and(|connection| connection.socket.timer.fired(now)) {
             return;
         }
-        self.with_connection(slot, world, |_, connection, world| {
+        self.with_connection(slot, world, |client, connection, world| {
             connection.socket.endpoint.handle_timeout(world.now());
-            connection.handle_linger(world.now());
+            client.handle_deadlines(connection, world);
         });
+        self.go_on(world);
     }
 
-    /// The client's own deadline may be due.
+    /// The end of a pause or an arrival may be due.
     pub fn handle_alarm<O: Observer>(&mut self, world: &mut World<'_, O>) {
         let now = world.now();
         if !self.alarm.fired(now) {
             return;
         }
-        if self.begin_at.is_some_and(|at| at <= now) {
-            self.begin_at = None;
-            self.begin(world);
-        } else if self.transaction.as_ref().is_some_and(|transaction| self.deadline(transaction) <= now) {
-            self.give_up(Outcome::TimedOut, world);
+        while let Some(admission) = self.schedule.arrive(now) {
+            world.journal.arrival(Arrival::Generated, now);
+            if admission == Admission::Shed {
+                world.journal.arrival(Arrival::Shed, now);
+            }
         }
-        self.arm_alarm(world);
+        self.go_on(world);
     }
 
     /// The run has ended: records what is in progress.
     pub fn finish<O: Observer>(&mut self, world: &mut World<'_, O>) {
-        if self.transaction.is_some() {
-            self.record(Outcome::Unfinished, world);
-        }
         for slot in 0..self.connections.len() {
-            if let Some(connection) = self.connections[slot].take() {
-                self.record_connection(*connection, None, world);
+            let Some(mut connection) = self.connections[slot].take() else { continue };
+            while let Some(transaction) = connection.queue.pop() {
+                world.journal.transaction_ended(&transaction.end(Outcome::Unfinished, world.now()));
             }
+            self.record_connection(*connection, None, world);
         }
     }
 
@@ -212,80 +192,132 @@ impl Client {
         act(self, &mut connection, world);
         let mut over = false;
         while let Some(event) = connection.socket.endpoint.poll_event() {
-            over |= self.handle_tcp(slot, &mut connection, event, world);
+            over |= self.handle_tcp(&mut connection, event, world);
         }
         connection.socket.transmit(&mut self.interface, world);
         if over {
             self.record_connection(*connection, Some(world.now()), world);
-        } else {
-            let event = Event::ClientConnection { client: self.place.index, slot };
-            let linger = connection.linger_deadline();
-            connection.socket.arm(linger, self.place.node, event, world);
-            self.connections[slot as usize] = Some(connection);
+            return;
         }
-        if self.begin_at.is_some_and(|at| at <= world.now()) {
-            self.begin_at = None;
-            self.begin(world);
+        if connection.spent && connection.is_closed() {
+            self.clear_lane(&connection);
         }
-        self.arm_alarm(world);
+        let event = Event::ClientConnection { client: self.place.index, slot };
+        let deadline = connection.deadline(&self.behaviour);
+        connection.socket.arm(deadline, self.place.node, event, world);
+        self.connections[slot as usize] = Some(connection);
     }
 
-    /// Handles an event of the connection in `slot`; returns whether the connection is over.
+    /// Handles an event of a connection; returns whether the connection is over.
     fn handle_tcp<O: Observer>(
         &mut self,
-        slot: u32,
         connection: &mut Connection,
         event: TcpEvent,
         world: &mut World<'_, O>,
     ) -> bool {
-        let current = self.current == Some(slot);
         match event {
             TcpEvent::Connected => {
-                if current {
-                    self.connected(connection, world);
-                }
+                connection.established = Some(world.now());
+                connection.send_requests(0, &self.behaviour, world.now());
             }
-            TcpEvent::Readable => self.read(current, connection, world),
+            TcpEvent::Readable => self.read(connection, world),
             TcpEvent::RemoteClosed => {
-                if current {
-                    self.remote_closed(connection, world);
+                connection.remote_closed = true;
+                if connection.socket.endpoint.readable() == 0 {
+                    self.handle_end(connection, world);
                 }
-                connection.socket.endpoint.close();
             }
             TcpEvent::SendSpace => {}
             TcpEvent::Closed | TcpEvent::Reset | TcpEvent::Refused | TcpEvent::TimedOut => {
-                if current {
-                    self.connection_lost(connection, event, world);
-                }
+                self.handle_loss(connection, event, world);
                 return true;
             }
         }
         false
     }
 
-    /// Opens a connection for the transaction in progress.
-    fn open<O: Observer>(&mut self, world: &mut World<'_, O>) {
-        let (port, identity) = self.identities.connection(self.opened);
-        let endpoint = Endpoint::connect(&self.behaviour.tcp, port, self.place.port, identity, world.now());
-        let connection = Connection::new(endpoint, self.place.server, self.opened, identity.isn, world.now());
-        self.opened += 1;
+    /// Makes requests once more that are to be, then takes whatever the schedule has for lanes that are free.
+    fn go_on<O: Observer>(&mut self, world: &mut World<'_, O>) {
+        for lane in 0..self.lanes.len() {
+            if let Some(queue) = self.lanes[lane].again.take() {
+                self.open(lane as u8, *queue, world);
+            }
+        }
+        while let Some(lane) = self.free_lane(world.now())
+            && let Some(ask) = self.schedule.next(world.now())
+        {
+            self.ask(lane, ask, world);
+        }
+        self.arm_alarm(world);
+    }
+
+    fn free_lane(&self, now: Instant) -> Option<u8> {
+        let is_free = |lane: &Lane| {
+            lane.pause_until <= now
+                && lane.slot.is_none_or(|slot| {
+                    let connection = self.connections[slot as usize].as_ref();
+                    connection.is_some_and(|connection| connection.has_room(&self.behaviour))
+                })
+        };
+        self.lanes.iter().position(is_free).map(|lane| lane as u8)
+    }
+
+    /// The connection, if it is its lane's, is so no longer.
+    fn clear_lane(&mut self, connection: &Connection) {
+        let slot = &mut self.lanes[usize::from(connection.lane)].slot;
+        *slot = slot.filter(|slot| *slot != connection.slot);
+    }
+
+    /// Opens a connection for these transactions.
+    fn open<O: Observer>(&mut self, lane: u8, mut queue: Queue, world: &mut World<'_, O>) {
         let slot = self.connections.iter().position(Option::is_none).unwrap_or_else(|| {
             self.connections.push(None);
             self.connections.len() - 1
         });
+        let (port, identity) = self.identities.connection(self.opened);
+        let endpoint = Endpoint::connect(&self.behaviour.tcp, port, self.place.port, identity, world.now());
+        let place = (lane, slot as u32);
+        let mut connection =
+            Connection::new(endpoint, self.place.server, place, self.opened, identity.isn, world.now());
+        for transaction in queue.iter_mut_from(0) {
+            transaction.record.connection = self.opened;
+        }
+        connection.queue = queue;
+        self.opened += 1;
         self.connections[slot] = Some(Box::new(connection));
-        self.current = Some(slot as u32);
+        self.lanes[usize::from(lane)].slot = Some(slot as u32);
         self.with_connection(slot as u32, world, |_, _, _| {});
     }
 
-    fn deadline(&self, transaction: &Transaction) -> Instant {
-        transaction.start().saturating_add(self.behaviour.request_timeout)
-    }
-
     fn arm_alarm<O>(&mut self, world: &mut World<'_, O>) {
-        let deadline =
-            self.transaction.as_ref().map(|transaction| self.deadline(transaction)).or(self.begin_at);
+        let now = world.now();
+        let pauses = self.lanes.iter().map(|lane| lane.pause_until);
+        let deadline = pauses.chain(self.schedule.wake()).filter(|at| *at > now).min();
         let event = Event::ClientAlarm { client: self.place.index };
         self.alarm.arm(deadline, self.place.node, event, world.scheduler);
+    }
+
+    /// Writes down a connection that is over, or whose run is, and gives back what it holds.
+    fn record_connection<O: Observer>(
+        &mut self,
+        connection: Connection,
+        closed: Option<Instant>,
+        world: &mut World<'_, O>,
+    ) {
+        let endpoint = connection.socket.endpoint;
+        let flow =
+            world.network.flows.finish(self.place.index, endpoint.local_port(), connection.initial_sequence);
+        let (up, down) = flow.map_or((Passage::default(), Passage::default()), |flow| (flow.up, flow.down));
+        world.journal.connection_ended(&ConnectionRecord {
+            client: self.place.index,
+            group: self.place.group,
+            connection: connection.ordinal,
+            opened: connection.opened,
+            closed,
+            up,
+            down,
+            retransmitted: endpoint.statistics().retransmitted,
+        });
+        endpoint.release(&mut world.network.pool);
     }
 }

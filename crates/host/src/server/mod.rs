@@ -6,13 +6,14 @@ use crate::socket::{Interface, Socket};
 use crate::{Event, Identities, World};
 pub use cpu::{Costs, Cpu};
 use rustc_hash::FxHashMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
-use wasp_http::{RequestHead, RequestReader};
+use wasp_http::{Method, RequestHead, RequestReader, Version};
 use wasp_kernel::NodeId;
 use wasp_net::{LinkId, Observer};
 use wasp_tcp::{Chunk, Endpoint, Event as TcpEvent, reset_for};
 use wasp_wire::{Address, Flags, Packet, Payload, TcpHeader, Transport, View};
-use wasp_workload::FileSet;
+use wasp_workload::Site;
 
 /// Where the server is.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +28,23 @@ pub struct ServerPlace {
     pub link: LinkId,
 }
 
-/// A server that has a file set and answers each request for it after its CPU has done the work.
+/// What a server does.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// The files that it has.
+    pub site: Arc<Site>,
+    /// Its TCP.
+    pub tcp: Arc<wasp_tcp::Config>,
+    /// Requests before it closes a connection; `None` keeps it as long as the client wants.
+    pub requests_per_connection: Option<NonZeroU32>,
+}
+
+/// A server that has the files of a site and answers each request for it after its CPU has done the work.
 #[derive(Debug)]
 pub struct Server {
     port: u16,
     interface: Interface,
-    tcp: Arc<wasp_tcp::Config>,
-    files: FileSet,
+    service: Service,
     cpu: Cpu,
     identities: Identities,
     accepted: u32,
@@ -49,6 +60,10 @@ struct Connection {
     generation: u32,
     /// Bytes that were read and belong to later requests.
     unparsed: Vec<u8>,
+    /// A request whose content has not arrived whole, and how much of it is still to come.
+    incomplete: Option<(RequestHead, u64)>,
+    /// Requests read.
+    requests: u32,
     /// The response that the CPU is working on; requests behind it wait.
     pending: Option<Response>,
     /// The last response was sent: the server closes.
@@ -59,6 +74,7 @@ struct Connection {
 #[derive(Debug)]
 struct Response {
     head: Arc<[u8]>,
+    /// Bytes of the body.
     body: u64,
     keep_alive: bool,
 }
@@ -66,20 +82,13 @@ struct Response {
 impl Server {
     /// A server that listens at `place`.
     #[must_use]
-    pub fn new(
-        place: ServerPlace,
-        tcp: Arc<wasp_tcp::Config>,
-        files: FileSet,
-        cpu: Cpu,
-        identities: Identities,
-    ) -> Self {
+    pub fn new(place: ServerPlace, service: Service, cpu: Cpu, identities: Identities) -> Self {
         let interface =
             Interface { node: place.node, link: place.link, address: place.address, identification: 0 };
         Self {
             port: place.port,
             interface,
-            tcp,
-            files,
+            service,
             cpu,
             identities,
             accepted: 0,
@@ -167,11 +176,13 @@ impl Server {
 
     fn accept<O: Observer>(&mut self, source: Address, syn: &TcpHeader, world: &mut World<'_, O>) {
         let identity = self.identities.identity(self.accepted);
-        let endpoint = Endpoint::accept(&self.tcp, syn, self.port, identity, world.now());
+        let endpoint = Endpoint::accept(&self.service.tcp, syn, self.port, identity, world.now());
         let connection = Connection {
             socket: Socket::new(endpoint, source),
             reader: RequestReader::default(),
             unparsed: Vec::new(),
+            incomplete: None,
+            requests: 0,
             generation: self.accepted,
             pending: None,
             closing: false,
@@ -221,9 +232,12 @@ impl Server {
     fn serve<O: Observer>(&mut self, slot: u32, connection: &mut Connection, world: &mut World<'_, O>) {
         while connection.pending.is_none() && !connection.closing && connection.has_input() {
             match connection.read_request(world) {
-                Ok(Some(request)) => {
+                Ok(Some(mut request)) => {
+                    connection.requests += 1;
+                    let limit = self.service.requests_per_connection;
+                    request.keep_alive &= limit.is_none_or(|limit| connection.requests < limit.get());
                     let response = self.respond(&request);
-                    let done = self.cpu.serve(world.now(), response.body);
+                    let done = self.cpu.serve(world.now(), request.content + response.body);
                     connection.pending = Some(response);
                     let event = Event::ServerResponse { slot, generation: connection.generation };
                     world.scheduler.schedule(self.interface.node, done, event);
@@ -241,12 +255,23 @@ impl Server {
         }
     }
 
+    /// The answer to a request: a POST is answered with the file, too, as by a program that has read its content.
     fn respond(&self, request: &RequestHead) -> Response {
-        let file = self.files.find(&request.target).and_then(|id| self.files.get(id));
-        let (status, body) = file.map_or(("404 Not Found", 0), |file| ("200 OK", file.size.get()));
-        let connection = if request.keep_alive { "" } else { "Connection: close\r\n" };
-        let head =
-            format!("HTTP/1.1 {status}\r\nServer: wasp-model\r\nContent-Length: {body}\r\n{connection}\r\n");
+        let files = self.service.site.files();
+        let file = files.find(&request.target).and_then(|id| files.get(id));
+        let (status, length) = match file {
+            None => ("404 Not Found", Some(0)),
+            Some(_) if request.conditional && request.method != Method::Post => ("304 Not Modified", None),
+            Some(file) => ("200 OK", Some(file.size.get())),
+        };
+        let length_field = length.map(|length| format!("Content-Length: {length}\r\n")).unwrap_or_default();
+        let connection = match (request.keep_alive, request.version) {
+            (true, Version::Http11) => "",
+            (true, Version::Http10) => "Connection: keep-alive\r\n",
+            (false, _) => "Connection: close\r\n",
+        };
+        let head = format!("HTTP/1.1 {status}\r\nServer: wasp-model\r\n{length_field}{connection}\r\n");
+        let body = if request.method == Method::Head { 0 } else { length.unwrap_or_default() };
         Response { head: head.into_bytes().into(), body, keep_alive: request.keep_alive }
     }
 
@@ -259,23 +284,36 @@ impl Server {
 }
 
 impl Connection {
-    /// The next request, if it has arrived whole.
+    /// The next request, if it has arrived whole, its content included.
     fn read_request<O>(&mut self, world: &mut World<'_, O>) -> Result<Option<RequestHead>, NotARequest> {
         if self.unparsed.is_empty() {
-            self.receive(world)?;
+            self.receive(world);
         }
-        let (used, request) = self.reader.handle(&self.unparsed).map_err(|_| NotARequest)?;
+        if self.incomplete.is_none() {
+            let (used, request) = self.reader.handle(&self.unparsed).map_err(|_| NotARequest)?;
+            self.unparsed.drain(..used);
+            self.incomplete = request.map(|request| {
+                let left = request.content;
+                (request, left)
+            });
+        }
+        let Some((_, left)) = &mut self.incomplete else { return Ok(None) };
+        let used = self.unparsed.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
         self.unparsed.drain(..used);
-        Ok(request)
+        *left -= used as u64;
+        Ok(self.incomplete.take_if(|(_, left)| *left == 0).map(|(request, _)| request))
     }
 
-    fn receive<O>(&mut self, world: &mut World<'_, O>) -> Result<(), NotARequest> {
-        let (mut result, unparsed) = (Ok(()), &mut self.unparsed);
-        self.socket.endpoint.read(u64::MAX, &mut world.network.pool, &mut |view| match view {
-            View::Bytes(bytes) => unparsed.extend_from_slice(bytes),
-            View::Virtual(_) => result = Err(NotARequest),
+    /// Takes what has arrived. Bytes without values are content; where no content is due they read as zeros, which are no request.
+    fn receive<O>(&mut self, world: &mut World<'_, O>) {
+        let Self { socket, unparsed, incomplete, .. } = self;
+        socket.endpoint.read(u64::MAX, &mut world.network.pool, &mut |view| match (view, &mut *incomplete) {
+            (View::Bytes(bytes), _) => unparsed.extend_from_slice(bytes),
+            (View::Virtual(count), Some((_, left))) if unparsed.is_empty() && u64::from(count) <= *left => {
+                *left -= u64::from(count);
+            }
+            (View::Virtual(count), _) => unparsed.resize(unparsed.len() + count as usize, 0),
         });
-        result
     }
 
     /// Whether there may be a request to read.

@@ -1,0 +1,188 @@
+//! The clients of a scenario: where they are, what they ask for, how, and when.
+
+use crate::scenario::{
+    ArrivalModel, Arrivals, Group, Http, Method, NextAfter, Scenario, ScenarioError, Version,
+};
+use std::io::BufRead;
+use std::sync::Arc;
+use wasp_host::{ArrivalSource, Behaviour, Client, EncodedRequests, Identities, Place, Plan};
+use wasp_http::{InvalidRequest, Request};
+use wasp_net::Star;
+use wasp_random::{Key, Purpose};
+use wasp_units::{Bytes, Duration, Instant};
+use wasp_workload::{Deal, OffTimes, Requests, Site};
+
+/// Most requests of a replayed log that may wait, in a group that says nothing about it.
+const MOST_WAITING: u32 = 1_000;
+
+impl Scenario {
+    /// The file that holds the log, if the workload replays one.
+    #[must_use]
+    pub fn log(&self) -> Option<&str> {
+        match &self.workload.options {
+            wasp_workload::Workload::Replay(replay) => Some(&replay.log),
+            _ => None,
+        }
+    }
+
+    /// Makes the files that the clients ask for, or reads them off `log`, which a replay needs. They follow from the workload and
+    /// the seed of its files, so the runs of an experiment may share them.
+    ///
+    /// # Errors
+    /// If the log is missing or cannot be replayed, or has something that cannot be asked for.
+    pub fn site(&self, log: Option<&mut dyn BufRead>) -> Result<Arc<Site>, ScenarioError> {
+        let error = |message: String| ScenarioError::new("workload", message);
+        let seed = self.workload.seed.unwrap_or(self.seed);
+        let site = self.workload.options.build(seed, log).map_err(|problem| error(problem.to_string()))?;
+        for file in site.files().files() {
+            Request::new(wasp_http::Method::Get, &file.path, "host")
+                .map_err(|problem| error(problem.to_string()))?;
+        }
+        Ok(Arc::new(site))
+    }
+}
+
+/// Each client's group, the group's index, and the client's index in its group, in the order of addresses.
+pub(crate) fn members(scenario: &Scenario) -> impl Iterator<Item = (&Group, u16, u32)> {
+    let groups = scenario.clients.iter().zip(0_u16..);
+    groups.flat_map(|(group, number)| (0..group.count).map(move |index| (group, number, index)))
+}
+
+/// When the client number `member` of its group begins: a keyed time in the first half of the warm-up.
+pub(crate) fn start_of(scenario: &Scenario, group: &Group, member: u32, root: Key) -> Instant {
+    let window = scenario.measure.warmup / 2;
+    let draw = root.purpose(Purpose::Start).name(&group.name).entity(u64::from(member)).draw(0);
+    let offset = (u128::from(window.as_nanos()) * u128::from(draw)) >> 64;
+    Instant::ZERO + Duration::from_nanos(offset as u64)
+}
+
+/// The clients of a checked scenario.
+pub(crate) fn clients(scenario: &Scenario, site: &Site, star: &Star, root: Key) -> Vec<Client> {
+    let behaviours: Vec<_> =
+        scenario.clients.iter().map(|group| Arc::new(behaviour(scenario, site, group))).collect();
+    let requests = Arc::new(site.requests(root));
+    let place = |group, index: u32| Place {
+        index,
+        group,
+        node: Star::client_node(index),
+        address: star.first_client.offset(index).expect("a checked prefix has room for clients"),
+        link: star.access[index as usize].up,
+        server: star.server,
+        port: scenario.server.port,
+    };
+    let make = |((group, number, member), index): ((&Group, u16, u32), u32)| {
+        let identities =
+            Identities::new(|purpose| root.purpose(purpose).name(&group.name).entity(u64::from(member)));
+        let plan = plan(scenario, site, &requests, root, (group, member, index));
+        Client::new(place(number, index), Arc::clone(&behaviours[usize::from(number)]), identities, plan)
+    };
+    members(scenario).zip(0..).map(make).collect()
+}
+
+/// What client number `member` of its group, which is number `index` of all, does over the run.
+fn plan(
+    scenario: &Scenario,
+    site: &Site,
+    requests: &Arc<Requests>,
+    root: Key,
+    (group, member, index): (&Group, u32, u32),
+) -> Plan {
+    let (number, of) = match scenario.workload.deal {
+        Deal::Own => (member, group.count),
+        Deal::Modulo => (index, scenario.client_count() as u32),
+    };
+    let (inactive, active) = site.off_times();
+    let pauses = OffTimes::new(group.think.unwrap_or(inactive), active, root, &group.name, member);
+    let source = group.arrivals.map(|arrivals| source(&arrivals, root, group, member));
+    let log = || {
+        let own = scenario.workload.deal == Deal::Own;
+        let origin = if own { start_of(scenario, group, member, root) } else { Instant::ZERO };
+        ArrivalSource::Log { origin }
+    };
+    let source = source.or_else(|| requests.has_times().then(log));
+    let outstanding = group.arrivals.map_or(MOST_WAITING, |arrivals| arrivals.outstanding.get());
+    Plan {
+        requests: requests.stream(scenario.workload.deal, &group.name, number, of),
+        pauses,
+        arrivals: source.map(|source| (source, outstanding.div_ceil(group.count))),
+    }
+}
+
+fn source(arrivals: &Arrivals, root: Key, group: &Group, member: u32) -> ArrivalSource {
+    match arrivals.model {
+        ArrivalModel::Poisson => ArrivalSource::Poisson {
+            mean: arrivals.rate.time_of(u64::from(group.count)),
+            key: root.purpose(Purpose::Arrival).name(&group.name).entity(u64::from(member)),
+        },
+        ArrivalModel::Constant => {
+            ArrivalSource::Constant { rate: arrivals.rate, first: member, step: group.count }
+        }
+    }
+}
+
+fn behaviour(scenario: &Scenario, site: &Site, group: &Group) -> Behaviour {
+    let http = &group.http;
+    Behaviour {
+        connections: http.connections,
+        pipeline: http.pipeline,
+        requests_per_connection: http.requests_per_connection,
+        await_close: http.next_after == NextAfter::Close,
+        request_timeout: http.timeout,
+        abort_after: http.abort.and_then(|abort| abort.after),
+        abort_bytes: http.abort.and_then(|abort| abort.bytes).map(Bytes::get),
+        read_rate: http.read_rate,
+        tcp: Arc::new(group.tcp_config().expect("a checked scenario has valid TCP options")),
+        requests: encode(http, site, &scenario.host()),
+    }
+}
+
+/// The requests of a group for every file, in the forms that are used.
+fn encode(http: &Http, site: &Site, host: &str) -> EncodedRequests {
+    let limit = http.requests_per_connection.map(u32::from);
+    let all = |wanted: bool, keep_alive: bool| -> Vec<Arc<[u8]>> {
+        let files = site.files().files().iter().filter(|_| wanted);
+        let head = |path| {
+            let request =
+                request(http, path, host).expect("a checked scenario and its site have valid requests");
+            request.with_keep_alive(keep_alive).encode().into()
+        };
+        files.map(|file| head(&file.path)).collect()
+    };
+    EncodedRequests {
+        method: method(http.method),
+        content: content(http).unwrap_or_default(),
+        keep: all(limit != Some(1), true),
+        close: all(limit.is_some(), false),
+    }
+}
+
+/// A request of a group for what is at `path`.
+pub(crate) fn request(http: &Http, path: &str, host: &str) -> Result<Request, InvalidRequest> {
+    let mut request = Request::new(method(http.method), path, host)?.with_version(match http.version {
+        Version::Http10 => wasp_http::Version::Http10,
+        Version::Http11 => wasp_http::Version::Http11,
+    });
+    for (name, value) in &http.headers {
+        request = request.with_header(name, value)?;
+    }
+    if http.conditional {
+        request = request.with_header("If-None-Match", "*")?;
+    }
+    Ok(match content(http) {
+        Some(length) => request.with_content(length),
+        None => request,
+    })
+}
+
+const fn method(method: Method) -> wasp_http::Method {
+    match method {
+        Method::Get => wasp_http::Method::Get,
+        Method::Head => wasp_http::Method::Head,
+        Method::Post => wasp_http::Method::Post,
+    }
+}
+
+/// Bytes of a request's content; a POST tells its length even if that is zero.
+fn content(http: &Http) -> Option<u64> {
+    (http.method == Method::Post).then(|| http.body.map_or(0, Bytes::get))
+}

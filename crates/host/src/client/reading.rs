@@ -1,0 +1,64 @@
+//! Reading the responses of one connection, one after the other.
+
+use super::queue::Queue;
+use wasp_http::{Event, Method, Piece, ResponseReader};
+use wasp_units::Instant;
+use wasp_wire::View;
+
+/// What a stretch of the stream brought.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// Responses that became whole: those to the first requests in the queue.
+    pub(super) complete: usize,
+    /// The last of them says that no other will follow on the connection.
+    pub(super) last: bool,
+    /// The stream is no HTTP.
+    pub(super) malformed: bool,
+}
+
+impl Reading {
+    /// Reads one piece of the stream. What belongs to no transaction is thrown away.
+    pub(super) fn feed(
+        &mut self,
+        queue: &mut Queue,
+        reader: &mut ResponseReader,
+        method: Method,
+        view: View<'_>,
+        now: Instant,
+    ) {
+        let (mut bytes, mut counted) = match view {
+            View::Bytes(bytes) => (bytes, 0),
+            View::Virtual(count) => (&[][..], u64::from(count)),
+        };
+        while !self.last && !self.malformed {
+            let Some(transaction) = queue.iter_mut_from(self.complete).next() else { return };
+            transaction.record.first_byte.get_or_insert(now);
+            let piece = if counted > 0 { Piece::Counted(counted) } else { Piece::Bytes(bytes) };
+            let Ok((used, event)) = reader.handle(piece) else {
+                self.malformed = true;
+                return;
+            };
+            if counted > 0 {
+                counted -= used as u64;
+            } else {
+                bytes = &bytes[used..];
+            }
+            match event {
+                Some(Event::Head(head)) => transaction.head = Some(head),
+                Some(Event::Complete) => {
+                    transaction.record.last_byte = Some(now);
+                    transaction.record.bytes = reader.body_received();
+                    self.last = transaction.head.is_none_or(|head| !head.keep_alive);
+                    self.complete += 1;
+                    if !self.last && queue.len() > self.complete {
+                        reader.begin(method);
+                    }
+                    if bytes.is_empty() && counted == 0 {
+                        return;
+                    }
+                }
+                None => return,
+            }
+        }
+    }
+}

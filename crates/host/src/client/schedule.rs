@@ -1,0 +1,156 @@
+//! What a client asks for next, and when.
+//!
+//! ```text
+//! closed loop, files:   ask ─ response ─ think ─ ask ...              (each connection by itself)
+//! closed loop, pages:   base ─ response ─ embedded files ... ─ all complete ─ think ─ next base ...
+//! open loop:            an arrival waits until a connection (with pages: the page before it) is free
+//! ```
+
+use super::arrivals::{Admission, ArrivalSource, Arrivals};
+use wasp_units::{Duration, Instant};
+use wasp_workload::{FileId, OffTimes, PageId, RequestStream};
+
+/// What a client is to do over the run: its requests, its pauses, and its arrivals if it has some.
+#[derive(Debug)]
+pub struct Plan {
+    /// What it asks for.
+    pub requests: RequestStream,
+    /// The pauses between its pages, and between the files of a page.
+    pub pauses: OffTimes,
+    /// When it asks, and how many arrivals may wait; without, when it has what it asked for before.
+    pub arrivals: Option<(ArrivalSource, u32)>,
+}
+
+/// Something to ask for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ask {
+    pub(super) file: FileId,
+    /// When it was to be asked for, if that is an arrival's time.
+    pub(super) intended: Option<Instant>,
+}
+
+/// Decides what a client asks for next.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    stream: RequestStream,
+    pauses: OffTimes,
+    arrivals: Option<Box<Arrivals>>,
+    /// The page in progress, where pages have embedded files.
+    page: Option<Page>,
+    /// Pages or files that have been taken.
+    taken: u64,
+    /// No page or file is taken before.
+    earliest: Instant,
+}
+
+/// A page in progress.
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    id: Option<PageId>,
+    /// The base file has not arrived yet.
+    base: bool,
+    /// The next embedded file.
+    next: u32,
+    /// Requests without a response.
+    open: u32,
+    /// Pauses between its files so far.
+    pauses: u64,
+}
+
+impl Schedule {
+    pub(super) fn new(plan: Plan) -> Self {
+        let Plan { mut requests, pauses, arrivals } = plan;
+        let arrivals = arrivals.map(|(source, limit)| Box::new(Arrivals::new(source, limit, &mut requests)));
+        let idle = Page { id: None, base: false, next: 0, open: 0, pauses: 0 };
+        let page = requests.requests().has_embedded().then_some(idle);
+        Self { stream: requests, pauses, arrivals, page, taken: 0, earliest: Instant::ZERO }
+    }
+
+    /// Nothing is asked for before `at`, unless it arrives before.
+    pub(super) fn start(&mut self, at: Instant) {
+        if self.arrivals.is_none() {
+            self.earliest = at;
+        }
+    }
+
+    /// When there may be something to ask for though nothing has happened.
+    pub(super) fn wake(&self) -> Option<Instant> {
+        match &self.arrivals {
+            Some(arrivals) => arrivals.next(),
+            None => Some(self.earliest),
+        }
+    }
+
+    /// Lets the next arrival come, if it is due.
+    pub(super) fn arrive(&mut self, now: Instant) -> Option<Admission> {
+        self.arrivals.as_mut()?.arrive(now, &mut self.stream)
+    }
+
+    /// What to ask for now.
+    pub(super) fn next(&mut self, now: Instant) -> Option<Ask> {
+        match self.page {
+            None => self.begin(now).map(|(ask, _)| ask),
+            Some(Page { id: None, .. }) => {
+                let (ask, id) = self.begin(now)?;
+                self.page = Some(Page { id: Some(id), base: true, next: 0, open: 1, pauses: 0 });
+                Some(ask)
+            }
+            Some(page @ Page { id: Some(id), base: false, .. }) => {
+                let file = *self.stream.requests().files(id).1.get(page.next as usize)?;
+                self.page = Some(Page { next: page.next + 1, open: page.open + 1, ..page });
+                Some(Ask { file, intended: None })
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// The next page or file of the stream, or the arrival that has waited longest.
+    fn begin(&mut self, now: Instant) -> Option<(Ask, PageId)> {
+        let (page, intended) = match &mut self.arrivals {
+            Some(arrivals) => arrivals.take().map(|waiting| (waiting.page, Some(waiting.intended)))?,
+            None if self.earliest > now => return None,
+            None => (self.stream.next_step()?.page, None),
+        };
+        self.taken += 1;
+        Some((Ask { file: self.stream.requests().files(page).0, intended }, page))
+    }
+
+    /// Whether requests come by themselves, and not when the client has what it asked for before.
+    pub(super) fn is_open(&self) -> bool {
+        self.arrivals.is_some()
+    }
+
+    /// Transaction number `request` has ended, with a response that its page can go on with or not. Returns until when its
+    /// connection pauses, and whether the other connections are to pause, too, since a page's embedded files begin.
+    pub(super) fn ended(&mut self, ok: bool, request: u32, now: Instant) -> (Instant, bool) {
+        let Some(page) = &mut self.page else {
+            let think = if self.arrivals.is_some() {
+                Duration::ZERO
+            } else {
+                self.pauses.inactive(u64::from(request))
+            };
+            return (now + think, false);
+        };
+        page.open -= 1;
+        let base = std::mem::take(&mut page.base);
+        if base && !ok {
+            page.next = u32::MAX;
+        }
+        let embedded = page.id.map_or(0, |id| self.stream.requests().files(id).1.len());
+        if page.open > 0 || (page.next as usize) < embedded {
+            return (self.pause(now), base);
+        }
+        page.id = None;
+        if self.arrivals.is_none() {
+            self.earliest = now + self.pauses.inactive(self.taken - 1);
+        }
+        (now, false)
+    }
+
+    /// Until when a connection pauses before the next file of the page.
+    pub(super) fn pause(&mut self, now: Instant) -> Instant {
+        let Some(page) = &mut self.page else { return now };
+        page.pauses += 1;
+        now + self.pauses.active(self.taken - 1, page.pauses - 1)
+    }
+}
