@@ -63,7 +63,7 @@ def choose_mode(asked: Mode | None, experiment: Experiment) -> tuple[Mode, str]:
     if support.ok:
         return "live", "as asked" if wanted else "this machine can"
     if wanted == "live":
-        raise CannotRunError(f"live mode: this machine cannot do it: {support.why}")
+        raise CannotRunError(f"live mode: this machine cannot do it: {support.why} (wasp doctor says more)")
     if experiment.server.kind != "builtin":
         raise CannotRunError(
             f"server.kind: {experiment.server.kind!r} needs live mode, and this machine cannot do it: {support.why}; "

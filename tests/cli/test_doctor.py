@@ -1,0 +1,85 @@
+"""`wasp doctor`: what it says and with which status, whatever the machine."""
+
+from __future__ import annotations
+
+import json
+import resource
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from waspbench.cli import doctor as command
+from waspbench.cli.app import invoke
+from waspbench.testbed import doctor
+from waspbench.testbed.capability import Support
+from waspbench.testbed.doctor import Finding, Status, stolen
+
+FINE = Finding("CPUs", "ok", "2")
+WORTH_KNOWING = Finding("nginx", "note", "nginx is not installed", "install it " * 20)
+LACKING = Finding("device", "missing", "/dev/net/tun is not there", "modprobe tun")
+
+
+@pytest.mark.parametrize(
+    ("findings", "status", "verdict"),
+    [
+        ([FINE, WORTH_KNOWING], 0, "live runs can be made"),
+        ([FINE, LACKING], 3, "live runs cannot be made; simulation works everywhere"),
+    ],
+)
+def test_only_what_is_missing_is_a_failure(
+    findings: list[Finding],
+    status: int,
+    verdict: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(command, "examine", lambda: findings)
+    assert invoke(["doctor"]) == status
+    shown = capsys.readouterr().out
+    assert shown.endswith(f"\n{verdict}\n")
+    assert all(len(line) < 80 for line in shown.splitlines())
+    assert all(finding.advice.split()[0] in shown for finding in findings if finding.advice)
+    assert invoke(["doctor", "--json"]) == status
+    said = json.loads(capsys.readouterr().out)
+    assert said["live"] is (status == 0)
+    assert [finding["name"] for finding in said["findings"]] == [finding.name for finding in findings]
+
+
+def test_every_machine_is_examined_to_the_end() -> None:
+    findings = doctor.examine()
+    names = [finding.name for finding in findings]
+    assert {"device", "live runs", "URL runs", "user", "CPUs", "open files", "clock", "nginx", "apache"} <= set(names)
+    # What stops live runs comes with what would help, except where nothing is known to.
+    assert all(finding.advice for finding in findings if finding.status == "missing" and finding.name == "device")
+
+
+def test_what_stops_live_runs_is_what_an_attempt_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "live_support", lambda: Support(False, "no namespaces here"))
+    findings = doctor.examine()
+    assert not doctor.able(findings)
+    assert "no namespaces here" in [finding.says for finding in findings]
+
+
+@pytest.mark.parametrize(("limit", "status"), [(1_024, "note"), (1 << 20, "ok")])
+def test_a_low_limit_of_open_files_is_worth_a_word(limit: int, status: Status, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "file_limit", lambda wanted: limit)
+    (finding,) = (finding for finding in doctor.examine() if finding.name == "open files")
+    assert finding.status == status
+    assert f"keeps {limit - 512:,d} connections" in finding.says
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert ("raises it" in finding.says) is (limit > soft)
+
+
+def test_steal_is_the_eighth_column_of_all() -> None:
+    assert stolen("cpu  50 0 20 20 5 0 0 5 0 0\ncpu0 1\n") == 0.05
+    assert stolen("cpu  0 0 0 0 0 0 0 0\n") is None
+    here = stolen(Path("/proc/stat").read_text())
+    assert here is None or 0 <= here <= 1
+
+
+@given(st.text())
+def test_no_text_upsets_the_parser(text: str) -> None:
+    stolen(text)
+    stolen(f"cpu {text}")
