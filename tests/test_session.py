@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from fake_core import FakeEngine
 from waspbench import InputError, Progress, RunFailedError, load, run, start
+from waspbench.results import store
 
 EXPERIMENT: dict[str, Any] = {
     "name": "x",
@@ -102,7 +105,7 @@ def test_a_failed_run_leaves_nothing(engine: FakeEngine, tmp_path: Path) -> None
 
 def test_a_failed_run_keeps_the_earlier_ones(engine: FakeEngine, tmp_path: Path) -> None:
     engine.fail_in = 2
-    with pytest.raises(RunFailedError, match=r"the packet device failed: gone \(earlier runs are kept in .*out\)$"):
+    with pytest.raises(RunFailedError, match=r"the packet device failed: gone \(what was measured is kept in .*out\)$"):
         run(EXPERIMENT, output=tmp_path / "out")
     kept = load(tmp_path / "out")
     assert len(kept.runs) == 2
@@ -151,3 +154,41 @@ def test_an_existing_output_is_refused_before_anything_runs(engine: FakeEngine, 
     with pytest.raises(InputError, match="exists already"):
         run(EXPERIMENT, output=tmp_path)
     assert engine.scenarios == []
+
+
+def test_a_full_disk_keeps_figures_without_the_tables_that_did_not_fit(
+    engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = store.write_table
+
+    def full(frame: pl.DataFrame, path: Path) -> None:
+        if path.name == "run-1.parquet" and path.parent.name == "transactions":
+            path.write_bytes(b"the beginning")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        whole(frame, path)
+
+    monkeypatch.setattr(store, "write_table", full)
+    out = tmp_path / "out"
+    message = (
+        rf"^{out}/transactions: cannot be written: No space left on device \(what was measured is kept in {out}\)$"
+    )
+    with pytest.raises(RunFailedError, match=message):
+        run(EXPERIMENT, mode="sim", output=out)
+    kept = load(out)
+    assert [summary.run for summary in kept.runs] == [0, 1]
+    assert not kept.valid
+    assert "No space left" in str(kept.invalid_reasons)
+    assert sorted(path.name for path in (out / "transactions").iterdir()) == ["run-0.parquet"]
+    assert sorted(path.name for path in (out / "histogram").iterdir()) == ["run-0.parquet", "run-1.parquet"]
+
+
+def test_a_disk_that_is_full_from_the_start_fails_the_run_and_leaves_nothing(
+    engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(frame: pl.DataFrame, path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(store, "write_table", full)
+    with pytest.raises(RunFailedError, match="No space left on device$"):
+        run(EXPERIMENT, mode="sim", output=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,7 @@ import json
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -25,9 +25,10 @@ from waspbench.experiment.units import AUTO, seconds
 from waspbench.outcome import manifest_of, result_of
 from waspbench.results import Reason, Result, RunSummary, Store, histogram_of
 from waspbench.results.manifest import now
+from waspbench.results.store import LostTablesError
 from waspbench.settling import late_settling
 from waspbench.stats import Histogram
-from waspbench.testbed import Bed, Presence, Spec
+from waspbench.testbed import Bed, Presence, Spec, aside
 
 T = TypeVar("T")
 
@@ -64,22 +65,27 @@ class OneRun:
         self._measure = scenario["measure"]
         self._bed: Bed | None = None
         self._presence: Presence | None = None
+        self._held = ExitStack()
         self.description: dict[str, Any] = {}
         options: dict[str, Any] = {}
         try:
             if spec is not None:
-                self._presence = Presence()
-                self._bed = spec.start()
-                scenario = {**scenario, "network": {**scenario["network"], "prefix": self._bed.prefix}}
-                self.description = self._bed.describe()
-                self._before = self._bed.counters()
+                self._presence = self._held.enter_context(Presence())
+                self._bed = bed = spec.start()
+                self._held.callback(bed.close)
+                scenario = {**scenario, "network": {**scenario["network"], "prefix": bed.prefix}}
+                self.description = bed.describe()
+                self._before = bed.counters()
                 options = {
-                    "device": self._bed.device_fd,
+                    "device": bed.device_fd,
                     "emulator_cpus": list(spec.placement.emulator),
-                    "server_cpus": self._bed.server_cpus,
-                    "server_pids": self._bed.server_pids(),
+                    "server_cpus": bed.server_cpus,
+                    "server_pids": bed.server_pids(),
                 }
             self._engine = _core.start(json.dumps(scenario), **options)
+            if spec is not None:
+                # Not before: the engine's thread inherits what this one has.
+                self._held.enter_context(aside(spec.placement))
         except BaseException:
             self._take_away()
             raise
@@ -148,13 +154,8 @@ class OneRun:
             self._take_away()
 
     def _take_away(self) -> None:
-        bed, self._bed = self._bed, None
-        try:
-            if bed is not None:
-                bed.close()
-        finally:
-            if self._presence is not None:
-                self._presence.close()
+        self._bed = None
+        self._held.close()
 
 
 class Handle:
@@ -254,7 +255,7 @@ class Handle:
                 self._store.discard()
             return error
         self._finish(Reason(run=None, code="failed", message=str(error)))
-        kept = f" (earlier runs are kept in {self._store.path})" if self._store is not None else ""
+        kept = f" (what was measured is kept in {self._store.path})" if self._store is not None else ""
         return type(error)(f"{error}{kept}")
 
     def _begin(self) -> None:
@@ -269,12 +270,28 @@ class Handle:
         summary, tables = run.finish()
         number = len(self._summaries)
         if summary.interval_s > 0:
-            if self._store is not None:
-                self._store.add(number, tables)
-            self._histograms.append(histogram_of(tables["histogram"]))
-            self._summaries.append(summary.model_copy(update={"run": number}))
+            self._keep(summary.model_copy(update={"run": number}), tables)
         if not self._stopped and len(self._summaries) < self.experiment.measure.runs:
             self._begin()
+
+    def _keep(self, summary: RunSummary, tables: dict[str, Any]) -> None:
+        """Adds a run to what is kept: its figures even where some of its tables cannot be written.
+
+        Raises:
+            RunFailedError: they cannot.
+        """
+        histogram = histogram_of(tables["histogram"])
+        usable = True
+        try:
+            if self._store is not None:
+                self._store.add(summary.run, tables)
+        except LostTablesError as error:
+            usable = error.usable
+            raise
+        finally:
+            if usable:
+                self._summaries.append(summary)
+                self._histograms.append(histogram)
 
     def _cut_short(self) -> Reason | None:
         if not self._stopped:

@@ -137,7 +137,7 @@ def test_live_on_a_machine_that_cannot(
 ) -> None:
     monkeypatch.setattr(live, "live_support", lambda: Support(False, "/dev/net/tun: Permission denied"))
     assert invoke(["bench", "--mode", "live"]) == 3
-    expected = "wasp: live mode: this machine cannot do it: /dev/net/tun: Permission denied\n"
+    expected = "wasp: live mode: this machine cannot do it: /dev/net/tun: Permission denied (wasp doctor says more)\n"
     assert capsys.readouterr().err == expected
 
 

@@ -241,7 +241,9 @@ def version() -> int:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and exits with its status. Every error is one line on standard error."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:  # nohup(1) ignores SIGHUP
+            signal.signal(number, _interrupt)
     sys.exit(invoke(arguments))
 
 
@@ -262,6 +264,9 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
     except RunFailedError as error:
         status.complain([str(error)])
         return status.Status.FAILED
+    except (KeyboardInterrupt, typer.Abort):
+        status.complain(["interrupted"])
+        return status.Status.INTERRUPTED
     return int(code or 0)
 
 
@@ -271,5 +276,5 @@ def _usage(error: TyperException) -> str:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """SIGTERM ends a run as Ctrl-C does."""
+    """SIGTERM and SIGHUP end a run as Ctrl-C does."""
     raise KeyboardInterrupt

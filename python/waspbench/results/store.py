@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from typing import Any, Self
 
 import polars as pl
 
-from waspbench.errors import InputError
+from waspbench.errors import InputError, RunFailedError
 from waspbench.results.manifest import Manifest, read_manifest
 from waspbench.results.result import Result, combine
 from waspbench.stats import Histogram
@@ -29,6 +30,20 @@ ORDER = {"transactions": ["end_ns", "client", "request"]}
 """Columns that order the rows of tables that the engine hands over out of order."""
 
 TABLES = ("transactions", "connections", "series", "links", "histogram")
+
+
+MANIFEST_ROOM = 1 << 17
+"""Bytes that a manifest is sure to find: several times what most take."""
+
+NEEDED = TABLES[-1]
+"""The table without which a run's figures cannot be combined."""
+
+
+class LostTablesError(RunFailedError):
+    """Not all tables of a run could be written."""
+
+    usable = True
+    """Whether the run's figures can be kept without them."""
 
 
 class Store:
@@ -61,16 +76,34 @@ class Store:
         self.discard()
 
     def add(self, run: int, tables: Mapping[str, Any]) -> None:
-        """Writes the tables (Arrow streams) of one run."""
-        for name, table in tables.items():
-            frame = pl.DataFrame(table)
+        """Writes the tables (Arrow streams) of one run, those first without which its figures cannot be read again.
+
+        Raises:
+            LostTablesError: a table could not be written. Those that were stay, unless one was needed.
+        """
+        for name in sorted(tables, key=TABLES.index, reverse=True):
+            frame = pl.DataFrame(tables[name])
             if name in ORDER:
                 frame = frame.sort(ORDER[name])
-            folder = self._partial / name
-            folder.mkdir(parents=True, exist_ok=True)
-            write_table(
-                frame.insert_column(0, pl.lit(run, dtype=pl.UInt32).alias("run")), folder / f"run-{run}.parquet"
-            )
+            path = self._partial / name / f"run-{run}.parquet"
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._reserve()
+                write_table(frame.insert_column(0, pl.lit(run, dtype=pl.UInt32).alias("run")), path)
+            except (OSError, pl.exceptions.PolarsError) as error:
+                path.unlink(missing_ok=True)
+                number = re.search(r"\(os error (\d+)\)", str(error))
+                said = (error.strerror if isinstance(error, OSError) else None) or str(error)
+                said = os.strerror(int(number[1])) if number else said
+                lost = LostTablesError(f"{self.path / name}: cannot be written: {said}")
+                lost.usable = name != NEEDED
+                raise lost from None
+
+    def _reserve(self) -> None:
+        """Keeps room for the manifest, so that a disk that tables fill still takes what says so."""
+        with (self._partial / MANIFEST).open("ab") as file:
+            if not file.tell():
+                os.posix_fallocate(file.fileno(), 0, MANIFEST_ROOM)
 
     def tables(self) -> list[str]:
         """Names of the tables written so far."""
@@ -81,9 +114,15 @@ class Store:
 
         Raises:
             InputError: something else took the place meanwhile.
+            RunFailedError: it cannot be written.
         """
         text = manifest.model_dump_json(indent=2) + "\n"
-        (self._partial / MANIFEST).write_text(text, encoding="utf-8")
+        try:
+            with (self._partial / MANIFEST).open("r+b") as file:
+                file.write(text.encode())
+                file.truncate()
+        except OSError as error:
+            raise RunFailedError(f"{self.path / MANIFEST}: cannot be written: {error.strerror}") from None
         check_free(self.path)
         self._partial.rename(self.path)
 

@@ -5,6 +5,7 @@ setting of the machine is changed, and all of it ends with the process that made
 """
 
 from waspbench.testbed.apache import apache
+from waspbench.testbed.aside import aside
 from waspbench.testbed.capability import Support, host_support, live_support
 from waspbench.testbed.commandline import command, from_lines
 from waspbench.testbed.cpus import Placement, place
@@ -36,6 +37,7 @@ __all__ = [
     "TestbedError",
     "TestbedSpec",
     "apache",
+    "aside",
     "command",
     "from_lines",
     "host_support",

@@ -1,0 +1,214 @@
+"""Nothing is left behind: the machine is listed before and after runs that end in every way."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.root, pytest.mark.slow]
+
+MARK = "WASP_TEST_LEFTOVERS"
+KILLS = 10
+LONG = "--clients 4 --rtt 10ms --warmup 300ms --duration 60s --runs 1"
+
+
+def processes(mark: str) -> set[int]:
+    """The processes with this mark in their environment, dead ones that wait for their parent left out."""
+    found = set()
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                if f"{MARK}={mark}".encode() in Path(f"/proc/{entry}/environ").read_bytes().split(b"\0"):
+                    found.add(int(entry))
+            except OSError:
+                continue
+    return found
+
+
+def settings() -> dict[str, str]:
+    """Every network setting of the machine that this process may read; those of devices come and go with them."""
+    found = {}
+    for file in Path("/proc/sys/net").rglob("*"):
+        if "/conf/" not in str(file) and "/neigh/" not in str(file) and file.is_file():
+            try:
+                found[str(file)] = file.read_text()
+            except OSError:
+                continue
+    for changing in [name for name in found if name.endswith(("nf_conntrack_count", "_count"))]:
+        del found[changing]
+    return found
+
+
+def namespaces(pids: set[int]) -> set[str]:
+    """The namespaces of some processes."""
+    found = set()
+    for pid in pids:
+        for kind in ("net", "mnt", "pid", "ipc", "user"):
+            try:
+                found.add(os.readlink(f"/proc/{pid}/ns/{kind}"))
+            except OSError:
+                continue
+    return found
+
+
+def everywhere() -> set[str]:
+    """The namespaces of every process."""
+    return namespaces({int(entry) for entry in os.listdir("/proc") if entry.isdigit()})
+
+
+def machine() -> dict[str, object]:
+    """What a run could leave on the machine. Devices and routes of other runs, which come and go, are not its."""
+    mine = {name for name in os.listdir("/sys/class/net") if name.startswith("wasp")}
+    return {
+        "devices": sorted(set(os.listdir("/sys/class/net")) - mine),
+        "routes": [line for line in Path("/proc/net/route").read_text().splitlines() if not line.startswith("wasp")],
+        "mounts": Path("/proc/self/mounts").read_text(),
+        "memory": sorted(os.listdir("/dev/shm")),
+        "settings": settings(),
+    }
+
+
+def devices_of(pids: set[int]) -> set[str]:
+    """The TUN devices that some processes hold open: fdinfo names them."""
+    found = set()
+    for pid in pids:
+        for info in Path(f"/proc/{pid}/fdinfo").glob("*"):
+            try:
+                lines = info.read_text().splitlines()
+            except OSError:
+                continue
+            found |= {line.split()[1] for line in lines if line.startswith("iff:")}
+    return found
+
+
+@pytest.fixture
+def unchanged() -> Iterator[None]:
+    """Fails the test after which the machine is not as before."""
+    before = machine()
+    yield
+    assert machine() == before
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[int]:
+    """The port of a server that runs already, on loopback."""
+    code = "from waspbench.serve import serve; serve('127.0.0.1', 0, lambda url: print(url, flush=True))"
+    with subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        yield int(server.stdout.readline().strip().rstrip("/").rpartition(":")[2])
+        server.terminate()
+
+
+def wasp(directory: Path, mark: str, arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "waspbench", *arguments.split()]
+    environment = os.environ | {MARK: mark}
+    return subprocess.Popen(
+        command, cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def eventually(condition: Callable[[], bool], within: float) -> bool:
+    deadline = time.monotonic() + within
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def asked(kind: str, port: int) -> str:
+    return f"bench http://127.0.0.1:{port}/1024 --mode live" if kind == "url" else "bench --mode live"
+
+
+ENDINGS = {"success": 0, "error": 4, "SIGINT": 130, "SIGTERM": 130, "SIGHUP": 130}
+
+
+@pytest.mark.parametrize(
+    ("kind", "ending"), [*(("managed", ending) for ending in ENDINGS), ("url", "error"), ("url", "SIGTERM")]
+)
+def test_every_ending_leaves_the_machine_as_it_was(
+    kind: str, ending: str, tmp_path: Path, running: int, unchanged: None
+) -> None:
+    arguments = f"{asked(kind, running)} {LONG} -o out"
+    if ending == "success":
+        arguments = arguments.replace("60s", "1s")
+    if ending == "error":
+        # The kernel refuses it only when everything else has been made.
+        arguments += " --congestion none-such"
+    mark = f"{os.getpid()}-{kind}-{ending}"
+    with wasp(tmp_path, mark, arguments) as process:
+        assert process.stderr is not None
+        seen: set[str] = set()
+        if ending.startswith("SIG"):
+            while "measuring" not in process.stderr.readline():
+                assert process.poll() is None
+            inside = processes(mark)
+            seen = namespaces(inside) - namespaces({os.getpid()})
+            assert devices_of(inside)
+            assert bool(seen) is (kind == "managed")
+            process.send_signal(signal.Signals[ending])
+        _, said = process.communicate(timeout=20)
+        # 5: on a machine that others use too, a run may not be valid.
+        assert process.returncode in {ENDINGS[ending], 5 if ending == "success" else ENDINGS[ending]}, said
+        assert "Traceback" not in said
+    assert eventually(lambda: not processes(mark), 1.0)
+    assert not seen & everywhere()
+    assert [path.name for path in tmp_path.iterdir()] == ([] if ending == "error" else ["out"])
+    if ending.startswith("SIG"):
+        assert json.loads((tmp_path / "out" / "manifest.json").read_text())["interrupted"] is True
+
+
+@pytest.mark.parametrize("kind", ["managed", "url"])
+def test_a_kill_at_any_moment_leaves_nothing_within_a_second(
+    kind: str, tmp_path: Path, running: int, unchanged: None
+) -> None:
+    moments = random.Random(f"kill {kind}")
+    # Two at a time: that they do not disturb each other is tested on the way.
+    for pair in range(KILLS // 2):
+        at = sorted(moments.uniform(0.05, 3.0) for _ in range(2))
+        marks = [f"{os.getpid()}-{kind}-{pair}-{one}" for one in range(2)]
+        began = time.monotonic()
+        killed = [wasp(tmp_path, mark, f"{asked(kind, running)} {LONG} -o out-{mark}") for mark in marks]
+        for process, mark, moment in zip(killed, marks, at, strict=True):
+            time.sleep(max(0.0, began + moment - time.monotonic()))
+            with process:
+                process.kill()
+            assert eventually(lambda mark=mark: not processes(mark), 1.0), f"{moment:.2f} s: {processes(mark)}"  # type: ignore[misc]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_runs_at_once_are_both_marked_and_both_work(tmp_path: Path, running: int, unchanged: None) -> None:
+    arguments = "--clients 8 --rtt 20ms --warmup 500ms --duration 2s --runs 1 --json"
+    commands = (asked("managed", running), asked("url", running))
+    mark = f"{os.getpid()}-both"
+    both = [wasp(tmp_path, mark, f"{command} {arguments} -o {n}") for n, command in enumerate(commands)]
+    for process in both:
+        out, said = process.communicate(timeout=30)
+        assert process.returncode in (0, 5), said
+        result = json.loads(out)
+        assert "another live run shared this machine" in result["runs"][0]["notes"]
+        # Eight clients at 20 ms make at most 400 requests a second; a mix-up of the two would leave hardly any.
+        assert result["outcomes"]["ok"] > 400
+        assert {name for name, count in result["outcomes"].items() if count} <= {"ok", "unfinished"}
+
+
+def test_an_interrupt_before_anything_began_is_no_traceback(tmp_path: Path) -> None:
+    moments = random.Random(3)
+    for _ in range(6):
+        with wasp(tmp_path, f"{os.getpid()}-early", f"bench --mode sim {LONG} -o out") as process:
+            # Python itself needs some 30 ms until it runs anything of ours.
+            time.sleep(moments.uniform(0.1, 0.9))
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        assert "Traceback" not in said
+        assert process.returncode in (-signal.SIGINT, 130), said
+        subprocess.run(["rm", "-rf", str(tmp_path / "out")], check=True)
