@@ -189,6 +189,6 @@ def test_a_disk_that_is_full_from_the_start_fails_the_run_and_leaves_nothing(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(store, "write_table", full)
-    with pytest.raises(RunFailedError, match="No space left on device$"):
+    with pytest.raises(RunFailedError, match=r"No space left on device$"):
         run(EXPERIMENT, mode="sim", output=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

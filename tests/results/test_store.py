@@ -51,7 +51,10 @@ def test_the_manifest_says_what_was_measured(engine: FakeEngine, tmp_path: Path)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["format"] == FORMAT
     assert manifest["scenario"] == engine.scenarios[0]
-    assert manifest["settings"] == {"used": ["tcp", "model"], "unused": ["kind", "congestion", "sysctl"]}
+    assert manifest["settings"] == {
+        "used": ["tcp", "model"],
+        "unused": ["kind", "congestion", "sysctl", "ready_timeout"],
+    }
     assert manifest["tables"] == ["histogram", "series", "transactions"]
     assert manifest["machine"]["kernel"]
     assert manifest["versions"]["waspbench"]
