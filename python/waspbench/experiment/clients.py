@@ -89,7 +89,7 @@ class Clients(Part):
     """HTTP behaviour."""
     think: Delay | None = None
     """Pause of a client between two pages (requests, where a page is one file). Unless set it is the workload's own:
-    with surge inactive_off between pages and active_off within them, with others none."""
+    inactive_off with surge, none with the others."""
     arrivals: Arrivals | None = None
     """Open loop: when clients ask. Unless set, a client asks when it has what it asked for before (closed loop)."""
     tcp: Tcp = Field(default_factory=Tcp)

@@ -249,9 +249,9 @@ class Surge(_Generated):
     locality: Locality | None = None
     """The order of requests [98]."""
     inactive_off: Delay | None = None
-    """Time between pages [98]; where a group has think, that instead."""
+    """Time between pages [98]; a group's think stands in its place."""
     active_off: Delay | None = None
-    """Time between the files of a page [98]; none where a group has think."""
+    """Time between the files of a page [98]."""
 
 
 class Body(Part):
