@@ -3,6 +3,7 @@
 use std::fmt;
 use wasp_net::Passage;
 use wasp_units::Instant;
+use wasp_workload::FileId;
 
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -86,6 +87,8 @@ pub struct TransactionRecord {
     pub connection: u32,
     /// Ordinal of the request among the client's, from 0.
     pub request: u32,
+    /// What was asked for, as its place in the set of files.
+    pub file: FileId,
     /// When it was to start, if it is an arrival of an open loop. Response time then counts from here.
     pub intended: Option<Instant>,
     /// `connect()` for the first request of a connection, else the moment the client wanted to send.

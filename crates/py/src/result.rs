@@ -79,6 +79,7 @@ fn transaction_table(transactions: TransactionColumns) -> PyResult<ArrowTable> {
             ("group", array(UInt16Array::from(chunk.group))),
             ("connection", array(UInt32Array::from(chunk.connection))),
             ("request", array(UInt32Array::from(chunk.request))),
+            ("file", array(UInt32Array::from(chunk.file))),
             ("intended_ns", instants(chunk.intended_ns)),
             ("start_ns", instants(chunk.start_ns)),
             ("connected_ns", instants(chunk.connected_ns)),

@@ -68,6 +68,8 @@ columns! {
         connection: u32,
         /// Ordinal of the request among the client's.
         request: u32,
+        /// Place of the file in its set.
+        file: u32,
         /// Intended start, of an arrival of an open loop.
         intended_ns: i64,
         /// Start.
@@ -139,6 +141,7 @@ impl TransactionRows {
         chunk.group.push(record.group);
         chunk.connection.push(record.connection);
         chunk.request.push(record.request);
+        chunk.file.push(record.file.0);
         chunk.intended_ns.push(nanos(record.intended));
         chunk.start_ns.push(nanos(Some(record.start)));
         chunk.connected_ns.push(nanos(record.connected));

@@ -86,6 +86,7 @@ mod tests {
             group: 0,
             connection: 0,
             request,
+            file: wasp_workload::FileId(0),
             intended: None,
             start: Instant::ZERO,
             connected: None,

@@ -87,7 +87,7 @@ impl Connection {
             record.connected = self.established.filter(|_| self.requests == 1);
             record.connection = self.ordinal;
             record.sent = Some(now);
-            let head = behaviour.requests.head(transaction.file, behaviour.is_last(self.requests));
+            let head = behaviour.requests.head(transaction.record.file, behaviour.is_last(self.requests));
             self.socket.endpoint.send(Chunk::Shared(head));
             if behaviour.requests.content > 0 {
                 self.socket.endpoint.send(Chunk::Virtual(behaviour.requests.content));

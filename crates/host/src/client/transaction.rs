@@ -5,13 +5,11 @@ use super::schedule::Ask;
 use crate::{Outcome, TransactionRecord};
 use wasp_http::Head;
 use wasp_units::Instant;
-use wasp_workload::FileId;
 
 /// A transaction in progress: the record so far, and the response's head.
 #[derive(Debug)]
 pub(super) struct Transaction {
     pub(super) record: TransactionRecord,
-    pub(super) file: FileId,
     pub(super) head: Option<Head>,
 }
 
@@ -23,6 +21,7 @@ impl Transaction {
             group: place.group,
             connection: 0,
             request,
+            file: ask.file,
             intended: ask.intended,
             start: now,
             connected: None,
@@ -35,7 +34,7 @@ impl Transaction {
             outcome: Outcome::Unfinished,
             attempts: 1,
         };
-        Self { record, file: ask.file, head: None }
+        Self { record, head: None }
     }
 
     /// The record of the transaction, which ends now.
