@@ -171,6 +171,7 @@ def test_the_table_reads_well(engine: FakeEngine, capsys: pytest.CaptureFixture[
         "bench: modelled server, 256 clients at 100ms, loss 3% two-state (p=2.01%\n"
         "  r=65%). sim, 3 runs of 10s after 5s, seed 1\n"
         "\n"
+        "workload        /1024, 1KiB\n"
         "throughput      650.0 /s   (90 %: 633.1 to 666.9)\n"
         "goodput         5.24 Mbit/s   (90 %: 5.24 to 5.24)\n"
         "response time   mean 101.0 ms   (90 %: 99.3 to 102.7)\n"

@@ -30,6 +30,7 @@ from waspbench.experiment.load import parse
 from waspbench.experiment.sweep import points
 from waspbench.live import choose_mode
 from waspbench.results import catalogue, default_directory
+from waspbench.results.asked import with_asked
 from waspbench.results.comparing import METRICS as COMPARABLE
 from waspbench.results.comparing import compare_results
 from waspbench.results.normal import RUNS, judge_normality
@@ -208,7 +209,7 @@ def show(
         found = words.load_capacity(directory)
         print(found.to_json() if json else words.capacity(found), end="\n" if json else "")
         return status.Status.DONE if found.valid else status.Status.INVALID
-    result = load_study(directory)
+    result = with_asked(load_study(directory))
     print(studies.text(result, (), json), end="")
     return status.Status.DONE if result.valid else status.Status.INVALID
 

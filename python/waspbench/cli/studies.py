@@ -248,6 +248,8 @@ def _short(paths: Sequence[str]) -> dict[str, str]:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(map(_value, value.values()))
     return "-" if value is None else value if isinstance(value, str) else str(value)
 
 

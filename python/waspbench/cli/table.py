@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from waspbench import _core
 from waspbench.experiment import Profile, loss_label
 from waspbench.results import Direction, Result
+from waspbench.results.asked import asked_text, workload_text
+from waspbench.results.result import OpenLoop
 
 WIDTH = 80
 _LABEL = 16
@@ -15,7 +17,9 @@ _LABEL = 16
 
 def report(result: Result) -> str:
     """The table that ``wasp bench`` prints."""
-    lines = [title(result), "", *_figures(result), "", *_verdict(result)]
+    lines = [title(result), "", *_wrapped("workload", workload_text(result.scenario["workload"]))]
+    lines += [] if result.asked is None else _wrapped("asked for", asked_text(result.asked))
+    lines += [*_figures(result), "", *_verdict(result)]
     if result.results:
         lines.append(_row("results", result.results))
     return "\n".join(lines) + "\n"
@@ -60,6 +64,7 @@ def _figures(result: Result) -> list[str]:
         _row("goodput", f"{result.goodput_bps.mean / 1e6:,.2f} Mbit/s{_interval(result.goodput_bps.ci90, 1e-6, 2)}"),
         _row("response time", f"mean {_ms(time.mean)}{_interval(time.ci90)}"),
         _row("", f"p50 {_ms(time.p50)}   p90 {_ms(time.p90)}   p99 {_ms(time.p99)}   max {_ms(time.max)}"),
+        *_open_loop(result.open_loop),
         *_wrapped("outcomes", ", ".join(f"{name} {count:,d}" for name, count in result.outcomes.items() if count)),
         _row(
             "server CPU",
@@ -73,6 +78,19 @@ def _figures(result: Result) -> list[str]:
     lines += _wrapped("network down", _direction(result.network.down))
     lines += _wrapped("network up", _direction(result.network.up))
     return lines
+
+
+def _open_loop(loop: OpenLoop | None) -> list[str]:
+    if loop is None:
+        return []
+    time = loop.from_start_ms
+    shed = f", {loop.shed:,d} shed" if loop.shed else ""
+    return [
+        _row("arrivals", f"{loop.arrivals.mean:,.1f} /s, of which {loop.begun.mean:,.1f} /s began{shed}"),
+        _row(
+            "from the start", f"mean {_ms(time.mean)}   p50 {_ms(time.p50)}   p99 {_ms(time.p99)}   max {_ms(time.max)}"
+        ),
+    ]
 
 
 def _verdict(result: Result) -> list[str]:

@@ -9,7 +9,15 @@ import numpy as np
 from pydantic import Field
 
 from waspbench.experiment import loss_label
-from waspbench.results.summary import Emulator, Lag, Record, RunDirection, RunSummary, ServerCpu
+from waspbench.results.summary import (
+    Emulator,
+    Lag,
+    Record,
+    RunDirection,
+    RunResponseTime,
+    RunSummary,
+    ServerCpu,
+)
 from waspbench.stats import Histogram, mean_interval, merge, percentiles
 
 NANOSECONDS_IN_MS = 1e6
@@ -35,6 +43,19 @@ class ResponseTime(Record):
     p90: float | None
     p99: float | None
     max: float | None
+
+
+class OpenLoop(Record):
+    """The arrivals of all runs' open loops."""
+
+    arrivals: Estimate
+    """Arrivals a second."""
+    begun: Estimate
+    """Arrivals a second that began; fewer than came is an overload."""
+    shed: int
+    """Arrivals of all runs that were dropped, because as many as may wait did."""
+    from_start_ms: RunResponseTime
+    """Response times from the actual start, means over runs (max: of all): what a closed loop would have measured."""
 
 
 class Direction(Record):
@@ -71,6 +92,22 @@ class Reason(Record):
     message: str
 
 
+class Asked(Record):
+    """The files that were asked for in the measured intervals of all runs; only ``wasp show`` looks."""
+
+    requests: int
+    """Transactions."""
+    files: int
+    """Files that were asked for."""
+    top_share: float
+    """Share of the most popular one."""
+    slope: float | None
+    """Slope of the number of requests over the rank, on logarithmic axes, over the first hundred ranks; None for fewer
+    than ten files."""
+    mean_bytes: float | None
+    """Mean size of the bodies of ``ok`` transactions; None without any."""
+
+
 class Result(Record):
     """What an experiment found. Its JSON is what ``wasp bench --json`` prints."""
 
@@ -81,6 +118,9 @@ class Result(Record):
     throughput: Estimate
     """``ok`` transactions a second."""
     response_time_ms: ResponseTime
+    """From the intended start, where there is one."""
+    open_loop: OpenLoop | None = None
+    """The open loop; None where every group has a closed one."""
     goodput_bps: Estimate
     """Bits of bodies a second."""
     outcomes: dict[str, int]
@@ -106,6 +146,8 @@ class Result(Record):
     """What the engine was told for the first run."""
     results: str | None = None
     """Directory of the results."""
+    asked: Asked | None = None
+    """What was asked for, where that is more than one file; None unless looked for."""
 
     def to_json(self) -> str:
         """The result as one JSON object."""
@@ -127,6 +169,7 @@ def combine(
     return Result(
         throughput=_estimate([run.throughput for run in runs]),
         response_time_ms=_response_time(runs, histograms),
+        open_loop=_open_loop(runs),
         goodput_bps=_estimate([run.goodput_bps for run in runs]),
         outcomes=_outcomes(runs),
         server_cpu=_server_cpu([run.server_cpu for run in runs]),
@@ -160,6 +203,25 @@ def _response_time(runs: Sequence[RunSummary], histograms: Iterable[Histogram]) 
         )
     return ResponseTime(
         mean=float(np.mean(means)) if means else None, ci90=mean_interval(means), p50=p50, p90=p90, p99=p99, max=highest
+    )
+
+
+def _open_loop(runs: Sequence[RunSummary]) -> OpenLoop | None:
+    loops = [(run.open_loop, run.interval_s) for run in runs if run.open_loop is not None]
+    if not loops:
+        return None
+    times = [loop.from_start_ms for loop, _ in loops]
+    return OpenLoop(
+        arrivals=_estimate([loop.arrivals / seconds for loop, seconds in loops]),
+        begun=_estimate([loop.begun / seconds for loop, seconds in loops]),
+        shed=sum(loop.shed for loop, _ in loops),
+        from_start_ms=RunResponseTime(
+            mean=_of((time.mean for time in times), _mean),
+            p50=_of((time.p50 for time in times), _mean),
+            p90=_of((time.p90 for time in times), _mean),
+            p99=_of((time.p99 for time in times), _mean),
+            max=_of((time.max for time in times), max),
+        ),
     )
 
 

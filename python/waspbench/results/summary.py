@@ -30,6 +30,19 @@ class RunResponseTime(Record):
     max: float | None
 
 
+class RunOpenLoop(Record):
+    """The arrivals of an open loop over the measured interval."""
+
+    arrivals: int
+    """Arrivals that came."""
+    begun: int
+    """Arrivals that began, those included that had waited."""
+    shed: int
+    """Arrivals that were dropped, because as many as may wait did."""
+    from_start_ms: RunResponseTime
+    """Response times from the actual start: what a closed loop would have measured."""
+
+
 class ServerCpu(Record):
     """Use of the server's CPUs; in simulation the model's."""
 
@@ -96,6 +109,9 @@ class RunSummary(Record):
     outcomes: dict[str, int]
     """Transactions by outcome."""
     response_time_ms: RunResponseTime
+    """From the intended start, where there is one."""
+    open_loop: RunOpenLoop | None = None
+    """The open loop; None where every group has a closed one."""
     server_cpu: ServerCpu
     emulator: Emulator | None
     network: RunNetwork

@@ -1,0 +1,227 @@
+"""nginx's log and tshark on realistic work: popularity, sizes, order, connections, pipelining, slow readers."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from waspbench import session
+from waspbench.experiment import Experiment
+from waspbench.testbed import nginx
+from waspbench.workload.serving import build
+
+from .harness import Run, bed_for, capture, fell_behind, measure, needs, tshark, until_fit
+
+pytestmark = [pytest.mark.root, needs("nginx", "tcpdump", "tshark", "ethtool", "nsenter")]
+
+SERVER = "198.18.0.1"
+FORMAT = "'$remote_addr $connection $connection_requests $status $body_bytes_sent $request'"
+SMALL = {"kind": "surge", "files": 30, "active_off": "0s", "sizes": {"mu": 7.0, "sigma": 1.0, "cap": "40000B"}}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A request as the server's log has it."""
+
+    client: int
+    connection: int
+    ordinal: int
+    status: int
+    bytes: int
+    target: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Witnessed:
+    """A run, what the server logged of it, and its packets."""
+
+    asked: Experiment
+    run: Run
+    log: list[Line]
+    packets: Path
+
+    def of(self, client: int) -> list[Line]:
+        """A client's requests in the order of the log."""
+        return [line for line in self.log if line.client == client]
+
+
+def client_of(address: str) -> int:
+    """The client's index: the first has the address after the server's."""
+    return int(address.rpartition(".")[2]) - 2
+
+
+def line_of(text: str) -> Line:
+    address, connection, ordinal, status, sent, _, target, version = text.split(" ")
+    return Line(client_of(address), int(connection), int(ordinal), int(status), int(sent), target, version)
+
+
+def witnessed(path: Path, workload: dict[str, Any], clients: list[dict[str, Any]], duration: str) -> Witnessed:
+    """A run before nginx, none of whose packets was so late that the kernel sent another for it."""
+    asked = session.check(
+        {
+            "name": "live-workload",
+            "server": {"kind": "nginx"},
+            "workload": workload,
+            "clients": clients,
+            "measure": {"warmup": "200ms", "duration": duration, "runs": 1},
+        }
+    )
+    connections = sum(group.count * group.http.connections for group in asked.clients)
+    server = nginx(SERVER, 80, connections=connections, access_log=True)
+    text = server.private_files["nginx.conf"].replace("access.log;", "access.log seen;")
+    text = text.replace("http {", f"http {{\n    log_format seen {FORMAT};", 1)
+
+    def attempt() -> Witnessed:
+        with bed_for(asked, replace(server, private_files={"nginx.conf": text})) as bed:
+            with capture(bed, path):
+                run = measure(bed, asked, offload=False)
+            log = Path(f"/proc/{bed.server_pids()[0]}/root/dev/shm/access.log").read_text().splitlines()
+        return Witnessed(asked, run, [line_of(line) for line in log], path)
+
+    return until_fit(attempt, lambda seen: fell_behind(40_000)(seen.run))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
+    """Four clients ask for the files of a small SURGE set, one by one, in HTTP/1.0, five on each connection."""
+    workload = SMALL | {"embedded": {"model": "none"}, "requests": 120}
+    http = {"version": "1.0", "requests_per_connection": 5}
+    clients = [{"count": 4, "rtt": "4ms", "think": "0s", "http": http}]
+    return witnessed(tmp_path_factory.mktemp("files") / "packets", workload, clients, "3s")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
+    """Three clients ask for pages with six embedded files each, over three connections."""
+    workload = SMALL | {"embedded": {"model": "constant", "value": 6}}
+    clients = [{"count": 3, "rtt": "20ms", "think": "50ms", "http": {"connections": 3}}]
+    return witnessed(tmp_path_factory.mktemp("pages") / "packets", workload, clients, "3s")
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
+    """One client with four requests ahead, and one that reads 400 kbit/s through a buffer of 4 KiB."""
+    clients = [
+        {"name": "ahead", "count": 1, "rtt": "40ms", "http": {"pipeline": 4, "requests_per_connection": 8}},
+        {"name": "slow", "count": 1, "rtt": "4ms", "http": {"read_rate": "400kbit/s"}},
+    ]
+    clients[1]["tcp"] = {"receive_buffer": "4KiB"}
+    return witnessed(tmp_path_factory.mktemp("slow") / "packets", {"size": "20KiB"}, clients, "3s")
+
+
+def targets(seen: Witnessed) -> dict[int, str]:
+    """The target of each file."""
+    return {place: path for place, (path, _) in enumerate(build(seen.asked).files())}
+
+
+def test_sizes_and_versions_are_those_of_the_workload(files: Witnessed) -> None:
+    sizes = dict(build(files.asked).files())
+    assert len(sizes) == 30
+    assert len(files.log) > 200
+    for line in files.log:
+        assert (line.status, line.bytes, line.version) == (200, sizes[line.target], "HTTP/1.0")
+
+
+def test_one_pass_of_a_client_has_the_intended_popularity(files: Witnessed) -> None:
+    references = {path: count for path, _, _, count in build(files.asked).entries()}
+    length = sum(references.values())
+    for client in range(4):
+        asked = [line.target for line in files.of(client)]
+        assert len(asked) > length, "too short a run for one pass"
+        assert Counter(asked[:length]) == references
+
+
+def test_each_client_asks_in_the_order_of_its_stream(files: Witnessed) -> None:
+    paths = targets(files)
+    transactions = files.run.tables["transactions"].sort("request")
+    for client in range(4):
+        wanted = [paths[file] for file in transactions.filter(pl.col("client") == client)["file"]]
+        logged = [line.target for line in files.of(client)]
+        assert logged == wanted[: len(logged)]
+        assert len(wanted) - len(logged) <= 1
+
+
+def test_connections_end_after_so_many_requests(files: Witnessed) -> None:
+    for client in range(4):
+        ordinals = [line.ordinal for line in files.of(client)]
+        assert ordinals == [1 + place % 5 for place in range(len(ordinals))]
+
+
+def test_a_page_comes_over_parallel_connections(pages: Witnessed) -> None:
+    entries = {path: part for path, _, part, _ in build(pages.asked).entries()}
+    for client in range(3):
+        lines = pages.of(client)
+        assert len({line.connection for line in lines}) == 3, "kept connections are few"
+        by_connection = Counter(line.connection for line in lines if entries[line.target] == "embedded")
+        assert min(by_connection.values()) > 0.2 * sum(by_connection.values())
+
+
+def test_embedded_files_come_after_their_base_file_and_before_the_next(pages: Witnessed) -> None:
+    paths = targets(pages)
+    entries = {path: part for path, _, part, _ in build(pages.asked).entries()}
+    transactions = pages.run.tables["transactions"].filter(pl.col("outcome") == "ok")
+    pages_seen = 0
+    for client in range(3):
+        rows = transactions.filter(pl.col("client") == client).sort("request")
+        before: list[tuple[str, int]] = []
+        base_end = 0
+        for file, sent, end in rows.select("file", "sent_ns", "end_ns").iter_rows():
+            part = entries[paths[file]]
+            if part == "embedded":
+                assert sent >= base_end, "an embedded file before its page"
+                before.append((part, end))
+                continue
+            assert all(ended <= sent for _, ended in before), "the next page before the end of this one"
+            if before:
+                assert len(before) == 6
+                pages_seen += 1
+            before, base_end = [], end
+    assert pages_seen > 10
+
+
+def payloads(seen: Witnessed, client: str) -> dict[str, list[tuple[float, bool, int, str]]]:
+    """By the client's port: time, whether from the server, length and beginning of each segment with data."""
+    flows: dict[str, list[tuple[float, bool, int, str]]] = defaultdict(list)
+    fields = ("frame.time_relative", "ip.src", "tcp.srcport", "tcp.dstport", "tcp.len", "tcp.payload")
+    for at, source, sport, dport, length, data in tshark(seen.packets, f"tcp.len > 0 && ip.addr == {client}", *fields):
+        server = source == SERVER
+        start = "" if server else bytes.fromhex(data.replace(":", "")).decode("latin-1")
+        flows[dport if server else sport].append((float(at), server, int(length), start))
+    return flows
+
+
+def test_pipelined_requests_leave_before_the_first_response_ends(slow: Witnessed) -> None:
+    checked = 0
+    for segments in payloads(slow, "198.18.0.2").values():
+        received = 0
+        requests = 0
+        for _, server, length, start in segments:
+            if server:
+                received += length
+            elif received < 20 * 1024:
+                requests += start.count("GET /20480 HTTP/1.1\r\n")
+        if received > 20 * 1024:
+            assert requests == 4
+            checked += 1
+    assert checked > 3
+
+
+def test_a_slow_clients_window_and_rate_are_as_configured(slow: Witnessed) -> None:
+    windows = [
+        int(window)
+        for (window,) in tshark(slow.packets, "ip.src == 198.18.0.3 && tcp.flags.syn == 0", "tcp.window_size")
+    ]
+    assert max(windows) <= 4096
+    assert min(windows) < 1024, "a slow reader's window closes"
+    # The kernel sends ahead what the window lets it, so that a whole response takes what reading it takes.
+    rows = slow.run.tables["transactions"].filter((pl.col("group") == 1) & (pl.col("outcome") == "ok"))
+    assert rows.height > 3
+    for sent, end in rows.select("sent_ns", "end_ns").iter_rows():
+        rate = 20 * 1024 * 8 / ((end - sent) / 1e9)
+        assert 300e3 < rate < 410e3
