@@ -10,6 +10,7 @@ from waspbench.results import Manifest, Reason, Result, RunSummary, combine
 from waspbench.results.manifest import versions
 from waspbench.stats import Histogram
 from waspbench.testbed import machine
+from waspbench.workload.serving import site_of
 
 
 def result_of(
@@ -47,6 +48,7 @@ def result_of(
         server={"kind": experiment.server.kind, **about},
         clients=scenario["clients"],
         scenario=scenario,
+        site=site_of(experiment),
         results=place,
     )
 
@@ -80,6 +82,7 @@ def manifest_of(
         invalid_reasons=result.invalid_reasons,
         interrupted=result.interrupted,
         varied=varied or {},
+        site=result.site,
         runs=result.runs,
         tables=sorted(tables),
     )

@@ -11,7 +11,7 @@ import pytest
 from waspbench.errors import InputError
 from waspbench.experiment import Experiment, apply, parse
 from waspbench.workload import generate
-from waspbench.workload.serving import Served, reading, served
+from waspbench.workload.serving import Served, served, site_of
 
 SMALL = {"files": 20, "requests": 200, "base_sizes": {"mu": 5.0, "sigma": 1.0, "cap": "9000B"}}
 COMBINED = '192.0.2.1 - - [10/Oct/2000:13:55:{:02} -0700] "GET {} HTTP/1.0" 200 {} "-" "-"\n'
@@ -96,12 +96,12 @@ def test_garbage_in_a_log_is_counted_with_line_numbers_up_to_a_threshold(tmp_pat
     text = "".join(COMBINED.format(n % 60, f"/{n}", 10) for n in range(100)) + "garbage\n"
     path = tmp_path / "a.log.gz"
     path.write_bytes(gzip.compress(text.encode()))
-    told = reading(experiment(kind="replay", log=str(path)))
-    assert told is not None
-    assert (told["lines"], told["requests"], told["bad"]) == (101, 100, 1)
-    assert told["first_bad"][0].startswith("line 101: ")
+    site = site_of(experiment(kind="replay", log=str(path)))
+    assert site.log is not None
+    assert (site.files, site.log.lines, site.log.requests, site.log.bad) == (100, 101, 100, 1)
+    assert site.log.first_bad[0].startswith("line 101: ")
     with pytest.raises(InputError, match=r"1 of 101 lines make no sense, more than 0\.5%; the first is line 101"):
-        reading(experiment(kind="replay", log=str(path), max_bad_lines="0.5%"))
+        site_of(experiment(kind="replay", log=str(path), max_bad_lines="0.5%"))
 
 
 def test_a_log_that_is_not_there_is_told() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from waspbench import _core
 from waspbench.experiment import Profile, loss_label
 from waspbench.results import Direction, Result
-from waspbench.results.asked import asked_text, workload_text
+from waspbench.results.asked import asked_text, site_text, workload_text
 from waspbench.results.result import OpenLoop
 
 WIDTH = 80
@@ -17,7 +17,11 @@ _LABEL = 16
 
 def report(result: Result) -> str:
     """The table that ``wasp bench`` prints."""
-    lines = [title(result), "", *_wrapped("workload", workload_text(result.scenario["workload"]))]
+    lines = [
+        title(result),
+        "",
+        *_wrapped("workload", workload_text(result.scenario["workload"]) + site_text(result.site)),
+    ]
     lines += [] if result.asked is None else _wrapped("asked for", asked_text(result.asked))
     lines += [*_figures(result), "", *_verdict(result)]
     if result.results:

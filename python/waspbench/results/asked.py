@@ -9,11 +9,26 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from waspbench.results.result import Asked, Result
+from waspbench.results.result import Asked, Result, Site
 from waspbench.results.study import StudyResult
 
 RANKS = 100
 """Ranks over which the slope of the popularity is fitted: two decades."""
+
+
+def site_text(site: Site | None) -> str:
+    """What there was to ask for in words; nothing of a single file."""
+    if site is None or (site.files == 1 and site.log is None):
+        return ""
+    size = f"{site.bytes / 1e6:,.1f} MB" if site.bytes >= 100_000 else f"{site.bytes:,d} B"
+    text = f": {site.files:,d} files of {size} together"
+    if site.log is None:
+        return text
+    log = site.log
+    out = [(log.other_methods, "not GET"), (log.other_statuses, "not 200, 206 or 304"), (log.bad, "make no sense")]
+    left = ", ".join(f"{count:,d} {why}" for count, why in out if count)
+    first = f" (the first: {log.first_bad[0]})" if log.first_bad else ""
+    return f"{text}; {log.requests:,d} of {log.lines:,d} lines are replayed" + (f"; {left}{first}" if left else "")
 
 
 def workload_text(workload: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 
 from waspbench import _core
 from waspbench.errors import InputError
-from waspbench.results.result import Reason
+from waspbench.results.result import Reason, Site
 from waspbench.results.summary import Record, RunSummary
 
 FORMAT = 1
@@ -46,6 +46,8 @@ class Manifest(Record):
     interrupted: bool
     varied: dict[str, Any] = Field(default_factory=dict)
     """Values of the fields that a sweep varies, by path; empty without one."""
+    site: Site | None = None
+    """What there was to ask for: number of files and bytes."""
     runs: list[RunSummary]
     tables: list[str]
     """Tables beside the manifest: a directory each, with one Parquet file a run."""

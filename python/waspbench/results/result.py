@@ -92,6 +92,36 @@ class Reason(Record):
     message: str
 
 
+class LogReading(Record):
+    """What became of the lines of a log."""
+
+    lines: int
+    """Lines that are neither empty nor comments."""
+    requests: int
+    """Lines that are replayed."""
+    other_methods: int
+    """Lines left out because their method is not GET."""
+    other_statuses: int
+    """Lines left out because they were not answered 200, 206 or 304."""
+    bad: int
+    """Lines left out because they make no sense."""
+    first_bad: list[str]
+    """The first of these, with their numbers."""
+    unknown_sizes: int
+    """Files whose size no line tells."""
+
+
+class Site(Record):
+    """What there was to ask for."""
+
+    files: int
+    """Number of files."""
+    bytes: int
+    """Their bytes together."""
+    log: LogReading | None = None
+    """The log, if one is replayed."""
+
+
 class Asked(Record):
     """The files that were asked for in the measured intervals of all runs; only ``wasp show`` looks."""
 
@@ -144,6 +174,8 @@ class Result(Record):
     """The groups of clients, as resolved."""
     scenario: dict[str, Any] = Field(default_factory=dict)
     """What the engine was told for the first run."""
+    site: Site | None = None
+    """What there was to ask for; None in results of older versions."""
     results: str | None = None
     """Directory of the results."""
     asked: Asked | None = None

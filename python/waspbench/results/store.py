@@ -216,5 +216,6 @@ def load(path: str | Path) -> Result:
         server=manifest.server,
         clients=manifest.scenario["clients"],
         scenario=manifest.scenario,
+        site=manifest.site,
         results=str(path),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -12,6 +13,7 @@ from urllib.parse import unquote
 from waspbench import _core
 from waspbench.errors import InputError, Problem
 from waspbench.experiment import Experiment, Prowgen, Replay, Single, Surge
+from waspbench.results.result import LogReading, Site
 from waspbench.workload.check import verify
 
 _SHOWN = 10
@@ -66,24 +68,43 @@ def build(experiment: Experiment) -> _core.FileSet:
     Raises:
         InputError: an option is not possible, or the log cannot be read or makes no sense.
     """
+    return _build(*_asked(experiment))
+
+
+def _asked(experiment: Experiment) -> tuple[str, int]:
+    """The options of the set, and its seed."""
     options = experiment.workload.options()
     asked = {name: value for name, value in options.items() if name not in ("deal", "seed")}
+    return json.dumps(asked), set_seed(experiment)
+
+
+def _build(options: str, seed: int) -> _core.FileSet:
     try:
-        return _core.build_files(json.dumps(asked), set_seed(experiment))
+        return _core.build_files(options, seed)
     except ValueError as error:
         raise InputError.at("workload", str(error)) from None
 
 
-def reading(experiment: Experiment) -> dict[str, Any] | None:
-    """What became of the lines of the log that is replayed; None for any other workload.
+def site_of(experiment: Experiment) -> Site:
+    """What there is to ask for: the number of files and their bytes, and of a log what became of its lines.
 
     Raises:
-        InputError: the log cannot be read or makes no sense.
+        InputError: an option is not possible, or the log cannot be read or makes no sense.
     """
-    if not isinstance(experiment.workload, Replay):
-        return None
-    told: dict[str, Any] = json.loads(build(experiment).reading() or "{}")
-    return told
+    workload = experiment.workload
+    if isinstance(workload, Single):
+        sizes = [_core.parse_bytes(size) for _, size in single_files(workload)]
+        return Site(files=len(sizes), bytes=sum(sizes))
+    files, total, told = _measured(*_asked(experiment))
+    return Site(files=files, bytes=total, log=None if told is None else LogReading.model_validate_json(told))
+
+
+@lru_cache(maxsize=64)
+def _measured(options: str, seed: int) -> tuple[int, int, str | None]:
+    """Number and bytes of the files of a workload, and the reading of its log. The points of a sweep share them."""
+    built = _build(options, seed)
+    files = built.files()
+    return len(files), sum(size for _, size in files), built.reading()
 
 
 def file_of(target: str) -> str:

@@ -1,0 +1,91 @@
+"""What was asked for, in words and as it came out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from fake_core import FakeEngine
+from waspbench import run
+from waspbench.cli.app import invoke
+from waspbench.results.asked import asked_for, asked_text, site_text, workload_text
+from waspbench.results.result import LogReading, Site
+
+EXPERIMENT: dict[str, Any] = {"name": "x", "mode": "sim", "clients": [{"count": 4}], "measure": {"runs": 2}}
+FILES = {"files": [{"size": "1KiB"}, {"size": "2KiB"}]}
+
+
+def write(directory: Path, run: int, files: list[int], outcome: str = "ok") -> None:
+    folder = directory / "transactions"
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = {
+        "file": pl.Series(files, dtype=pl.UInt32),
+        "measured": [True] * len(files),
+        "outcome": [outcome] * len(files),
+        "bytes": pl.Series([1000 * (file + 1) for file in files], dtype=pl.UInt64),
+    }
+    pl.DataFrame(rows).write_parquet(folder / f"run-{run}.parquet")
+
+
+@pytest.mark.parametrize(
+    ("workload", "text"),
+    [
+        ({"kind": "single", "path": "/1024", "size": "1KiB"}, "/1024, 1KiB"),
+        ({"kind": "single", "files": [{}, {}], "deal": "modulo"}, "2 files by weight, dealt by modulo"),
+        ({"kind": "surge", "preset": "surge98"}, "surge, preset surge98"),
+        ({"kind": "prowgen", "preset": "ip-tne", "objects": 9, "seed": 3}, "prowgen, preset ip-tne with other objects"),
+        ({"kind": "replay", "log": "a.log"}, "replay of a.log"),
+    ],
+)
+def test_a_workload_in_words(workload: dict[str, Any], text: str) -> None:
+    assert workload_text(workload) == text
+
+
+def test_a_site_in_words() -> None:
+    log = LogReading(
+        lines=101, requests=97, other_methods=3, other_statuses=0, bad=1, first_bad=["line 7: ..."], unknown_sizes=0
+    )
+    assert site_text(Site(files=1, bytes=1024)) == ""
+    assert site_text(Site(files=2000, bytes=128_400_000)) == ": 2,000 files of 128.4 MB together"
+    assert site_text(Site(files=3, bytes=500, log=log)) == (
+        ": 3 files of 500 B together; 97 of 101 lines are replayed; 3 not GET, 1 make no sense (the first: line 7: ...)"
+    )
+
+
+def test_popularity_is_that_of_all_runs_together(engine: FakeEngine, tmp_path: Path) -> None:
+    result = run(EXPERIMENT | {"workload": FILES}).model_copy(update={"results": str(tmp_path)})
+    write(tmp_path, 0, [0, 0, 0, 1])
+    write(tmp_path, 1, [0, 1], outcome="reset")
+    asked = asked_for(result)
+    assert asked is not None
+    assert (asked.requests, asked.files, asked.slope) == (6, 2, None)
+    assert asked.top_share == pytest.approx(4 / 6)
+    assert asked.mean_bytes == pytest.approx((3 * 1000 + 2000) / 4)
+    assert asked_text(asked) == "6 requests for 2 files, 66.7 % of them for one, mean body 1,250 B"
+
+
+def test_zipfs_law_has_its_slope(engine: FakeEngine, tmp_path: Path) -> None:
+    result = run(EXPERIMENT | {"workload": FILES}).model_copy(update={"results": str(tmp_path)})
+    write(tmp_path, 0, [rank for rank in range(1, 101) for _ in range(round(10_000 / rank))])
+    asked = asked_for(result)
+    assert asked is not None
+    assert asked.slope == pytest.approx(-1, abs=0.01)
+
+
+def test_a_single_file_is_not_looked_at(engine: FakeEngine, tmp_path: Path) -> None:
+    result = run(EXPERIMENT).model_copy(update={"results": str(tmp_path)})
+    write(tmp_path, 0, [0])
+    assert asked_for(result) is None
+
+
+def test_show_tells_what_a_simulated_run_asked_for(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = "--mode sim --workload prowgen --clients 8 --rtt 10ms --runs 1 --warmup 1s --duration 2s -o out"
+    assert invoke(["bench", *flags.split()]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "workload prowgen, preset ip-tne: 3,000 files of 29.9 MB together throughput" in printed
+    assert invoke(["show", "out"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert " files, " in printed.partition("asked for")[2].partition("throughput")[0]
