@@ -57,7 +57,7 @@ PRESETS: dict[str, tuple[str, str]] = {
     "quickack_segments": ("16", "0"),
     "limited_transmit": ("true", "false"),
     "idle_restart": ("decay", "restart-window"),
-    "nagle": ("false", "false"),
+    "nagle": ("true", "true"),
     "duplicate_ack_threshold": ("3", "3"),
     "time_wait": ("60s", "60s"),
 }
