@@ -34,14 +34,14 @@ pub(crate) struct KernelStack {
 }
 
 impl KernelStack {
-    /// Makes the device and sets the kernel up as `script` says.
-    pub(crate) fn new(script: &Script) -> Self {
+    /// Makes the device and sets the kernel up as `script` says, or says what it cannot.
+    pub(crate) fn new(script: &Script) -> Result<Self, String> {
         let tun = device_that_is_up();
         set("tcp_congestion_control", "reno");
-        let no_delay = configure(script);
+        let no_delay = configure(script)?;
         let stopper = Stopper::new().expect("descriptors");
         let clock = WallClock::new(&tun, &stopper, Duration::ZERO).expect("a clock");
-        Self {
+        Ok(Self {
             tun,
             clock,
             listener: None,
@@ -51,7 +51,7 @@ impl KernelStack {
             pool: PayloadPool::new(16 << 20),
             buffer: vec![0; MAX_FRAME],
             identification: 0,
-        }
+        })
     }
 
     /// Takes in what the device has.
@@ -93,7 +93,7 @@ impl KernelStack {
 }
 
 /// Sets what the script's stack says; returns whether small segments are not held back.
-fn configure(script: &Script) -> bool {
+fn configure(script: &Script) -> Result<bool, String> {
     let fields = serde_json::to_value(&script.options).expect("options");
     let mut no_delay = false;
     for (field, value) in fields.as_object().expect("options are an object") {
@@ -103,10 +103,10 @@ fn configure(script: &Script) -> bool {
             ("congestion", ..) => set("tcp_congestion_control", value.as_str().unwrap_or_default()),
             ("nagle", Some(held_back), _) => no_delay = !held_back,
             (_, Some(on), Some((_, name))) => set(name, if on { "1" } else { "0" }),
-            _ => panic!("{field} = {value} has no counterpart in the kernel"),
+            _ => return Err(format!("tcp: {field} = {value} has no counterpart in the kernel")),
         }
     }
-    no_delay
+    Ok(no_delay)
 }
 
 fn set(name: &str, value: &str) {

@@ -60,8 +60,9 @@ fn attempt(name: &str, script: &Script) -> Result<(), String> {
     let (sender, outcome) = channel();
     let copy = script.clone();
     common::in_a_namespace(move || {
-        let mut stack = KernelStack::new(&copy);
-        let _ = sender.send(run(&copy, &mut stack).map_err(|failure| failure.to_string()));
+        let outcome = KernelStack::new(&copy)
+            .and_then(|mut stack| run(&copy, &mut stack).map_err(|failure| failure.to_string()));
+        let _ = sender.send(outcome);
     });
     outcome.recv().map_err(|error| error.to_string())?.map_err(|failure| format!("{name}:{failure}"))
 }

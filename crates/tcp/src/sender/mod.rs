@@ -222,8 +222,8 @@ impl Sender {
     /// Takes in an acknowledgment between SND.UNA and SND.NXT. `len` is the segment's sequence length.
     pub(crate) fn acknowledge(&mut self, now: &Now<'_>, header: &TcpHeader, len: u32) -> Outcome {
         let window_changed = self.update_window(header, self.scale);
-        if self.window == 0 {
-            // What the peer's window shrank away from is sent in vain, but the peer lives (RFC 9293 section 3.8.6).
+        if self.flight() > self.window {
+            // What lies beyond a window that shrank is sent in vain, but the peer lives (RFC 9293 section 3.8.6, SHLD-17).
             self.timeouts = 0;
         }
         let mut acked = Acked::new(self.scoreboard.fack(), self.credible(now, header));
