@@ -22,6 +22,7 @@ from waspbench.testbed import (
     TestbedError,
     TestbedSpec,
     apache,
+    check_room,
     command,
     from_lines,
     host_support,
@@ -205,6 +206,7 @@ def _launch(experiment: Experiment, connections: int) -> Launch:
         return from_lines(
             server.command, server.stop, address=SERVER_ADDRESS, port=SERVER_PORT, connections=connections
         )
+    check_room("builtin", connections)
     return command(
         serve.argv(SERVER_ADDRESS, SERVER_PORT),
         name="builtin",

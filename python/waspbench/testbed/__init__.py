@@ -13,7 +13,7 @@ from waspbench.testbed.errors import CannotDoIt, TestbedError
 from waspbench.testbed.host import HostSpec, HostTestbed, is_local
 from waspbench.testbed.presence import Presence
 from waspbench.testbed.protocol import DOCUMENT_ROOT
-from waspbench.testbed.servers import Launch, nginx
+from waspbench.testbed.servers import Launch, check_room, nginx
 from waspbench.testbed.testbed import Testbed, TestbedSpec
 
 Spec = TestbedSpec | HostSpec
@@ -38,6 +38,7 @@ __all__ = [
     "TestbedSpec",
     "apache",
     "aside",
+    "check_room",
     "command",
     "from_lines",
     "host_support",

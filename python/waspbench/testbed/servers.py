@@ -169,6 +169,20 @@ def share_connections(connections: int, limit: int) -> tuple[int, int]:
     return workers, room
 
 
+def check_room(server: str, connections: int) -> None:
+    """Makes sure that a server of one process can keep so many connections open.
+
+    Raises:
+        CannotDoIt: it cannot, because a process may not have so many files.
+    """
+    limit = file_limit(connections + SPARE_FILES)
+    if connections + SPARE_FILES // 8 > limit:
+        raise CannotDoIt(
+            f"server: {server}, which is one process, cannot keep {connections} connections open where a process may "
+            f"have {limit} files (`ulimit -Hn`): fewer clients, a higher limit, or nginx would be valid"
+        )
+
+
 def file_limit(wanted: int) -> int:
     """The descriptors that a server started here will be allowed, when `wanted` are asked for."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,0 +1,128 @@
+"""Servers that misbehave: each is counted under its outcome, the run ends on time, and nothing grows without bound."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from waspbench import RunFailedError, run
+from waspbench.results import Result
+
+from .misbehaving import BEHAVIOURS
+
+pytestmark = [pytest.mark.root, pytest.mark.slow]
+
+EACH = 2
+DURATION, WARMUP = 3.0, 0.5
+
+EXPECTED = {
+    "healthy": {"ok"},
+    "reset-at-once": {"reset"},
+    "reset-after-request": {"reset"},
+    "reset-in-head": {"reset"},
+    "reset-in-body": {"reset"},
+    "silent": {"timed_out"},
+    "drip": {"timed_out"},
+    "garbage": {"malformed"},
+    "head-without-end": {"malformed"},
+    "length-too-large": {"truncated"},
+    # What is too much belongs to no response, and is thrown away (RFC 9112, section 6.3).
+    "length-too-small": {"ok"},
+    "length-twice": {"malformed"},
+    "bad-chunk-size": {"malformed"},
+    "bad-chunk-end": {"malformed"},
+    "huge-chunk-size": {"malformed"},
+    "chunks-cut-off": {"truncated"},
+    # The request finds the connection closed already, which the server's kernel answers by a reset.
+    "closes-at-once": {"reset"},
+    "closes-after-request": {"truncated"},
+    "closes-in-head": {"truncated"},
+    "sends-on": {"ok"},
+}
+
+
+def experiment(behaviours: list[str], path: str = "/") -> dict[str, Any]:
+    words = [sys.executable, "-P", str(Path(__file__).with_name("misbehaving.py"))]
+    groups = [
+        {
+            "name": behaviour,
+            "count": EACH,
+            "rtt": "10ms",
+            "http": {"timeout": "1s"} | ({"requests_per_connection": 1} if behaviour == "sends-on" else {}),
+        }
+        for behaviour in behaviours
+    ]
+    return {
+        "name": "misbehaving",
+        "server": {
+            "kind": "command",
+            "command": f"{' '.join(words)} {{address}} {{port}} {EACH} {' '.join(behaviours)}",
+            "path": path,
+        },
+        "clients": groups,
+        "measure": {"warmup": f"{WARMUP}s", "duration": f"{DURATION}s", "runs": 1},
+    }
+
+
+def measured(experiment: dict[str, Any], output: Path) -> tuple[Result, dict[str, set[str]]]:
+    """The result of a run that ends on time, and each group's outcomes."""
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.monotonic()
+    result = run(experiment, mode="live", output=output)
+    assert time.monotonic() - began < WARMUP + DURATION + 10  # most of it to start and stop on a busy machine
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 100_000  # KiB
+    rows = pl.read_parquet(output / "transactions").filter(pl.col("outcome") != "unfinished")
+    names = [group["name"] for group in experiment["clients"]]
+    outcomes: dict[str, set[str]] = {name: set() for name in names}
+    for client, outcome in rows.select("client", "outcome").unique().iter_rows():
+        outcomes[names[client // EACH]].add(outcome)
+    return result, outcomes
+
+
+def test_each_behaviour_is_counted_under_its_outcome_and_disturbs_no_other(tmp_path: Path) -> None:
+    result, outcomes = measured(experiment(list(EXPECTED)), tmp_path / "out")
+    assert set(EXPECTED) == set(BEHAVIOURS) - {"deaf"}
+    assert {name: found for name, found in outcomes.items() if found != EXPECTED[name]} == {}
+    rows = pl.read_parquet(tmp_path / "out" / "transactions")
+    healthy = rows.filter((pl.col("client") < EACH) & (pl.col("outcome") == "ok")).height
+    # Two clients at 10 ms make at most 600 requests in three seconds, and the machine may be busy.
+    assert 200 < healthy <= 600
+    assert result.outcomes["timed_out"] <= 2 * 2 * EACH * (DURATION + WARMUP)
+
+
+def test_a_window_that_stays_closed_ends_by_the_timeout(tmp_path: Path) -> None:
+    _, outcomes = measured(experiment(["deaf"], path="/" + "x" * 8000), tmp_path / "out")
+    assert outcomes == {"deaf": {"timed_out"}}
+
+
+def test_a_server_that_stops_listening_refuses(tmp_path: Path) -> None:
+    asked = experiment(["refuses"])
+    asked["clients"][0]["http"]["requests_per_connection"] = 1
+    _, outcomes = measured(asked, tmp_path / "out")
+    assert outcomes == {"refuses": {"ok", "refused"}} or outcomes == {"refuses": {"ok", "refused", "reset"}}
+
+
+def test_a_server_that_comes_back_is_used_again(tmp_path: Path) -> None:
+    asked = experiment(["comes-back"])
+    asked["clients"][0]["http"]["requests_per_connection"] = 1
+    _, outcomes = measured(asked, tmp_path / "out")
+    assert outcomes["comes-back"] >= {"ok", "refused"}
+    rows = pl.read_parquet(tmp_path / "out" / "transactions")
+    refused = rows.filter(pl.col("outcome") == "refused")["end_ns"]
+    assert rows.filter((pl.col("outcome") == "ok") & (pl.col("end_ns") > refused.max())).height > 20
+
+
+def test_a_server_that_dies_fails_the_run_at_once() -> None:
+    asked = experiment(["dies"])
+    asked["clients"][0]["http"]["requests_per_connection"] = 1
+    asked["measure"]["duration"] = "60s"
+    began = time.monotonic()
+    with pytest.raises(RunFailedError, match="the server ended during the run: the server ended with status 7"):
+        run(asked, mode="live")
+    assert time.monotonic() - began < 20
