@@ -1,4 +1,4 @@
-"""What a live run asks of the testbed, and what it makes of the machine's counters."""
+"""What a live run asks of the testbed."""
 
 from __future__ import annotations
 
@@ -58,20 +58,12 @@ def test_live_that_cannot_be_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         live.choose_mode("live", experiment())
 
 
-def test_increases_of_counters_speak_against_a_run() -> None:
-    before = {"device": {"tx_dropped": 5, "tx_packets": 10}, "TcpExt": {"ListenDrops": 1}, "softnet": {"dropped": 0}}
-    after = {"device": {"tx_dropped": 8, "tx_packets": 99}, "TcpExt": {"ListenDrops": 3}, "softnet": {"dropped": 2}}
-    grown = live.increases(before, after)
-    assert grown["device"] == {"tx_dropped": 3, "tx_packets": 89}
-    assert [(reason.code, reason.message) for reason in live.reasons(grown)] == [
-        ("device_drops", "packets were lost outside the emulated network: tx_dropped 3, softnet dropped 2"),
-        ("server_queue", "the server's kernel turned connections away: ListenDrops 2"),
-    ]
-
-
-def test_counters_that_stand_still_say_nothing() -> None:
-    table = {"device": {"tx_dropped": 5}, "TcpExt": {"ListenDrops": 1}}
-    assert live.reasons(live.increases(table, table)) == []
+@pytest.mark.parametrize("shared", [{"up": {"rate": "10Mbit/s"}}, {"down": {"loss": "1%"}}])
+def test_what_all_clients_share_keeps_the_emulator_on_one_thread(shared: dict[str, dict[str, str]]) -> None:
+    made = parse({"name": "x", "clients": [{}], "network": {"shared": shared}})
+    assert live.spec(made, PLACEMENT).placement == PLACEMENT
+    with pytest.raises(InputError, match=r"^--emulator-cpus: .*one CPU would be valid"):
+        live.spec(made, Placement((0,), (0, 1)))
 
 
 def test_the_built_in_server_is_a_command_that_finds_this_package() -> None:

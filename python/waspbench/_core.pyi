@@ -76,7 +76,9 @@ class Handle:
 def start(
     scenario: str,
     *,
-    device: int | None = None,
+    device: Sequence[int] | None = None,
+    device_name: str | None = None,
+    namespace: int | None = None,
     emulator_cpus: Sequence[int] | None = None,
     server_cpus: Sequence[int] | None = None,
     server_pids: Sequence[int] | None = None,

@@ -1,4 +1,4 @@
-"""What a live run needs of the testbed: server, CPUs, and what the machine's counters say afterwards."""
+"""What a live run needs of the testbed: server and CPUs."""
 
 from __future__ import annotations
 
@@ -31,24 +31,8 @@ from waspbench.testbed import (
     nginx,
     place,
 )
+from waspbench.testbed.cpus import show_list
 from waspbench.workload.serving import Served, served
-
-Counters = dict[str, dict[str, int]]
-
-DEVICE_DROPS = ("rx_dropped", "tx_dropped", "rx_errors", "tx_errors")
-"""Counters of the packet device: packets that it lost without the emulator's knowledge."""
-
-TCP_DROPS = (
-    "ListenDrops",
-    "ListenOverflows",
-    "SyncookiesSent",
-    "TCPBacklogDrop",
-    "TCPReqQFullDoCookies",
-    "TCPReqQFullDrop",
-    "TCPTimeWaitOverflow",
-    "TWOverflow",
-)
-"""Counters of the server's kernel (/proc/net/netstat): connections that its queues or limits turned away."""
 
 
 def choose_mode(asked: Mode | None, experiment: Experiment) -> tuple[Mode, str]:
@@ -126,8 +110,10 @@ def spec(experiment: Experiment, placement: Placement) -> Spec:
 
     Raises:
         CannotRunError: the server is not installed.
-        InputError: a kernel setting does not exist, or the URL is not one of this machine.
+        InputError: a kernel setting does not exist, the URL is not one of this machine, or the clients cannot be shared
+            by as many threads as the emulator has CPUs.
     """
+    _check_threads(experiment, placement)
     return (_running if experiment.server.kind == "url" else managed)(experiment, placement)
 
 
@@ -195,6 +181,19 @@ def _connections(experiment: Experiment) -> int:
     return sum(group.count * group.http.connections for group in experiment.clients)
 
 
+def _check_threads(experiment: Experiment, placement: Placement) -> None:
+    """Several threads have nothing in common but the device: not a queue, nor a loss chain."""
+    shared = experiment.network.shared
+    limited = any(direction.rate or direction.queue or direction.loss for direction in (shared.up, shared.down))
+    if len(placement.emulator) > 1 and limited:
+        raise InputError.at(
+            "--emulator-cpus",
+            "the shared link (network.shared) has a limit or loss of its own, which keeps the emulator on one thread: "
+            "one CPU would be valid",
+            show_list(placement.emulator),
+        )
+
+
 def _launch(experiment: Experiment, connections: int) -> Launch:
     server = experiment.server
     if server.kind == "nginx":
@@ -218,37 +217,13 @@ def _launch(experiment: Experiment, connections: int) -> Launch:
 
 
 def accounted(summary: RunSummary, bed: Bed) -> RunSummary:
-    """The summary with what the testbed alone can tell: the CPU of a server that shares its CPUs with others."""
+    """The summary with what the testbed alone can tell: a server that ended, the CPU of one that shares its CPUs."""
+    remark = bed.remark()
+    if remark is not None:
+        gone = Invalid(code="server_gone", message=remark)
+        summary = summary.model_copy(update={"invalid": [*summary.invalid, gone]})
     used = summary.server_cpu.processes_s
     if not isinstance(bed, HostTestbed) or used is None or summary.interval_s <= 0:
         return summary
     busy = min(used / summary.interval_s / bed.cpus_allowed, 1.0)
     return summary.model_copy(update={"server_cpu": summary.server_cpu.model_copy(update={"busy": busy})})
-
-
-def increases(before: Counters, after: Counters) -> Counters:
-    """How much each counter grew."""
-    return {
-        table: {name: value - before.get(table, {}).get(name, 0) for name, value in values.items()}
-        for table, values in after.items()
-    }
-
-
-def reasons(grown: Counters, server: str | None = None) -> list[Invalid]:
-    """Why increases of the machine's counters, and what became of the server, speak against a run."""
-    found = [] if server is None else [Invalid(code="server_gone", message=server)]
-    device = {name: grown.get("device", {}).get(name, 0) for name in DEVICE_DROPS}
-    device["softnet dropped"] = grown.get("softnet", {}).get("dropped", 0)
-    if any(device.values()):
-        found.append(
-            Invalid(code="device_drops", message=f"packets were lost outside the emulated network: {_named(device)}")
-        )
-    tcp = {name: grown.get("TcpExt", {}).get(name, 0) for name in TCP_DROPS}
-    if any(tcp.values()):
-        message = f"the server's kernel turned connections away: {_named(tcp)}"
-        found.append(Invalid(code="server_queue", message=message))
-    return found
-
-
-def _named(counts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.items() if count)

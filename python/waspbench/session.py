@@ -75,9 +75,10 @@ class OneRun:
                 self._held.callback(bed.close)
                 scenario = {**scenario, "network": {**scenario["network"], "prefix": bed.prefix}}
                 self.description = bed.describe()
-                self._before = bed.counters()
                 options = {
-                    "device": bed.device_fd,
+                    "device": bed.device_fds,
+                    "device_name": bed.device_name,
+                    "namespace": bed.namespace(),
                     "emulator_cpus": list(spec.placement.emulator),
                     "server_cpus": bed.server_cpus,
                     "server_pids": bed.server_pids(),
@@ -112,19 +113,12 @@ class OneRun:
         self._engine.stop()
 
     def finish(self) -> tuple[RunSummary, dict[str, _core.ArrowTable]]:
-        """Waits for the end, and returns the summary (with what the testbed's counters say) and the tables."""
+        """Waits for the end, and returns the summary and the tables."""
         try:
             outcome = self._engine.wait()
             summary = RunSummary.model_validate_json(outcome.summary())
             if self._bed is not None:
-                grown = live.increases(self._before, self._bed.counters())
-                update = {
-                    "device": grown.get("device", {}),
-                    "tcpext": grown.get("TcpExt", {}),
-                    "invalid": [*summary.invalid, *live.reasons(grown, self._bed.remark())],
-                    "notes": self._notes(),
-                }
-                summary = live.accounted(summary.model_copy(update=update), self._bed)
+                summary = live.accounted(summary.model_copy(update={"notes": self._notes()}), self._bed)
             tables = outcome.tables()
             return self._judged(summary, tables["transactions"]), tables
         finally:
@@ -271,6 +265,8 @@ class Handle:
         number = len(self._summaries)
         if summary.interval_s > 0:
             self._keep(summary.model_copy(update={"run": number}), tables)
+        if summary.failure is not None:
+            raise RunFailedError(summary.failure)
         if not self._stopped and len(self._summaries) < self.experiment.measure.runs:
             self._begin()
 
@@ -341,7 +337,7 @@ def start(
         mode: live or sim; unless given the experiment's own, else live where this machine can do it.
         output: directory to make for the results; without it they are only returned.
         server_cpus: CPUs of the server in a live run, such as "0" or "0-1"; chosen unless given.
-        emulator_cpus: the CPU of the emulator in a live run; chosen unless given.
+        emulator_cpus: CPUs of the emulator in a live run, a thread on each; one is chosen unless given.
 
     Raises:
         InputError: something that is asked for is not valid.

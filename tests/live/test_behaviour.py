@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from waspbench import RunFailedError, session
 from waspbench.testbed import process
 
 from .harness import WASP, Run, bed_for, eventually, experiment, inside, lives, measure, needs, server_below
@@ -229,3 +230,37 @@ def test_simulated_runs_of_one_seed_are_the_same_to_the_byte_in_two_processes(tm
     assert all(first.values())
     assert bytes_of("second") == first
     assert bytes_of("other", lambda text: text.replace("--seed 7", "--seed 8")) != first
+
+
+@root
+@needs("nginx")
+def test_two_threads_share_the_clients(tmp_path: Path) -> None:
+    asked = experiment(clients={"count": 40, "rtt": "20ms", "loss": "1%", "http": {"requests_per_connection": 8}})
+    result = session.run(asked, mode="live", server_cpus="0", emulator_cpus="0,1", output=tmp_path / "out")
+    (summary,) = result.runs
+    assert summary.emulator is not None
+    assert summary.emulator.threads == 2
+    assert {name for name, count in summary.outcomes.items() if count} <= {"ok", "unfinished"}
+    assert summary.device is not None
+    assert summary.device["tx_dropped"] == 0
+    rows = pl.read_parquet(tmp_path / "out/transactions/run-0.parquet")
+    assert set(rows["client"]) == set(range(40))
+    measured = rows.filter(pl.col("measured") & (pl.col("outcome") == "ok"))
+    assert measured.height == summary.outcomes["ok"]
+
+
+@root
+@needs("nginx", "ip")
+def test_a_device_that_disappears_ends_the_run_and_what_was_measured_is_kept(tmp_path: Path) -> None:
+    asked = experiment(clients={"count": 4, "rtt": "10ms"}, duration="30s")
+    with session.start(asked, mode="live", output=tmp_path / "out") as handle:
+        (namespace,) = [bed.namespace() for bed in [handle._run._bed] if bed is not None]  # type: ignore[union-attr]
+        while (progress := handle.next_sample()) is None or progress.elapsed < 1.5:
+            pass
+        subprocess.run(["nsenter", f"--net=/proc/{namespace}/ns/net", "ip", "link", "delete", "wasp0"], check=True)
+        with pytest.raises(RunFailedError, match=r"the packet device failed: .*what was measured is kept in .*out"):
+            handle.wait()
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    assert [reason["code"] for reason in manifest["invalid_reasons"]][:2] == ["failed", "stopped"]
+    assert 0.5 < manifest["runs"][0]["interval_s"] < 10
+    assert pl.read_parquet(tmp_path / "out/transactions/run-0.parquet").height > 100

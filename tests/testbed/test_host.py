@@ -71,7 +71,7 @@ def test_nothing_listening_is_told() -> None:
 
 
 def test_without_privilege_it_is_said_what_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(name: str) -> tuple[int, str]:
+    def refuse(name: str, queues: int) -> tuple[list[int], str]:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(linux, "open_tun", refuse)

@@ -124,7 +124,7 @@ SERVERS: dict[str, Callable[[], Launch]] = {
 @pytest.mark.parametrize("name", [pytest.param(name, marks=needs(name.split()[0])) for name in SERVERS])
 def test_the_server_answers_through_the_device(name: str, unchanged: object) -> None:
     with Testbed(spec(SERVERS[name]())) as bed:
-        peer = Peer(bed.device_fd)
+        peer = Peer(bed.device_fds[0])
         assert peer.ping()[:1] == b"\0"  # an echo reply
         for path, size in (("/1024", 1024), ("/deep/er", 200_000)):
             head, _, body = peer.fetch(80, path).partition(b"\r\n\r\n")
@@ -154,7 +154,7 @@ def test_nginx_leaves_no_name_on_disk_and_shows_its_configuration(unchanged: obj
     watched = [Path(path) for path in ("/var/log/nginx", "/var/lib/nginx", "/run", "/var/lock")]
     before = {path: sorted(os.listdir(path)) for path in watched if path.exists()}
     with Testbed(spec(nginx("198.18.0.1", 80, connections=64, access_log=True))) as bed:
-        Peer(bed.device_fd).fetch(80, "/1024")
+        Peer(bed.device_fds[0]).fetch(80, "/1024")
         description = bed.describe()
         assert len(bed.server_pids()) == 2  # master and worker
         assert {path: sorted(os.listdir(path)) for path in before} == before
@@ -267,15 +267,15 @@ def test_a_stop_line_ends_the_server_in_its_own_way(tmp_path: Path, unchanged: o
 
 def test_closing_twice_and_two_testbeds_at_once_are_fine(unchanged: object) -> None:
     with Testbed(spec()) as one, Testbed(spec()) as other:
-        assert Peer(one.device_fd).ping() == Peer(other.device_fd).ping()
+        assert Peer(one.device_fds[0]).ping() == Peer(other.device_fds[0]).ping()
         one.close()
         one.close()
-        assert Peer(other.device_fd).ping()
+        assert Peer(other.device_fds[0]).ping()
 
 
 def test_the_longest_queue_can_be_had(unchanged: object) -> None:
     with Testbed(spec(clients=1_000_000)) as bed:
-        assert Peer(bed.device_fd).ping()
+        assert Peer(bed.device_fds[0]).ping()
 
 
 AS_NOBODY = """

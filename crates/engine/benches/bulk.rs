@@ -21,9 +21,8 @@ fn main() {
     let scenario = Scenario::from_json(&scenario(flows, seconds)).expect("the scenario is valid");
     let calibration = calibrate();
     let start = Instant::now();
-    let output =
-        simulate(&scenario, &scenario.site(None).expect("the site is built"), &Control::default(), ())
-            .expect("the run succeeds");
+    let site = scenario.site(None).expect("the site is built");
+    let output = simulate(&scenario, &site, &Control::default(), ());
     let wall = start.elapsed().as_secs_f64();
     let delivered = output.summary.fates["delivered"];
     let report = json!({

@@ -9,7 +9,8 @@
 
 use crate::run::{Run, RunError};
 use crate::{
-    Control, Interval, Mark, Meters, Model, PacketPort, PortError, RunOutput, Scenario, Transmitted,
+    Control, Interval, Mark, Meters, Model, PacketPort, Part, PortError, RunOutput, Scenario, Shard, Share,
+    Transmitted, sum_up,
 };
 use hdrhistogram::Histogram;
 use std::sync::Arc;
@@ -29,9 +30,7 @@ const FRAMES: usize = 16;
 const LAG_HISTOGRAM: (u64, u64, u8) = (1, 10_000_000_000, 3);
 
 /// Runs a checked scenario, whose files are `site`, by `clock`, with a real server behind `port`, until its end or until `control` stops it.
-///
-/// # Errors
-/// [`RunError`]; what was measured until then is lost.
+/// When the device or the engine fails the run ends there, and its output says why.
 pub fn drive<O: Observer>(
     scenario: &Scenario,
     site: &Arc<Site>,
@@ -40,17 +39,33 @@ pub fn drive<O: Observer>(
     clock: &mut impl Clock,
     port: &mut impl PacketPort,
     meters: &mut impl Meters,
-) -> Result<RunOutput, RunError> {
-    let run = Run::new(scenario, site, control, observer);
+) -> RunOutput {
+    let share = Share { scenario, site, shard: Shard::WHOLE };
+    sum_up(scenario, vec![drive_share(&share, control, observer, clock, port, meters)])
+}
+
+/// As [`drive`], with some of the clients: one of the threads of a run, whose parts [`sum_up`] joins.
+pub fn drive_share<O: Observer>(
+    share: &Share<'_>,
+    control: &Control,
+    observer: O,
+    clock: &mut impl Clock,
+    port: &mut impl PacketPort,
+    meters: &mut impl Meters,
+) -> Part {
+    let run = Run::new(share, control, observer);
     let interval = *run.kernel.process.ledger.interval();
     let edge = Edge::new(clock, port, interval);
     let mut live = Live { run, edge, meters, interval, measuring: false, housekeeping_at: Instant::ZERO };
-    let end = live.follow()?;
-    live.handle_before(end)?;
+    let (end, failure) = match live.follow() {
+        Ok(end) => (end, live.handle_before(end).err()),
+        Err(failure) => (live.run.kernel.now(), Some(failure)),
+    };
     live.close_second(end);
     live.meters.mark(Mark::MeasureEnd, end);
     let machine = live.meters.report();
-    Ok(live.run.finish(end, Some(live.edge.lag), Some(machine)))
+    live.count_dropped();
+    live.run.finish(end, failure, Some(live.edge.lag), machine)
 }
 
 /// A live run in progress.
@@ -105,10 +120,17 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
             self.measuring = true;
         }
         self.close_second(now);
+        self.count_dropped();
         self.run.report(now);
         let boundary = if self.measuring { self.interval.end() } else { self.interval.start() };
         self.housekeeping_at = (now + REPORT_INTERVAL).min(self.run.sampler.next()).min(boundary);
         Ok(())
+    }
+
+    /// Counts the frames that the device had no room for.
+    fn count_dropped(&mut self) {
+        let dropped = self.edge.port.take_dropped();
+        self.run.kernel.process.network.stillborn(Fate::DeviceFull, dropped);
     }
 
     /// Closes the second that has ended by `now`, if one has.

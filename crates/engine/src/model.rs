@@ -2,7 +2,7 @@
 
 use crate::population::{clients, members, start_of};
 use crate::scenario::{Group, Scenario, SharedDirection, resolve};
-use crate::{Interval, Ledger};
+use crate::{Interval, Ledger, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Service, World};
@@ -58,10 +58,11 @@ impl<O: Observer> Model<O> {
         }
     }
 
-    /// Sets every client's start, at a keyed time in the first half of the warm-up.
-    pub(crate) fn start(&mut self, scenario: &Scenario, scheduler: &mut Scheduler<Event>) {
+    /// Sets the start of each of the shard's clients, at a keyed time in the first half of the warm-up.
+    pub(crate) fn start(&mut self, scenario: &Scenario, shard: Shard, scheduler: &mut Scheduler<Event>) {
         let root = Key::root(scenario.seed, scenario.run);
-        for ((group, _, member), client) in members(scenario).zip(&mut self.clients) {
+        let clients = members(scenario).zip(&mut self.clients).zip(0..);
+        for (((group, _, member), client), _) in clients.filter(|(_, number)| shard.has(*number)) {
             let at = start_of(scenario, group, member, root);
             let mut world = World { network: &mut self.network, scheduler, journal: &mut self.ledger };
             client.start(at, &mut world);

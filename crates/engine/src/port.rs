@@ -1,5 +1,6 @@
 //! What stands at the end of the network in a live run: a device that carries IP packets, and meters beside it.
 
+use std::collections::BTreeMap;
 use wasp_units::Instant;
 
 /// A device at the edge of the emulated network.
@@ -23,6 +24,11 @@ pub trait PacketPort {
     /// # Errors
     /// The device failed or disappeared. A frame that the device refused because it is full is not an error.
     fn transmit(&mut self, frame: &[u8]) -> Result<Transmitted, PortError>;
+
+    /// How many frames it had to drop since this was last asked: they come from the server, and their fate is `device full`.
+    fn take_dropped(&mut self) -> u64 {
+        0
+    }
 }
 
 /// What became of a written frame.
@@ -62,8 +68,11 @@ pub trait Meters {
     fn report(&self) -> MachineReport;
 }
 
+/// Counter values by name.
+pub type Counters = BTreeMap<String, u64>;
+
 /// What the machine did in the measured interval. A figure that could not be read is absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineReport {
     /// Busy share (0 to 1) of the server's CPUs: 1 - (idle + iowait) / total.
     pub server_busy: Option<f64>,
@@ -73,4 +82,31 @@ pub struct MachineReport {
     pub server_processes_s: Option<f64>,
     /// Busy share (0 to 1) of the emulator's thread.
     pub emulator_cpu: Option<f64>,
+    /// How far the kernel's counters grew.
+    pub counters: KernelCounters,
+}
+
+impl MachineReport {
+    /// Adds what another thread of the emulator saw: the busiest one counts, and only one looks at the machine.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.server_busy = self.server_busy.or(other.server_busy);
+        self.steal = self.steal.or(other.steal);
+        self.server_processes_s = self.server_processes_s.or(other.server_processes_s);
+        self.emulator_cpu = self.emulator_cpu.into_iter().chain(other.emulator_cpu).reduce(f64::max);
+        let (mine, theirs) = (&mut self.counters, other.counters);
+        mine.device = mine.device.take().or(theirs.device);
+        mine.tcp_ext = mine.tcp_ext.take().or(theirs.tcp_ext);
+        mine.softnet = mine.softnet.take().or(theirs.softnet);
+    }
+}
+
+/// How far counters of the kernel grew in the measured interval. A table that this machine does not show is absent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KernelCounters {
+    /// The packet device's (`rx` is what the emulator wrote, `tx` what the server sent).
+    pub device: Option<Counters>,
+    /// The `TcpExt` table in the server's network namespace.
+    pub tcp_ext: Option<Counters>,
+    /// The whole machine's packet backlog.
+    pub softnet: Option<Counters>,
 }

@@ -1,8 +1,8 @@
 //! Running a model: what both clocks share, and virtual time.
 
 use crate::gauges::Sampler;
-use crate::summary::{Totals, Watch, output};
-use crate::{Control, MachineReport, Model, PortError, Progress, RunOutput, Scenario};
+use crate::summary::{Totals, Watch, sum_up};
+use crate::{Control, MachineReport, Model, Part, PortError, Progress, RunOutput, Scenario, Shard, Share};
 use hdrhistogram::Histogram;
 use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, Stalled};
@@ -24,22 +24,19 @@ pub enum RunError {
     Port(#[from] PortError),
 }
 
-/// Runs a checked scenario, whose files are `site`, in virtual time.
-///
-/// # Errors
-/// [`RunError::Stalled`].
+/// Runs a checked scenario, whose files are `site`, in virtual time. When it stalls the run ends there, and its output says why.
 pub fn simulate<O: Observer>(
     scenario: &Scenario,
     site: &Arc<Site>,
     control: &Control,
     observer: O,
-) -> Result<RunOutput, RunError> {
-    let mut run = Run::new(scenario, site, control, observer);
-    let interval = *run.kernel.process.ledger.interval();
-    let begin = run.advance(Instant::ZERO, interval.start())?;
-    run.mark_start();
-    let end = run.advance(begin, interval.end())?;
-    Ok(run.finish(end, None, None))
+) -> RunOutput {
+    let mut run = Run::new(&Share { scenario, site, shard: Shard::WHOLE }, control, observer);
+    let (end, failure) = match run.measure() {
+        Ok(end) => (end, None),
+        Err(failure) => (run.kernel.now(), Some(failure.into())),
+    };
+    sum_up(scenario, vec![run.finish(end, failure, None, MachineReport::default())])
 }
 
 /// A run in progress.
@@ -52,10 +49,19 @@ pub(crate) struct Run<'a, O: Observer> {
 }
 
 impl<'a, O: Observer> Run<'a, O> {
-    pub(crate) fn new(scenario: &'a Scenario, site: &Arc<Site>, control: &'a Control, observer: O) -> Self {
+    pub(crate) fn new(share: &Share<'a>, control: &'a Control, observer: O) -> Self {
+        let Share { scenario, site, shard } = *share;
         let mut kernel = LogicalProcess::new(Model::new(scenario, site, observer));
-        kernel.inject(Instant::ZERO, |model, scheduler| model.start(scenario, scheduler));
+        kernel.inject(Instant::ZERO, |model, scheduler| model.start(scenario, shard, scheduler));
         Self { scenario, control, kernel, watch: Watch::default(), sampler: Sampler::new() }
+    }
+
+    /// Warm-up and measured interval in virtual time; returns the end, or when the run was stopped.
+    fn measure(&mut self) -> Result<Instant, Stalled> {
+        let interval = *self.kernel.process.ledger.interval();
+        let begin = self.advance(Instant::ZERO, interval.start())?;
+        self.mark_start();
+        self.advance(begin, interval.end())
     }
 
     /// Handles, in virtual time, every event from `now` on and before `limit`; returns `limit`, or where the run was stopped.
@@ -86,26 +92,21 @@ impl<'a, O: Observer> Run<'a, O> {
         });
     }
 
-    /// Ends the run at `end`.
+    /// Ends the run at `end`, which lies before its own end if it was stopped or if there was a `failure`.
     pub(crate) fn finish(
         mut self,
         end: Instant,
+        failure: Option<RunError>,
         lag: Option<Histogram<u64>>,
-        machine: Option<MachineReport>,
-    ) -> RunOutput {
+        machine: MachineReport,
+    ) -> Part {
         let totals = Totals::of(&self.kernel.process);
         let server_cpu = self.kernel.process.server_cpu(end);
         self.kernel.process.ledger.stop_at(end);
         self.kernel.inject(end, |model, scheduler| model.finish(scheduler));
         self.report(end);
         let events = self.kernel.handled();
-        output(
-            self.scenario,
-            self.kernel.process,
-            &self.watch.until(totals, server_cpu),
-            lag.as_ref(),
-            machine,
-            events,
-        )
+        let measured = self.watch.until(totals, server_cpu);
+        Part::new(self.scenario, self.kernel.process, measured, lag, machine, events, failure)
     }
 }

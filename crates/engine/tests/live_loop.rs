@@ -6,7 +6,8 @@ use common::{independent, scenario};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use wasp_engine::{
-    Control, MachineReport, Mark, Meters, PacketPort, PortError, RunOutput, Scenario, Transmitted, drive,
+    Control, MachineReport, Mark, Meters, PacketPort, PortError, RunOutput, Scenario, Shard, Share,
+    Transmitted, drive, drive_share, sum_up,
 };
 use wasp_kernel::{Clock, VirtualClock};
 use wasp_tcp::reset_for;
@@ -91,8 +92,7 @@ fn live(scenario: &Value, room: usize) -> (RunOutput, Marks) {
         &mut clock,
         &mut port,
         &mut marks,
-    )
-    .expect("the run succeeds");
+    );
     (output, marks)
 }
 
@@ -170,10 +170,118 @@ fn a_run_that_is_stopped_keeps_what_it_measured_and_says_so() {
         &mut clock,
         &mut port,
         &mut marks,
-    )
-    .unwrap();
+    );
     assert!(output.summary.invalid.iter().any(|reason| reason.code == "stopped"));
     assert_eq!(output.summary.interval_s, 0.0);
+}
+
+/// A device that is gone after so many packets.
+struct Vanishing(Refuser, usize);
+
+impl PacketPort for Vanishing {
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, PortError> {
+        self.0.receive(buffer)
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<Transmitted, PortError> {
+        self.1 = self.1.checked_sub(1).ok_or_else(|| PortError("it is gone".to_owned()))?;
+        self.0.transmit(bytes)
+    }
+}
+
+#[test]
+fn what_was_measured_before_the_device_failed_is_kept() {
+    let mut scenario = scenario(3, "1KB");
+    scenario["mode"] = json!("live");
+    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
+    // Five packets a second from each of three clients: gone after the 100th, in the seventh second.
+    let mut port = Vanishing(Refuser::new(usize::MAX), 100);
+    let (mut clock, mut marks) = (VirtualClock::default(), Marks::default());
+    let site = scenario.site(None).expect("the site is built");
+    let output = drive(&scenario, &site, &Control::default(), (), &mut clock, &mut port, &mut marks);
+    let summary = &output.summary;
+    assert_eq!(output.failure.unwrap().to_string(), "the packet device failed: it is gone");
+    let codes: Vec<_> = summary.invalid.iter().map(|reason| reason.code).collect();
+    assert_eq!(codes[..2], ["failed", "stopped"]);
+    assert!(summary.interval_s > 3.0 && summary.interval_s < 7.0, "{}", summary.interval_s);
+    assert!(summary.outcomes["refused"] > 50);
+    assert!((summary.little.integral_s - summary.little.records_s).abs() < 1e-6);
+    assert_eq!(marks.0.last().unwrap().0, Mark::MeasureEnd);
+}
+
+/// End, client, request of a transaction.
+type TransactionRow = (i64, u32, u32);
+/// End, client, packets up and lost of a connection.
+type ConnectionRow = (i64, u32, u64, u64);
+
+/// All transactions and connections, in the order of the tables.
+fn rows(output: &RunOutput) -> (Vec<TransactionRow>, Vec<ConnectionRow>) {
+    let transactions = output.ledger.transactions.chunks().flat_map(|chunk| {
+        (0..chunk.client.len()).map(|row| (chunk.end_ns[row], chunk.client[row], chunk.request[row]))
+    });
+    let connections = output.ledger.connections.chunks().iter().flat_map(|chunk| {
+        (0..chunk.client.len())
+            .map(|row| (chunk.closed_ns[row], chunk.client[row], chunk.up_packets[row], chunk.up_lost[row]))
+    });
+    (transactions.collect(), connections.collect())
+}
+
+#[test]
+fn threads_that_share_the_clients_find_what_one_would() {
+    let mut scenario = scenario(20, "1KB");
+    scenario["clients"][0]["loss"] = independent("20%");
+    let (whole, _) = live(&scenario, usize::MAX);
+    scenario["mode"] = json!("live");
+    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
+    let site = scenario.site(None).expect("the site is built");
+    let part = |index| {
+        let (mut clock, mut port, mut marks) =
+            (VirtualClock::default(), Refuser::new(usize::MAX), Marks::default());
+        let share = Share { scenario: &scenario, site: &site, shard: Shard::new(index, 3) };
+        drive_share(&share, &Control::default(), (), &mut clock, &mut port, &mut marks)
+    };
+    let parts = sum_up(&scenario, (0..3).map(part).collect());
+    let sorted = |output: &RunOutput| {
+        let (mut transactions, mut connections) = rows(output);
+        transactions.sort_unstable();
+        connections.sort_unstable();
+        (transactions, connections)
+    };
+    assert_eq!(sorted(&parts), sorted(&whole));
+    let (_, connections) = rows(&parts);
+    assert!(
+        connections.is_sorted_by_key(|row| (row.0 == i64::MIN, *row)),
+        "in the order of (time, client, connection)"
+    );
+    let (one, three) = (&whole.summary, &parts.summary);
+    assert_eq!(
+        (three.throughput, &three.outcomes, &three.fates),
+        (one.throughput, &one.outcomes, &one.fates)
+    );
+    assert_eq!((three.packets.made, three.network.up.lost), (one.packets.made, one.network.up.lost));
+    assert_eq!(
+        (three.network.up.expected_loss_rate, one.emulator.unwrap().threads),
+        (one.network.up.expected_loss_rate, 1)
+    );
+    assert_eq!(three.emulator.unwrap().threads, 3);
+    assert_eq!(parts.links, whole.links);
+    let in_flight =
+        |output: &RunOutput| output.ledger.seconds.iter().map(|second| second.in_flight).collect::<Vec<_>>();
+    assert_eq!(in_flight(&parts), in_flight(&whole));
+}
+
+#[test]
+fn what_all_clients_share_cannot_be_shared_by_threads() {
+    let mut limited = scenario(2, "1KB");
+    let check = |scenario: &Value, threads| {
+        Scenario::from_json(&scenario.to_string()).unwrap().check_threads(threads)
+    };
+    assert_eq!(check(&limited, 2), Ok(()));
+    limited["network"]["shared"]["down"] = json!({"rate": "10Mbit/s"});
+    assert_eq!(check(&limited, 1), Ok(()));
+    let error = check(&limited, 2).unwrap_err();
+    assert_eq!(error.field, "emulator_cpus");
+    assert!(error.message.contains("network.shared.down"), "{error}");
 }
 
 /// A clock on which every reading takes its time, as on a busy machine.
@@ -208,8 +316,7 @@ fn a_frame_that_waits_at_the_end_of_the_run_is_not_read_after_it() {
             &mut clock,
             &mut port,
             &mut marks,
-        )
-        .expect("the run succeeds");
+        );
         let summary = &output.summary;
         assert_eq!(summary.packets.made, summary.fates.values().sum::<u64>() + summary.packets.in_flight);
         assert!((summary.little.integral_s - summary.little.records_s).abs() < 1e-6);

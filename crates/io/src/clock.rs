@@ -87,6 +87,18 @@ impl WallClock {
         Ok(Self { epoch: monotonic_nanos(), epoll, stopper: stopper.clone(), spin_below, prepared: false })
     }
 
+    /// Lets waits end also when something is put into a mailbox.
+    pub(crate) fn wait_for_mail(&self, mailbox: impl AsFd) -> Result<(), ClockError> {
+        // Edge-triggered, because nobody reads the counter.
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        Ok(epoll::add(&self.epoll, mailbox, epoll::EventData::new_u64(2), flags).map_err(io::Error::from)?)
+    }
+
+    /// Makes `epoch`, in nanoseconds of `CLOCK_MONOTONIC`, zero.
+    pub(crate) fn begin_at(&mut self, epoch: u64) {
+        self.epoch = epoch;
+    }
+
     /// Makes the present instant zero.
     pub fn restart(&mut self) {
         self.epoch = monotonic_nanos();

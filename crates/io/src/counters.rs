@@ -3,10 +3,7 @@
 //! The files are read below `/proc/PID/net`, which shows the network namespace of that process: the engine does not have
 //! to enter it.
 
-use std::collections::BTreeMap;
-
-/// Counter values by name.
-pub type Counters = BTreeMap<String, u64>;
+use wasp_engine::Counters;
 
 /// Names of the columns of `/proc/net/dev` after the device's name (`net/core/net-procfs.c`). `rx` is what the emulator
 /// writes to a TUN device, `tx` what it reads from it.
@@ -55,29 +52,22 @@ pub fn parse_table(text: &str, table: &str) -> Option<Counters> {
     Some(counters.filter_map(|(name, value)| Some((name.to_owned(), u64::try_from(value).ok()?))).collect())
 }
 
-/// The whole machine's packet backlog, summed over its CPUs: it belongs to no network namespace.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Softnet {
-    /// Packets received.
-    pub processed: u64,
-    /// Packets dropped because a CPU's backlog (`netdev_max_backlog`) was full.
-    pub dropped: u64,
-    /// Times that a CPU had work left when its budget ended.
-    pub time_squeeze: u64,
-}
+/// First columns of `/proc/net/softnet_stat`: packets received; dropped because a CPU's backlog (`netdev_max_backlog`) was full; times that a
+/// CPU had work left when its budget ended.
+const SOFTNET_COLUMNS: [&str; 3] = ["processed", "dropped", "time_squeeze"];
 
-/// Parses `/proc/net/softnet_stat`: a line of hexadecimal columns for each CPU. `None` when a line is not such.
+/// Parses `/proc/net/softnet_stat`, a line of hexadecimal columns for each CPU, and sums over the CPUs: the whole machine's packet backlog
+/// belongs to no network namespace. `None` when a line is not such.
 #[must_use]
-pub fn parse_softnet(text: &str) -> Option<Softnet> {
-    let mut total = Softnet::default();
+pub fn parse_softnet(text: &str) -> Option<Counters> {
+    let mut total = [0_u64; SOFTNET_COLUMNS.len()];
     for line in text.lines() {
-        let mut columns = line.split_whitespace().map(|column| u64::from_str_radix(column, 16).ok());
-        let mut next = || columns.next().flatten();
-        total.processed = total.processed.checked_add(next()?)?;
-        total.dropped = total.dropped.checked_add(next()?)?;
-        total.time_squeeze = total.time_squeeze.checked_add(next()?)?;
+        let mut columns = line.split_whitespace();
+        for sum in &mut total {
+            *sum = sum.checked_add(u64::from_str_radix(columns.next()?, 16).ok()?)?;
+        }
     }
-    Some(total)
+    Some(SOFTNET_COLUMNS.map(str::to_owned).into_iter().zip(total).collect())
 }
 
 /// How far each counter grew between two readings; one that is new grew from zero, one that went back did not grow.
@@ -122,7 +112,8 @@ Inter-|   Receive                                                |  Transmit
     #[test]
     fn softnet_is_hexadecimal_and_summed() {
         let text = "0000000a 00000001 00000002 0 0\n00000010 00000002 00000003 0 0\n";
-        assert_eq!(parse_softnet(text), Some(Softnet { processed: 26, dropped: 3, time_squeeze: 5 }));
+        let total = parse_softnet(text).unwrap();
+        assert_eq!(SOFTNET_COLUMNS.map(|name| total[name]), [26, 3, 5]);
         assert_eq!(parse_softnet("0000000a\n"), None);
     }
 

@@ -1,6 +1,6 @@
 //! TUN devices, the wall clock, meters of the machine: every system call of a live run.
 //!
-//! [`Tun`] is the engine's `PacketPort`, [`WallClock`] the kernel's `Clock`, [`MachineMeters`] the engine's `Meters`. What
+//! [`Tun`] is the engine's `PacketPort`, [`WallClock`] the kernel's `Clock`, [`MachineMeters`] the engine's `Meters`; [`LiveRun`] has a thread for each queue of the device. What
 //! is read from files is parsed by pure functions of text ([`cpu`], [`counters`]). Needs Linux 5.11 or later.
 
 mod affinity;
@@ -9,12 +9,15 @@ pub mod counters;
 pub mod cpu;
 mod files;
 mod log;
+mod mailbox;
 mod meters;
+mod queues;
 mod sys;
 mod tun;
 
 pub use affinity::{AffinityError, pin_current_thread};
 pub use clock::{ClockError, Stopper, WallClock};
 pub use log::open_log;
-pub use meters::{CounterReport, MachineMeters, MeterTargets};
+pub use meters::{MachineMeters, MeterTargets};
+pub use queues::{LiveError, LiveRun};
 pub use tun::{MAX_FRAME, Tun, TunError};

@@ -1,10 +1,10 @@
 //! The machine's meters around the measured interval.
 
 use crate::clock::{monotonic_nanos, thread_cpu_nanos};
-use crate::counters::{Counters, Softnet, increase, parse_device, parse_softnet, parse_table};
+use crate::counters::{increase, parse_device, parse_softnet, parse_table};
 use crate::cpu::{Cpus, ThreadTimes, cpu_use, parse_stat, read_threads, threads_use};
 use crate::files::read_text;
-use wasp_engine::{MachineReport, Mark, Meters};
+use wasp_engine::{Counters, KernelCounters, MachineReport, Mark, Meters};
 use wasp_units::{Duration, Instant};
 
 /// What to look at.
@@ -14,17 +14,17 @@ pub struct MeterTargets {
     pub server_cpus: Vec<u32>,
     /// The CPUs of the emulator.
     pub emulator_cpus: Vec<u32>,
-    /// The server's processes, as this process numbers them; their descendants are found. The first also shows the network
-    /// namespace whose counters are read (without one, this process's own).
+    /// The server's processes, as this process numbers them; their descendants are found.
     pub server_processes: Vec<u32>,
+    /// The process in whose network namespace the kernel's counters are read; without one nobody's are.
+    pub namespace: Option<u32>,
     /// The device's name in that namespace.
     pub device: Option<String>,
 }
 
 /// Reads the meters at both ends of the measured interval, on the emulator's own thread.
 ///
-/// Call order: `mark(MeasureStart)`, `mark(MeasureEnd)`, then `report` and `counters`. A reading takes a fraction of a
-/// millisecond.
+/// Call order: `mark(MeasureStart)`, `mark(MeasureEnd)`, then `report`. A reading takes a fraction of a millisecond.
 #[derive(Debug)]
 pub struct MachineMeters {
     targets: MeterTargets,
@@ -32,23 +32,6 @@ pub struct MachineMeters {
     end: Option<Reading>,
     /// The CPUs when `server_busy` last looked.
     last_second: Cpus,
-}
-
-/// How far the kernel's counters grew in the measured interval. `None` and missing names are what this machine does not show.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CounterReport {
-    /// Between the two readings, on the wall clock.
-    pub interval: Duration,
-    /// The device's counters (`tx` is what the server sent).
-    pub device: Option<Counters>,
-    /// The `TcpExt` table in the server's namespace.
-    pub tcp_ext: Option<Counters>,
-    /// The `Tcp` table there.
-    pub tcp: Option<Counters>,
-    /// Packets that the whole machine dropped because a CPU's backlog was full.
-    pub softnet_dropped: Option<u64>,
-    /// Times that packet processing on a CPU of the whole machine ran out of its budget.
-    pub softnet_squeezed: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -59,8 +42,7 @@ struct Reading {
     server: ThreadTimes,
     device: Option<Counters>,
     tcp_ext: Option<Counters>,
-    tcp: Option<Counters>,
-    softnet: Option<Softnet>,
+    softnet: Option<Counters>,
 }
 
 impl MachineMeters {
@@ -70,26 +52,9 @@ impl MachineMeters {
         Self { targets, start: None, end: None, last_second: read_cpus() }
     }
 
-    /// How far the counters grew between the two marks; `None` before both were made.
-    #[must_use]
-    pub fn counters(&self) -> Option<CounterReport> {
-        let (start, end) = (self.start.as_ref()?, self.end.as_ref()?);
-        let softnet = start.softnet.zip(end.softnet);
-        Some(CounterReport {
-            interval: end.since(start),
-            device: grown(start.device.as_ref(), end.device.as_ref()),
-            tcp_ext: grown(start.tcp_ext.as_ref(), end.tcp_ext.as_ref()),
-            tcp: grown(start.tcp.as_ref(), end.tcp.as_ref()),
-            softnet_dropped: softnet.map(|(start, end)| end.dropped.saturating_sub(start.dropped)),
-            softnet_squeezed: softnet.map(|(start, end)| end.time_squeeze.saturating_sub(start.time_squeeze)),
-        })
-    }
-
     fn read(&self) -> Reading {
         let targets = &self.targets;
-        let namespace = targets.server_processes.first().map_or("self".to_owned(), ToString::to_string);
-        let net = |file: &str| read_text(format!("/proc/{namespace}/net/{file}"));
-        let snmp = net("snmp");
+        let net = |file: &str| read_text(format!("/proc/{}/net/{file}", targets.namespace?));
         Reading {
             clock: monotonic_nanos(),
             emulator: thread_cpu_nanos(),
@@ -97,7 +62,6 @@ impl MachineMeters {
             server: read_threads(&targets.server_processes),
             device: targets.device.as_deref().and_then(|device| parse_device(&net("dev")?, device)),
             tcp_ext: net("netstat").and_then(|text| parse_table(&text, "TcpExt")),
-            tcp: snmp.and_then(|text| parse_table(&text, "Tcp")),
             softnet: net("softnet_stat").as_deref().and_then(parse_softnet),
         }
     }
@@ -132,6 +96,11 @@ impl Meters for MachineMeters {
                 .then(|| threads_use(&start.server, &end.server).as_secs_f64()),
             emulator_cpu: (interval > 0.0)
                 .then(|| (end.emulator.saturating_sub(start.emulator) as f64 / interval).min(1.0)),
+            counters: KernelCounters {
+                device: grown(start.device.as_ref(), end.device.as_ref()),
+                tcp_ext: grown(start.tcp_ext.as_ref(), end.tcp_ext.as_ref()),
+                softnet: grown(start.softnet.as_ref(), end.softnet.as_ref()),
+            },
         }
     }
 }
@@ -159,6 +128,7 @@ mod tests {
             server_cpus: vec![0],
             emulator_cpus: vec![0],
             server_processes: vec![std::process::id()],
+            namespace: Some(std::process::id()),
             device: Some("lo".to_owned()),
         })
     }
@@ -166,9 +136,9 @@ mod tests {
     #[test]
     fn there_is_no_report_before_both_marks() {
         let mut meters = own_meters();
-        assert_eq!((meters.report(), meters.counters()), (MachineReport::default(), None));
+        assert_eq!(meters.report(), MachineReport::default());
         meters.mark(Mark::MeasureStart, Instant::ZERO);
-        assert_eq!((meters.report(), meters.counters()), (MachineReport::default(), None));
+        assert_eq!(meters.report(), MachineReport::default());
     }
 
     #[test]
@@ -192,11 +162,10 @@ mod tests {
         let mut meters = own_meters();
         meters.mark(Mark::MeasureStart, Instant::ZERO);
         meters.mark(Mark::MeasureEnd, Instant::ZERO);
-        let counters = meters.counters().unwrap();
+        let counters = meters.report().counters;
         assert!(counters.device.unwrap().contains_key("tx_dropped"));
         assert!(counters.tcp_ext.unwrap().contains_key("ListenDrops"));
-        assert!(counters.tcp.unwrap().contains_key("PassiveOpens"));
-        assert!(counters.softnet_dropped.is_some() && counters.softnet_squeezed.is_some());
+        assert!(counters.softnet.unwrap().contains_key("dropped"));
     }
 
     #[test]
@@ -210,6 +179,6 @@ mod tests {
         meters.mark(Mark::MeasureEnd, Instant::ZERO);
         let report = meters.report();
         assert_eq!((report.server_busy, report.steal, report.server_processes_s), (None, None, None));
-        assert_eq!(meters.counters().unwrap().device, None);
+        assert_eq!(report.counters, KernelCounters::default());
     }
 }

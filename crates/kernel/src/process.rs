@@ -81,6 +81,12 @@ impl<P: Process> LogicalProcess<P> {
         Self { process, scheduler, handled: 0, at_this_instant: 0 }
     }
 
+    /// The time of what was handled last.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.scheduler.now
+    }
+
     /// The time of the next pending event.
     #[must_use]
     pub fn next_event(&self) -> Option<Instant> {

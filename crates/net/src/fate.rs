@@ -80,6 +80,13 @@ impl Fates {
         self.0[fate as usize] += packets;
     }
 
+    /// Adds the counts of other packets.
+    pub fn merge(&mut self, other: &Self) {
+        for (count, more) in self.0.iter_mut().zip(other.0) {
+            *count += more;
+        }
+    }
+
     /// One packet thought to have met `from` met `to`.
     pub(crate) fn reclassify(&mut self, from: Fate, to: Fate) {
         self.0[from as usize] -= 1;

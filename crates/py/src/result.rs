@@ -25,7 +25,7 @@ pub(crate) struct RunResult {
 
 impl RunResult {
     pub(crate) fn new(output: RunOutput) -> Self {
-        let RunOutput { summary, ledger, links } = output;
+        let RunOutput { summary, ledger, links, .. } = output;
         Self { summary, records: Mutex::new(Some((ledger, links))) }
     }
 }

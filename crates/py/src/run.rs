@@ -13,9 +13,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration as Wait;
-use wasp_engine::{Control, Progress, RunOutput, Scenario, Site, drive, simulate};
-use wasp_io::{MachineMeters, MeterTargets, Stopper, Tun, WallClock, open_log, pin_current_thread};
-use wasp_units::Duration;
+use wasp_engine::{Control, Progress, RunOutput, Scenario, Site, simulate};
+use wasp_io::{LiveRun, MeterTargets, Stopper, Tun, open_log};
 
 /// How long Python is left without a look at its signals.
 const SLICE: Wait = Wait::from_millis(50);
@@ -31,13 +30,17 @@ pub(crate) fn py_check_scenario(scenario: &str) -> PyResult<()> {
     Scenario::from_json(scenario).map(drop).map_err(scenario_error)
 }
 
-/// Starts a run: in virtual time, or before `device` if there is one.
+/// Starts a run: in virtual time, or before a device, with a thread for each of its queues. `namespace` is a process in whose network
+/// namespace the device called `device_name` is.
 #[pyfunction]
-#[pyo3(name = "start", signature = (scenario, *, device = None, emulator_cpus = None, server_cpus = None, server_pids = None, offload = true))]
+#[pyo3(name = "start", signature = (scenario, *, device = None, device_name = None, namespace = None, emulator_cpus = None, server_cpus = None, server_pids = None, offload = true))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub(crate) fn py_start(
     py: Python<'_>,
     scenario: &str,
-    device: Option<i32>,
+    device: Option<Vec<i32>>,
+    device_name: Option<String>,
+    namespace: Option<u32>,
     emulator_cpus: Option<Vec<u32>>,
     server_cpus: Option<Vec<u32>>,
     server_pids: Option<Vec<u32>>,
@@ -49,11 +52,16 @@ pub(crate) fn py_start(
         server_cpus: server_cpus.unwrap_or_default(),
         emulator_cpus: emulator_cpus.unwrap_or_default(),
         server_processes: server_pids.unwrap_or_default(),
-        device: None,
+        namespace,
+        device: device_name,
     };
-    let device = device.map(duplicate).transpose()?.map(|device| tun(device, offload)).transpose()?;
+    let queues = device.unwrap_or_default();
+    scenario.check_threads(queues.len()).map_err(scenario_error)?;
+    let queues =
+        queues.into_iter().map(|queue| tun(duplicate(queue)?, offload)).collect::<PyResult<Vec<_>>>()?;
+    let controls = queues.iter().map(|_| Arc::default()).collect();
     let stopper = Stopper::new().map_err(engine_error)?;
-    Handle::start(scenario, site, device, targets, stopper)
+    Handle::start(scenario, site, LiveRun { queues, controls, targets, stopper })
 }
 
 /// The files that the clients of a scenario ask for.
@@ -73,7 +81,8 @@ fn tun(device: OwnedFd, offload: bool) -> PyResult<Tun> {
 /// A run that was started.
 #[pyclass(frozen, module = "waspbench._core")]
 pub(crate) struct Handle {
-    control: Arc<Control>,
+    /// One for each thread of the run.
+    controls: Vec<Arc<Control>>,
     stopper: Stopper,
     warmup_ns: u64,
     state: Mutex<State>,
@@ -121,28 +130,38 @@ impl State {
 const PANICKED: &str = "the engine panicked; what it said is on standard error";
 
 impl Handle {
-    fn start(
-        scenario: Scenario,
-        site: Arc<Site>,
-        device: Option<Tun>,
-        targets: MeterTargets,
-        stopper: Stopper,
-    ) -> PyResult<Self> {
-        let control = Arc::new(Control::default());
+    /// Simulates if the device has no queue.
+    fn start(scenario: Scenario, site: Arc<Site>, mut live: LiveRun) -> PyResult<Self> {
+        let simulated = live.queues.is_empty();
+        if simulated {
+            live.controls.push(Arc::default());
+        }
+        let (controls, stopper) = (live.controls.clone(), live.stopper.clone());
         let (sender, receiver) = channel();
         let warmup_ns = scenario.measure.warmup.as_nanos();
-        let (theirs, wake) = (Arc::clone(&control), stopper.clone());
         let work = move || {
-            let outcome = match device {
-                None => simulate(&scenario, &site, &theirs, ()).map_err(|error| error.to_string()),
-                Some(device) => run_live(&scenario, &site, &theirs, device, targets, &wake),
+            let outcome = if simulated {
+                Ok(simulate(&scenario, &site, &live.controls[0], ()))
+            } else {
+                live.run(&scenario, &site).map_err(|error| error.to_string())
             };
             // Nobody listens any more when the handle is gone.
             let _ = sender.send(outcome);
         };
         thread::Builder::new().name("wasp-engine".to_owned()).spawn(work).map_err(engine_error)?;
         let state = State { receiver, outcome: None, ended: false, slices: 0, last: Progress::default() };
-        Ok(Self { control, stopper, warmup_ns, state: Mutex::new(state) })
+        Ok(Self { controls, stopper, warmup_ns, state: Mutex::new(state) })
+    }
+
+    /// How far all threads together have come.
+    fn progress(&self) -> Progress {
+        let sum = |sum: Progress, more: Progress| Progress {
+            elapsed_ns: sum.elapsed_ns.max(more.elapsed_ns),
+            ok: sum.ok + more.ok,
+            errors: sum.errors + more.errors,
+            in_progress: sum.in_progress + more.in_progress,
+        };
+        self.controls.iter().map(|control| control.progress()).fold(Progress::default(), sum)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -151,7 +170,7 @@ impl Handle {
 
     /// The last second's figures.
     fn sample<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let now = self.control.progress();
+        let now = self.progress();
         let mut state = self.state();
         state.slices = 0;
         let last = std::mem::replace(&mut state.last, now);
@@ -201,7 +220,7 @@ impl Handle {
 
     /// Asks the run to end; what was measured is kept.
     fn stop(&self) {
-        self.control.stop();
+        self.controls.iter().for_each(|control| control.stop());
         self.stopper.stop();
     }
 
@@ -227,21 +246,4 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// On the engine's own thread: the clock starts when everything else is in place.
-fn run_live(
-    scenario: &Scenario,
-    site: &Arc<Site>,
-    control: &Control,
-    mut port: Tun,
-    targets: MeterTargets,
-    stopper: &Stopper,
-) -> Outcome {
-    if !targets.emulator_cpus.is_empty() {
-        pin_current_thread(&targets.emulator_cpus).map_err(|error| error.to_string())?;
-    }
-    let mut meters = MachineMeters::new(targets);
-    let mut clock = WallClock::new(&port, stopper, Duration::ZERO).map_err(|error| error.to_string())?;
-    drive(scenario, site, control, (), &mut clock, &mut port, &mut meters).map_err(|error| error.to_string())
 }

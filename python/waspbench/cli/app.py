@@ -61,7 +61,8 @@ ServerCpus = Annotated[
     Text, typer.Option("--server-cpus", metavar="LIST", help="CPUs of the server in a live run, such as 0 or 0-1.")
 ]
 EmulatorCpus = Annotated[
-    Text, typer.Option("--emulator-cpus", metavar="LIST", help="CPU of the emulator in a live run; one for now.")
+    Text,
+    typer.Option("--emulator-cpus", metavar="LIST", help="CPUs of the emulator in a live run, a thread on each."),
 ]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE.toml", help="The experiment.")]
 Settings = Annotated[

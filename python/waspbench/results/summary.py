@@ -66,7 +66,9 @@ class Emulator(Record):
     """The emulator's own part in what was measured; None in simulation."""
 
     cpu: float | None = None
-    """Busy part of its CPU, from 0 to 1."""
+    """Busy part of its CPU, from 0 to 1; of the busiest where it has several."""
+    threads: int | None = None
+    """Threads that it had."""
     lag_us: Lag = Lag()
     """Lateness of packets."""
 
@@ -116,9 +118,11 @@ class RunSummary(Record):
     emulator: Emulator | None
     network: RunNetwork
     device: dict[str, int] | None = None
-    """Increase of the device's counters over the run; None in simulation."""
+    """Increase of the device's counters over the measured interval; None in simulation."""
     tcpext: dict[str, int] | None = None
-    """Increase of the kernel's TCP counters over the run; None in simulation."""
+    """Increase of the kernel's TCP counters over the measured interval; None in simulation."""
+    softnet: dict[str, int] | None = None
+    """Increase of the counters of the machine's packet backlog over the measured interval; None in simulation."""
     transactions_kept_one_in: int = 1
     """One transaction in so many is a row of the table: 1 when all are. Figures, series and histogram have them all."""
     invalid: list[Invalid]
@@ -131,3 +135,8 @@ class RunSummary(Record):
     def valid(self) -> bool:
         """Whether nothing speaks against the run."""
         return not self.invalid
+
+    @property
+    def failure(self) -> str | None:
+        """Why the run ended before its time, unless it was stopped."""
+        return next((reason.message for reason in self.invalid if reason.code == "failed"), None)

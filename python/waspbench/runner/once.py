@@ -67,6 +67,8 @@ Watch = Callable[["_core.Sample"], object]
 def make(job: Job, spec: Spec | None = None, watch: Watch | None = None) -> Done:
     """Makes the run and writes its files; a run that fails is said to have, not raised.
 
+    What a run measured before its device or the engine failed is kept.
+
     Raises:
         KeyboardInterrupt: it was interrupted; nothing of this run is kept.
         WaspError: no run can be made at all: the machine cannot do it, or the input is not valid.
@@ -79,11 +81,20 @@ def make(job: Job, spec: Spec | None = None, watch: Watch | None = None) -> Done
     except RunFailedError as error:
         return Done(job, time.monotonic() - started, failure=str(error))
     summary = summary.model_copy(update={"run": job.run})
-    record = RunRecord(run=job.run, attempts=job.attempt, earlier=list(job.earlier), summary=summary, testbed=testbed)
+    record = RunRecord(
+        run=job.run,
+        attempts=job.attempt,
+        earlier=list(job.earlier),
+        failure=summary.failure,
+        summary=summary,
+        testbed=testbed,
+    )
     try:
         write_run(Path(job.directory), record, tables)
     except RunFailedError as error:
         return Done(job, time.monotonic() - started, failure=str(error), fatal=True)
+    if summary.failure is not None:
+        return Done(job, time.monotonic() - started, failure=summary.failure)
     return Done(job, time.monotonic() - started, summary=summary)
 
 

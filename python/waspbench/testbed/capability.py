@@ -21,7 +21,7 @@ class Support:
 def host_support() -> Support:
     """Tries to make a device in this network namespace, as a server that runs already needs it."""
     try:
-        descriptor, _ = open_device()
+        (descriptor,), _ = open_device()
     except CannotDoIt as error:
         return Support(False, str(error))
     os.close(descriptor)

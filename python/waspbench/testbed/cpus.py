@@ -1,4 +1,4 @@
-"""Which CPUs the server has and which one the emulator has."""
+"""Which CPUs the server has and which ones the emulator has."""
 
 import os
 import re
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from waspbench.testbed.errors import TestbedError
+from waspbench.testbed.protocol import MAX_QUEUES
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
@@ -62,7 +63,7 @@ def place(server: str | None, emulator: str | None, available: Iterable[int] | N
 
     Args:
         server: a list, or None.
-        emulator: a list of one CPU (the emulator runs on one thread), or None.
+        emulator: a list, or None; the emulator has a thread for each of its CPUs.
         available: the CPUs that this process may use, found out if None.
 
     Raises:
@@ -71,8 +72,10 @@ def place(server: str | None, emulator: str | None, available: Iterable[int] | N
     usable = sorted(os.sched_getaffinity(0) if available is None else available)
     server_cpus = _chosen(server, "server-cpus", usable)
     emulator_cpus = _chosen(emulator, "emulator-cpus", usable)
-    if len(emulator_cpus) > 1:
-        raise TestbedError(f"emulator-cpus: {emulator!r} names {len(emulator_cpus)} CPUs: one would be valid for now")
+    if len(emulator_cpus) > MAX_QUEUES:
+        raise TestbedError(
+            f"emulator-cpus: {emulator!r} names {len(emulator_cpus)} CPUs: {MAX_QUEUES} at most would be valid"
+        )
     if not server_cpus:
         server_cpus = tuple([cpu for cpu in usable if cpu not in emulator_cpus][:1] or usable[:1])
     if not emulator_cpus:

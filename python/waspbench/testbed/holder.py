@@ -122,7 +122,8 @@ def _init(control: socket.socket | None, guard_alive: int) -> int:
         os.umask(0o022)  # the server's workers may be another user, who must be able to read the files
         _mount()
         if control is None:
-            os.close(_open_device("wasp0"))
+            for descriptor in _open_device("wasp0", 1):
+                os.close(descriptor)
             return 0
         return Init(Channel(control), guard_alive).run()
     except (BrokenPipeError, ConnectionResetError):
@@ -156,9 +157,9 @@ def _mount_files(directory: str) -> None:
         raise CannotDoIt(f"directory: {directory} cannot be served: {error.strerror}{hidden}") from None
 
 
-def _open_device(name: str) -> int:
+def _open_device(name: str, queues: int) -> list[int]:
     try:
-        return linux.open_tun(name)[0]
+        return linux.open_tun(name, queues)[0]
     except OSError as error:
         raise CannotDoIt(f"{linux.TUN_DEVICE} cannot be used: {error.strerror}{linux.advice(error.errno)}") from None
 
@@ -199,7 +200,7 @@ class Init:
 
     def _build(self, plan: Plan) -> None:
         labels: list[str] = []
-        descriptor = _open_device(plan.device)
+        descriptors = _open_device(plan.device, plan.queues)
         settings = _configure_network(plan)
         if plan.ordinary_user and plan.port < 1024:
             settings |= kernel.apply({"net.ipv4.ip_unprivileged_port_start": "0"})
@@ -212,6 +213,7 @@ class Init:
             "device": {
                 "name": plan.device,
                 "mtu": plan.mtu,
+                "queues": plan.queues,
                 "txqueuelen": plan.queue_length,
                 "rps_cpus": rps,
                 "offloads": linux.OFFLOADS,
@@ -220,8 +222,9 @@ class Init:
             "sysctl": settings,
             "labels": labels,
         }
-        self._channel.send({"ready": description}, (descriptor,))
-        os.close(descriptor)  # from now on the parent alone keeps the device alive
+        self._channel.send({"ready": description}, tuple(descriptors))
+        for descriptor in descriptors:
+            os.close(descriptor)  # from now on the parent alone keeps the device alive
 
     def _start_server(self, plan: Plan) -> None:
         for path, text in plan.private_files.items():
@@ -376,10 +379,11 @@ def _configure_network(plan: Plan) -> dict[str, str]:
 def _steer(plan: Plan, labels: list[str]) -> str | None:
     """Has the device's packets received on the server's CPUs (RPS); returns the mask, or None and adds a label."""
     wanted = cpus.mask(plan.server_cpus)
-    path = Path(f"/sys/class/net/{plan.device}/queues/rx-0/rps_cpus")
+    queues = Path(f"/sys/class/net/{plan.device}/queues")
     try:
-        path.write_text(wanted)
-        return path.read_text().strip()
+        for queue in queues.glob("rx-*"):
+            (queue / "rps_cpus").write_text(wanted)
+        return (queues / "rx-0/rps_cpus").read_text().strip()
     except OSError as error:
         labels.append(
             f"rps not set ({error.strerror}): the kernel's receive work for the server is done on the emulator's CPU"

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from waspbench.testbed import counters, cpus, kernel, linux, machine
-from waspbench.testbed.counters import Counters, Listener
+from waspbench.testbed.counters import Listener
 from waspbench.testbed.cpus import Placement, place
 from waspbench.testbed.errors import CannotDoIt, TestbedError
 from waspbench.testbed.netlink import Netlink, NetlinkError, Network
@@ -57,7 +57,7 @@ class HostTestbed:
             TestbedError: nothing listens there, or the kernel refuses something.
         """
         self._spec = spec
-        self._device = -1
+        self._queues: list[int] = []
         self._pids = server_processes(spec.address, spec.port)
         self._cpus = sorted(set().union(*(affinity(pid) for pid in self._pids)) or affinity(0))
         self._labels = [*spec.placement.labels]
@@ -66,7 +66,7 @@ class HostTestbed:
             self._labels.append(f"the server may run on the emulator's CPU {cpus.show_list(shared)}")
         if not self._pids:
             self._labels.append("the server's processes cannot be seen from here: its CPU time is unknown")
-        self._device, self._name = open_device()
+        self._queues, self._name = open_device(max(1, len(spec.placement.emulator)))
         try:
             self._settings = kernel.apply(
                 {f"net.ipv4.conf.{self._name}.route_localnet": "1"} if _is_loopback(spec.address) else {}
@@ -86,9 +86,18 @@ class HostTestbed:
         self.close()
 
     @property
-    def device_fd(self) -> int:
-        """The TUN device's descriptor. The testbed closes it; whoever outlives that must duplicate it."""
-        return self._device
+    def device_fds(self) -> list[int]:
+        """The TUN device's descriptors, one a queue. The testbed closes them; whoever outlives it duplicates them."""
+        return list(self._queues)
+
+    @property
+    def device_name(self) -> str:
+        """The TUN device's name."""
+        return self._name
+
+    def namespace(self) -> int:
+        """A process in the network namespace of the device: this one."""
+        return os.getpid()
 
     @property
     def server_cpus(self) -> list[int]:
@@ -116,10 +125,6 @@ class HostTestbed:
             return f"at the end of the run {error}"
         return None if set(now) & set(self._pids) or not self._pids else "the server was started anew during the run"
 
-    def counters(self) -> Counters:
-        """Counters of the device, and of the whole machine: `Tcp`, `TcpExt`, `Ip`, `softnet`..."""
-        return counters.read(self._name)
-
     def describe(self) -> dict[str, object]:
         """What belongs beside the results."""
         return {
@@ -135,6 +140,7 @@ class HostTestbed:
             "device": {
                 "name": self._name,
                 "mtu": self._spec.mtu,
+                "queues": len(self._queues),
                 "txqueuelen": queue_length(self._spec.clients),
                 "rps_cpus": self._rps,
                 "offloads": linux.OFFLOADS,
@@ -148,9 +154,8 @@ class HostTestbed:
 
     def close(self) -> None:
         """Takes the device away, and with it its settings and the route; does nothing the second time."""
-        device, self._device = self._device, -1
-        if device >= 0:
-            os.close(device)
+        while self._queues:
+            os.close(self._queues.pop())
 
     def _connect(self) -> str:
         """Brings the device up and routes a free prefix to it, which is returned."""
@@ -183,10 +188,11 @@ class HostTestbed:
     def _steer(self) -> str | None:
         """Has packets received on the CPUs of the server, the emulator's left out where others remain (RPS)."""
         wanted = set(self._cpus) - set(self._spec.placement.emulator) or set(self._cpus)
-        path = Path(f"/sys/class/net/{self._name}/queues/rx-0/rps_cpus")
+        queues = Path(f"/sys/class/net/{self._name}/queues")
         try:
-            path.write_text(cpus.mask(wanted))
-            return path.read_text().strip()
+            for queue in queues.glob("rx-*"):
+                (queue / "rps_cpus").write_text(cpus.mask(wanted))
+            return (queues / "rx-0/rps_cpus").read_text().strip()
         except OSError as error:
             self._labels.append(f"rps not set ({error.strerror}): the server's receive work is on the emulator's CPU")
             return None
@@ -263,14 +269,14 @@ def affinity(pid: int) -> set[int]:
         return set()
 
 
-def open_device() -> tuple[int, str]:
-    """A device in the current network namespace, with its name.
+def open_device(queues: int = 1) -> tuple[list[int], str]:
+    """A device in the current network namespace: its queues and its name.
 
     Raises:
         CannotDoIt: this process may not make one.
     """
     try:
-        return linux.open_tun("wasp%d")
+        return linux.open_tun("wasp%d", queues)
     except PermissionError:
         raise CannotDoIt(
             "a server that runs already is reached through a device in the machine's own network, which needs root; "

@@ -38,6 +38,7 @@ TUNSETVNETHDRSZ = 0x4004_54D8
 IFF_TUN = 0x0001
 IFF_NO_PI = 0x1000
 IFF_VNET_HDR = 0x4000
+IFF_MULTI_QUEUE = 0x0100
 TUN_F_CSUM = 0x01
 TUN_F_TSO4 = 0x02
 TUN_F_TSO6 = 0x04
@@ -127,24 +128,32 @@ def advice(number: int | None) -> str:
     }.get(number or 0, "")
 
 
-def open_tun(name: str) -> tuple[int, str]:
-    """Creates a TUN device in the current network namespace; it lives as long as the returned descriptor (and copies).
+def open_tun(name: str, queues: int = 1) -> tuple[list[int], str]:
+    """Creates a TUN device in the current network namespace; it lives as long as a descriptor of it.
 
-    A `%d` in the name becomes the first free number. Returns the device's name too.
-
-    Frames carry the 10-byte virtio header; the kernel may leave checksums and segmentation to the reader.
+    A `%d` in the name becomes the first free number. Returns a descriptor for each queue, and the device's name. Frames
+    carry the 10-byte virtio header; the kernel may leave checksums and segmentation to the reader.
 
     Raises:
         OSError: the device node cannot be opened or the name is taken.
     """
-    descriptor = os.open(TUN_DEVICE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptors: list[int] = []
     try:
-        request = struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI | IFF_VNET_HDR)
-        made = fcntl.ioctl(descriptor, TUNSETIFF, request)
-        fcntl.ioctl(descriptor, TUNSETVNETHDRSZ, struct.pack("i", VNET_HEADER_BYTES))
-        # This one takes its argument by value.
-        fcntl.ioctl(descriptor, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN)
+        for _ in range(queues):
+            descriptors.append(os.open(TUN_DEVICE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
+            name = _attach(descriptors[-1], name, several=queues > 1)
     except BaseException:
-        os.close(descriptor)
+        for descriptor in descriptors:
+            os.close(descriptor)
         raise
-    return descriptor, made[:16].rstrip(b"\0").decode()
+    return descriptors, name
+
+
+def _attach(descriptor: int, name: str, *, several: bool) -> str:
+    """Makes a descriptor a queue of a TUN device, of a new one if there is none of that name; returns its name."""
+    flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR | (IFF_MULTI_QUEUE if several else 0)
+    made = fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH22x", name.encode(), flags))
+    fcntl.ioctl(descriptor, TUNSETVNETHDRSZ, struct.pack("i", VNET_HEADER_BYTES))
+    # This one takes its argument by value.
+    fcntl.ioctl(descriptor, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN)
+    return made[:16].rstrip(b"\0").decode()

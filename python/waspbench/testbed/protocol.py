@@ -1,8 +1,8 @@
 """What the holder process and its parent say to each other: JSON lines over a socket pair, one descriptor beside them.
 
 Parent to holder: first a `Plan`, then requests `{"request": "counters"}` or `{"request": "close"}`. Holder to parent:
-`{"ready": {...}}` with the TUN descriptor, or `{"error": text, "cannot": bool}`; then `{"counters": {...}}` for each
-request, and at any time `{"server_ended": text}`.
+`{"ready": {...}}` with a TUN descriptor for each queue, or `{"error": text, "cannot": bool}`; then
+`{"counters": {...}}` for each request, and at any time `{"server_ended": text}`.
 """
 
 import json
@@ -18,6 +18,9 @@ PRIVATE = "/dev/shm"
 DOCUMENT_ROOT = PRIVATE + "/www"
 """The directory of the files to serve, as the server sees it."""
 
+MAX_QUEUES = 64
+"""Descriptors that cross the socket at most, and so queues of a device."""
+
 SERVER_LOG = PRIVATE + "/server.log"
 """Where the server's standard output and error go, as the server sees it."""
 
@@ -30,6 +33,8 @@ class Plan:
     port: int
     prefix: str
     device: str
+    queues: int
+    """Queues of the device: each is a descriptor for the parent."""
     mtu: int
     queue_length: int
     congestion: str | None
@@ -78,7 +83,7 @@ class Channel:
     def fill(self) -> bool:
         """Reads what has arrived (waits when nothing has); False when the other end is gone."""
         try:
-            data, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 16, 4, socket.MSG_CMSG_CLOEXEC)
+            data, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 16, MAX_QUEUES, socket.MSG_CMSG_CLOEXEC)
         except ConnectionResetError:
             return False
         self.descriptors.extend(descriptors)

@@ -69,6 +69,7 @@ class TestbedSpec:
             port=self.port,
             prefix=self.prefix,
             device=self.device,
+            queues=max(1, len(self.placement.emulator)),
             mtu=self.mtu,
             queue_length=queue_length(self.clients),
             congestion=self.congestion,
@@ -137,7 +138,7 @@ class Testbed:
         self._spec = spec
         self._ended: str | None = None
         self._setup: Message = {}
-        self._device = -1
+        self._queues: list[int] = []
         ours, theirs = socket.socketpair()
         self._channel = Channel(ours)
         self._output = os.memfd_create("wasp-holder")
@@ -172,9 +173,18 @@ class Testbed:
         self.close()
 
     @property
-    def device_fd(self) -> int:
-        """The TUN device's descriptor. The testbed closes it; whoever outlives that must duplicate it."""
-        return self._device
+    def device_fds(self) -> list[int]:
+        """The TUN device's descriptors, one a queue. The testbed closes them; whoever outlives it duplicates them."""
+        return list(self._queues)
+
+    @property
+    def device_name(self) -> str:
+        """The TUN device's name in its namespace."""
+        return self._spec.device
+
+    def namespace(self) -> int:
+        """A process in the network namespace of the server and the device, as this process numbers it."""
+        return process.descendants(self._holder.pid, process.parents())[0]
 
     @property
     def prefix(self) -> str:
@@ -227,7 +237,7 @@ class Testbed:
 
     def close(self) -> None:
         """Ends the server and takes everything away; does nothing the second time."""
-        if self._device < 0:
+        if not self._queues:
             return
         try:
             self._channel.send({"request": "close"})
@@ -246,7 +256,8 @@ class Testbed:
         if "error" in message:
             raise (CannotDoIt if message["cannot"] else TestbedError)(message["error"])
         self._setup = message["ready"]
-        self._device = self._channel.descriptors.pop()
+        self._queues = list(self._channel.descriptors)
+        self._channel.descriptors.clear()
 
     def _request(self, what: str) -> Message:
         try:
@@ -291,11 +302,9 @@ class Testbed:
     def _destroy(self) -> None:
         """Closes every descriptor and waits until the holder, and with it all that is inside, is gone."""
         self._channel.socket.close()
-        if self._device >= 0:
-            os.close(self._device)
-            self._device = -1
-        for descriptor in self._channel.descriptors:
+        for descriptor in [*self._queues, *self._channel.descriptors]:
             os.close(descriptor)
+        self._queues.clear()
         self._channel.descriptors.clear()
         try:
             self._holder.wait(_CLOSE_TIMEOUT)

@@ -45,6 +45,31 @@ macro_rules! columns {
                 self.rows
             }
 
+            /// These rows and those of `other` in the order of their keys; each has its own in order.
+            fn merge_by<K: Ord>(self, other: Self, key: impl Fn(&$chunk, usize) -> K) -> Self {
+                let mut merged = Self::default();
+                let mut sources = [self, other].map(|rows| rows.rows_in_order().peekable());
+                loop {
+                    let [first, second] = &mut sources;
+                    let from_second = match (first.peek(), second.peek()) {
+                        (None, None) => return merged,
+                        (Some(_), None) => false,
+                        (None, Some(_)) => true,
+                        (Some((a, i)), Some((b, j))) => key(b, *j) < key(a, *i),
+                    };
+                    let (chunk, row) = sources[usize::from(from_second)].next().expect("it was peeked at");
+                    let open = merged.open();
+                    $(open.$field.push(chunk.$field[row]);)*
+                }
+            }
+
+            /// Each row as a chunk and a place in it; a chunk is freed after its last row.
+            fn rows_in_order(self) -> impl Iterator<Item = (std::rc::Rc<$chunk>, usize)> {
+                self.chunks.into_iter().map(std::rc::Rc::new).flat_map(|chunk| {
+                    (0..chunk.client.len()).map(move |row| (std::rc::Rc::clone(&chunk), row))
+                })
+            }
+
             /// The chunk that takes the next row.
             fn open(&mut self) -> &mut $chunk {
                 if self.rows % CHUNK as u64 == 0 {
@@ -127,6 +152,11 @@ columns! {
 pub type TransactionColumns = Strata<TransactionRows>;
 
 impl TransactionRows {
+    /// These rows and those of other clients, in the order of (end, client, request).
+    pub(super) fn merged(self, other: Self) -> Self {
+        self.merge_by(other, |chunk, row| (chunk.end_ns[row], chunk.client[row], chunk.request[row]))
+    }
+
     /// Takes the last chunk out; returns whether there was one.
     pub(super) fn drop_chunk(&mut self) -> bool {
         let chunk = self.chunks.pop();
@@ -158,6 +188,14 @@ impl TransactionRows {
 }
 
 impl ConnectionColumns {
+    /// These rows and those of other clients, in the order of (end, client, connection); the end of the run closed what is still open.
+    pub(super) fn merged(self, other: Self) -> Self {
+        self.merge_by(other, |chunk, row| {
+            let closed = chunk.closed_ns[row];
+            (closed == NEVER, closed, chunk.client[row], chunk.connection[row])
+        })
+    }
+
     /// Appends a record.
     pub(super) fn push(&mut self, record: &ConnectionRecord) {
         let chunk = self.open();

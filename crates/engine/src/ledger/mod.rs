@@ -2,6 +2,7 @@
 
 mod columns;
 mod interval;
+mod merge;
 mod strata;
 
 pub use columns::{ConnectionChunk, ConnectionColumns, TransactionChunk, TransactionColumns};

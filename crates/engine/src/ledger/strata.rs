@@ -55,6 +55,23 @@ impl Strata<TransactionRows> {
         1 << self.level
     }
 
+    /// The rows of both, as if one had taken them all.
+    pub(super) fn merged(self, other: Self) -> Self {
+        let mut merged = Self::with_limit(self.limit);
+        merged.level = self.level.max(other.level);
+        for (place, (mine, theirs)) in self.strata.into_iter().zip(other.strata).enumerate() {
+            if place >= merged.level {
+                merged.strata[place] = mine.merged(theirs);
+                merged.kept += merged.strata[place].rows();
+            }
+        }
+        while merged.kept > merged.limit && merged.level + 1 < STRATA {
+            merged.kept -= std::mem::take(&mut merged.strata[merged.level]).rows();
+            merged.level += 1;
+        }
+        merged
+    }
+
     /// Appends a record whose key is `draw`.
     pub(super) fn push(&mut self, record: &TransactionRecord, measured: bool, draw: u64) {
         self.condemned.drop_chunk();

@@ -112,7 +112,8 @@ impl Scenario {
     ///
     /// # Panics
     /// If the scenario was not checked.
-    pub(crate) fn first_client(&self) -> Ipv4Addr {
+    #[must_use]
+    pub fn first_client(&self) -> Ipv4Addr {
         let (base, _) = prefix(&self.network.prefix).expect("a checked scenario has a prefix");
         Ipv4Addr::from_bits(base.to_bits() + 2)
     }

@@ -1,11 +1,13 @@
 //! The figures of one run.
 
+mod part;
 mod totals;
 mod validity;
 
+pub use part::Part;
 pub(crate) use totals::{Measured, Totals, Watch};
 
-use crate::{Ledger, MachineReport, Model, Scenario};
+use crate::{Counters, Ledger, MachineReport, RunError, Scenario};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -22,6 +24,8 @@ pub struct RunOutput {
     pub ledger: Ledger,
     /// Every link.
     pub links: Vec<LinkRow>,
+    /// Why the run ended before its time, unless it was stopped.
+    pub failure: Option<RunError>,
 }
 
 /// The figures of one run; a figure that does not exist is null.
@@ -45,6 +49,12 @@ pub struct Summary {
     pub emulator: Option<Emulator>,
     /// The network's own account over the measured interval.
     pub network: NetworkSummary,
+    /// How far the device's counters grew in the measured interval of a live run.
+    pub device: Option<Counters>,
+    /// The same of the kernel's TCP counters.
+    pub tcpext: Option<Counters>,
+    /// The same of the whole machine's packet backlog.
+    pub softnet: Option<Counters>,
     /// Packets by fate over the whole run.
     pub fates: BTreeMap<&'static str, u64>,
     /// Packets over the whole run: made = sum of fates + in flight.
@@ -103,8 +113,10 @@ pub struct ServerCpu {
 /// The emulator over the measured interval.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Emulator {
-    /// Busy share of its thread, 0 to 1.
+    /// Busy share of its thread, 0 to 1; of the busiest if there are several.
     pub cpu: Option<f64>,
+    /// How many threads it had.
+    pub threads: u32,
     /// How late packets left, in microseconds.
     pub lag_us: Lag,
 }
@@ -196,20 +208,33 @@ pub struct LinkRow {
     pub mean_queue_bytes: f64,
 }
 
-/// Sums a finished run up.
-pub(crate) fn output<O: Observer>(
-    scenario: &Scenario,
-    model: Model<O>,
-    measured: &Measured,
-    lag: Option<&Histogram<u64>>,
-    machine: Option<MachineReport>,
-    events: u64,
-) -> RunOutput {
-    let ledger = &model.ledger;
+impl LinkRow {
+    /// Adds what other clients did to the same link.
+    fn merge(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.lost += other.lost;
+        self.dropped += other.dropped;
+        self.max_queue_bytes = self.max_queue_bytes.max(other.max_queue_bytes);
+        self.mean_queue_bytes += other.mean_queue_bytes;
+    }
+}
+
+/// Sums a run up out of the parts of its threads.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
+    let whole = |mut whole: Part, part: Part| {
+        whole.merge(part);
+        whole
+    };
+    let part = parts.into_iter().reduce(whole).expect("a run has a thread");
+    let ledger = &part.ledger;
     let seconds = ledger.interval().duration().as_secs_f64();
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     let (integral, overlap) = ledger.little();
-    let fates = model.network.fates();
     let mut summary = Summary {
         interval_s: seconds,
         throughput: per_second(ledger.outcome(Outcome::Ok)),
@@ -217,23 +242,25 @@ pub(crate) fn output<O: Observer>(
         outcomes: Outcome::ALL.iter().map(|outcome| (outcome.name(), ledger.outcome(*outcome))).collect(),
         response_time_ms: response_time(&ledger.response_times, ledger.response_sum()),
         open_loop: open_loop(ledger),
-        server_cpu: server_cpu(measured, machine, seconds),
-        emulator: lag.map(|lag| emulator(lag, machine)),
+        server_cpu: server_cpu(&part.measured, &part.machine, seconds),
+        emulator: part.lag.as_ref().map(|lag| emulator(lag, &part)),
         network: NetworkSummary {
-            up: direction(&measured.totals.up),
-            down: direction(&measured.totals.down),
+            up: direction(&part.measured.totals.up),
+            down: direction(&part.measured.totals.down),
         },
-        fates: Fate::ALL.iter().map(|fate| (fate.name(), fates.get(*fate))).collect(),
-        packets: PacketSummary { made: model.network.made(), in_flight: model.network.in_flight() },
+        device: part.machine.counters.device.clone(),
+        tcpext: part.machine.counters.tcp_ext.clone(),
+        softnet: part.machine.counters.softnet.clone(),
+        fates: Fate::ALL.iter().map(|fate| (fate.name(), part.fates.get(*fate))).collect(),
+        packets: PacketSummary { made: part.packets.0, in_flight: part.packets.1 },
         little: Little { integral_s: integral as f64 / 1e9, records_s: overlap as f64 / 1e9 },
         groups: scenario.clients.iter().map(|group| group.name.clone()).collect(),
         transactions_kept_one_in: ledger.transactions.one_in(),
-        events,
+        events: part.events,
         invalid: Vec::new(),
     };
-    summary.invalid = validity::reasons(scenario, &model, &summary);
-    let links = links(scenario, &model.network, &model.star, model.ledger.interval().end().as_nanos());
-    RunOutput { summary, links, ledger: model.ledger }
+    summary.invalid = validity::reasons(scenario, &part, &summary);
+    RunOutput { summary, links: part.links, ledger: part.ledger, failure: part.failure }
 }
 
 fn response_time(times: &Histogram<u64>, sum: u128) -> ResponseTime {
@@ -260,10 +287,9 @@ fn open_loop(ledger: &Ledger) -> Option<OpenLoop> {
     })
 }
 
-fn server_cpu(measured: &Measured, machine: Option<MachineReport>, seconds: f64) -> ServerCpu {
+fn server_cpu(measured: &Measured, machine: &MachineReport, seconds: f64) -> ServerCpu {
     let modelled = measured.server_cpu.filter(|_| seconds > 0.0);
     let modelled = modelled.map(|(used, cores)| used.as_secs_f64() / (seconds * cores as f64));
-    let machine = machine.unwrap_or_default();
     ServerCpu {
         busy: modelled.or(machine.server_busy),
         steal: machine.steal,
@@ -271,11 +297,11 @@ fn server_cpu(measured: &Measured, machine: Option<MachineReport>, seconds: f64)
     }
 }
 
-fn emulator(lag: &Histogram<u64>, machine: Option<MachineReport>) -> Emulator {
+fn emulator(lag: &Histogram<u64>, part: &Part) -> Emulator {
     let us = |nanos: u64| nanos as f64 / 1e3;
     let lag_us =
         Lag { p50: us(lag.value_at_quantile(0.5)), p99: us(lag.value_at_quantile(0.99)), max: us(lag.max()) };
-    Emulator { cpu: machine.and_then(|machine| machine.emulator_cpu), lag_us }
+    Emulator { cpu: part.machine.emulator_cpu, threads: part.threads, lag_us }
 }
 
 fn direction(totals: &DirectionTotals) -> DirectionSummary {

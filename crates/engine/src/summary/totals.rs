@@ -53,6 +53,15 @@ impl DirectionTotals {
         self.stationary += loss.stationary_rate() * counters.packets as f64;
     }
 
+    fn merge(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.lost += other.lost;
+        self.dropped += other.dropped;
+        self.expected += other.expected;
+        self.variance += other.variance;
+        self.stationary += other.stationary;
+    }
+
     fn since(&self, earlier: &Self) -> Self {
         Self {
             packets: self.packets - earlier.packets,
@@ -78,6 +87,14 @@ pub(crate) struct Measured {
     pub(crate) totals: Totals,
     /// CPU time that the modelled server used, and its cores.
     pub(crate) server_cpu: Option<(Duration, usize)>,
+}
+
+impl Measured {
+    /// Adds the account of other clients before the same server.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.totals.up.merge(&other.totals.up);
+        self.totals.down.merge(&other.totals.down);
+    }
 }
 
 impl Watch {

@@ -1,10 +1,10 @@
 //! Why a run must not be trusted.
 
-use super::{DirectionSummary, OpenLoop, Reason, Summary};
+use super::{DirectionSummary, OpenLoop, Part, Reason, Summary};
 use crate::ledger::BINS;
-use crate::{Model, Scenario};
+use crate::{Counters, Scenario};
 use wasp_host::Outcome;
-use wasp_net::{Fate, Observer};
+use wasp_net::Fate;
 use wasp_units::Duration;
 
 /// Least `ok` transactions for a figure to mean anything.
@@ -25,21 +25,40 @@ const EMULATOR_BUSY: f64 = 0.90;
 /// Steal above which a machine is no measuring device.
 const STEAL: f64 = 0.02;
 
+/// Counters of the packet device that tell of packets lost without the emulator's knowledge.
+const DEVICE_DROPS: [&str; 4] = ["rx_dropped", "tx_dropped", "rx_errors", "tx_errors"];
+/// Counters of the server's kernel (`TcpExt`) that tell of connections turned away by its queues or limits.
+const TCP_DROPS: [&str; 8] = [
+    "ListenDrops",
+    "ListenOverflows",
+    "SyncookiesSent",
+    "TCPBacklogDrop",
+    "TCPReqQFullDoCookies",
+    "TCPReqQFullDrop",
+    "TCPTimeWaitOverflow",
+    "TWOverflow",
+];
+/// Counters of the machine's packet backlog that do.
+const SOFTNET_DROPS: [&str; 1] = ["dropped"];
+
 /// Every reason, most telling first.
-pub(super) fn reasons<O: Observer>(scenario: &Scenario, model: &Model<O>, summary: &Summary) -> Vec<Reason> {
+pub(super) fn reasons(scenario: &Scenario, part: &Part, summary: &Summary) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let mut check =
         |code, message: Option<String>| reasons.extend(message.map(|message| Reason { code, message }));
-    check("stopped", stopped(scenario, model));
-    check("too_few", too_few(model));
-    if stopped(scenario, model).is_none() {
-        check("warmup", unsettled(model.ledger.bins()));
+    check("failed", part.failure.as_ref().map(ToString::to_string));
+    check("stopped", stopped(scenario, part));
+    check("too_few", too_few(part));
+    if stopped(scenario, part).is_none() {
+        check("warmup", unsettled(part.ledger.bins()));
     }
     check("overload", overload(summary));
     check("lag", lag(scenario, summary));
     check("emulator_busy", emulator_busy(scenario, summary));
-    check("device_full", device_full(model));
-    check("pool", pool(model));
+    check("device_full", device_full(part));
+    check("device_drops", device_drops(summary));
+    check("server_queue", server_queue(summary));
+    check("pool", pool(part));
     check("steal", steal(summary));
     for (name, direction) in [("up", &summary.network.up), ("down", &summary.network.down)] {
         check("loss", loss(name, direction));
@@ -47,13 +66,13 @@ pub(super) fn reasons<O: Observer>(scenario: &Scenario, model: &Model<O>, summar
     reasons
 }
 
-fn stopped<O: Observer>(scenario: &Scenario, model: &Model<O>) -> Option<String> {
-    let (measured, asked) = (model.ledger.interval().duration(), scenario.measure.duration);
+fn stopped(scenario: &Scenario, part: &Part) -> Option<String> {
+    let (measured, asked) = (part.ledger.interval().duration(), scenario.measure.duration);
     (measured < asked).then(|| format!("stopped after {:.1} s of {asked} measured", measured.as_secs_f64()))
 }
 
-fn too_few<O: Observer>(model: &Model<O>) -> Option<String> {
-    let ok = model.ledger.outcome(Outcome::Ok);
+fn too_few(part: &Part) -> Option<String> {
+    let ok = part.ledger.outcome(Outcome::Ok);
     (ok < LEAST_TRANSACTIONS)
         .then(|| format!("{ok} ok transactions; at least {LEAST_TRANSACTIONS} are needed"))
 }
@@ -124,13 +143,37 @@ fn emulator_busy(scenario: &Scenario, summary: &Summary) -> Option<String> {
     })
 }
 
-fn device_full<O: Observer>(model: &Model<O>) -> Option<String> {
-    let full = model.network.fates().get(Fate::DeviceFull);
+fn device_full(part: &Part) -> Option<String> {
+    let full = part.fates.get(Fate::DeviceFull);
     (full > 0).then(|| format!("the packet device had no room for {full} packets"))
 }
 
-fn pool<O: Observer>(model: &Model<O>) -> Option<String> {
-    let exhausted = model.network.pool.exhausted();
+fn device_drops(summary: &Summary) -> Option<String> {
+    let device = increases("", summary.device.as_ref(), &DEVICE_DROPS);
+    let drops = device.chain(increases("softnet ", summary.softnet.as_ref(), &SOFTNET_DROPS));
+    let drops = drops.collect::<Vec<_>>().join(", ");
+    (!drops.is_empty()).then(|| format!("packets were lost outside the emulated network: {drops}"))
+}
+
+fn server_queue(summary: &Summary) -> Option<String> {
+    let drops = increases("", summary.tcpext.as_ref(), &TCP_DROPS).collect::<Vec<_>>().join(", ");
+    (!drops.is_empty()).then(|| format!("the server's kernel turned connections away: {drops}"))
+}
+
+/// Those of the counters `names` that grew, as text.
+fn increases<'a>(
+    prefix: &'a str,
+    counters: Option<&'a Counters>,
+    names: &'a [&str],
+) -> impl Iterator<Item = String> + 'a {
+    names.iter().filter_map(move |name| {
+        let grown = counters?.get(*name).filter(|grown| **grown > 0)?;
+        Some(format!("{prefix}{name} {grown}"))
+    })
+}
+
+fn pool(part: &Part) -> Option<String> {
+    let exhausted = part.exhausted;
     (exhausted > 0).then(|| format!("the emulator had no memory left for {exhausted} packets"))
 }
 

@@ -1,0 +1,73 @@
+//! The share of a run's clients that one of several threads has.
+
+use crate::Site;
+use crate::scenario::{Scenario, ScenarioError};
+use std::sync::Arc;
+
+/// Every `count`th client, from the one with this index. The parts of a run meet only in the device: see [`Scenario::check_threads`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Shard {
+    index: u32,
+    count: u32,
+}
+
+impl Shard {
+    /// All clients.
+    pub const WHOLE: Self = Self { index: 0, count: 1 };
+
+    /// Share number `index` of `count`.
+    ///
+    /// # Panics
+    /// If there is no such share.
+    #[must_use]
+    pub fn new(index: u32, count: u32) -> Self {
+        assert!(index < count, "share {index} of {count}");
+        Self { index, count }
+    }
+
+    /// Which share of `count` has the client with this index.
+    #[must_use]
+    pub const fn of_client(client: u32, count: u32) -> u32 {
+        client % count
+    }
+
+    /// Whether it has the client with this index.
+    #[must_use]
+    pub const fn has(self, client: u32) -> bool {
+        Self::of_client(client, self.count) == self.index
+    }
+}
+
+/// What one thread runs: its shard of the clients of a checked scenario, whose files are `site`.
+#[derive(Clone, Copy, Debug)]
+pub struct Share<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// Its files.
+    pub site: &'a Arc<Site>,
+    /// The thread's clients.
+    pub shard: Shard,
+}
+
+impl Scenario {
+    /// Whether so many threads can share the clients.
+    ///
+    /// # Errors
+    /// Something that all clients share has a state: a limited shared link, or a loss chain on it.
+    pub fn check_threads(&self, threads: usize) -> Result<(), ScenarioError> {
+        let shared = &self.network.shared;
+        for (name, direction) in [("up", &shared.up), ("down", &shared.down)] {
+            let limited = direction.rate.is_some() || direction.queue.is_some() || direction.loss.is_some();
+            if threads > 1 && limited {
+                return Err(ScenarioError::new(
+                    "emulator_cpus",
+                    format!(
+                        "{threads} CPUs; network.shared.{name} has a rate, a queue or loss, which all clients share, so that one \
+                         thread must have them all: one CPU would be valid"
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! What one thread of a run leaves behind, and how the parts become one.
+
+use super::{LinkRow, links};
+use crate::summary::totals::Measured;
+use crate::{Ledger, MachineReport, Model, RunError, Scenario};
+use hdrhistogram::Histogram;
+use wasp_net::{Fates, Observer};
+
+/// The records and counts of the clients that one thread had; [`super::sum_up`] makes figures of them.
+#[derive(Debug)]
+pub struct Part {
+    pub(super) ledger: Ledger,
+    pub(super) links: Vec<LinkRow>,
+    pub(super) measured: Measured,
+    pub(super) fates: Fates,
+    /// Packets made, and those whose fate is open.
+    pub(super) packets: (u64, u64),
+    /// How often the payload pool was exhausted.
+    pub(super) exhausted: u64,
+    pub(super) lag: Option<Histogram<u64>>,
+    pub(super) machine: MachineReport,
+    pub(super) events: u64,
+    pub(super) failure: Option<RunError>,
+    pub(super) threads: u32,
+}
+
+impl Part {
+    pub(crate) fn new<O: Observer>(
+        scenario: &Scenario,
+        model: Model<O>,
+        measured: Measured,
+        lag: Option<Histogram<u64>>,
+        machine: MachineReport,
+        events: u64,
+        failure: Option<RunError>,
+    ) -> Self {
+        let network = &model.network;
+        Self {
+            links: links(scenario, network, &model.star, model.ledger.interval().end().as_nanos()),
+            measured,
+            fates: *network.fates(),
+            packets: (network.made(), network.in_flight()),
+            exhausted: network.pool.exhausted(),
+            ledger: model.ledger,
+            lag,
+            machine,
+            events,
+            failure,
+            threads: 1,
+        }
+    }
+
+    /// Whether the run ended before its time because something failed.
+    #[must_use]
+    pub const fn failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Adds the part of another thread of the same run.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.ledger.merge(other.ledger);
+        for (row, more) in self.links.iter_mut().zip(&other.links) {
+            row.merge(more);
+        }
+        self.measured.merge(&other.measured);
+        self.fates.merge(&other.fates);
+        self.packets = (self.packets.0 + other.packets.0, self.packets.1 + other.packets.1);
+        self.exhausted += other.exhausted;
+        if let (Some(lag), Some(more)) = (&mut self.lag, &other.lag) {
+            lag.add(more).expect("all have the same bounds");
+        }
+        self.machine.merge(other.machine);
+        self.events += other.events;
+        self.failure = self.failure.take().or(other.failure);
+        self.threads += other.threads;
+    }
+}

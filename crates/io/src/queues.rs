@@ -1,0 +1,107 @@
+//! A live run: one thread for each queue of the device, each with its share of the clients.
+
+use crate::clock::monotonic_nanos;
+use crate::mailbox::{Mailbox, SharedPort};
+use crate::{
+    AffinityError, ClockError, MachineMeters, MeterTargets, Stopper, Tun, WallClock, pin_current_thread,
+};
+use std::sync::Arc;
+use wasp_engine::{
+    Control, Part, RunOutput, Scenario, ScenarioError, Shard, Share, Site, drive_share, sum_up,
+};
+use wasp_units::Duration;
+use wasp_wire::Address;
+
+/// A live run could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// The clients cannot be shared by so many threads.
+    #[error(transparent)]
+    Threads(#[from] ScenarioError),
+    /// A thread cannot be confined to its CPU.
+    #[error(transparent)]
+    Affinity(#[from] AffinityError),
+    /// A clock or a mailbox cannot be made.
+    #[error(transparent)]
+    Clock(#[from] ClockError),
+}
+
+/// All that a live run needs beside its scenario.
+#[derive(Debug)]
+pub struct LiveRun {
+    /// The queues of the device; there is a thread for each.
+    pub queues: Vec<Tun>,
+    /// What watches and stops each thread: as many as queues.
+    pub controls: Vec<Arc<Control>>,
+    /// What the meters look at. One thread may use all of the emulator's CPUs; several take one each, in turn.
+    pub targets: MeterTargets,
+    /// What wakes the threads for a stop.
+    pub stopper: Stopper,
+}
+
+impl LiveRun {
+    /// Runs a checked scenario, whose files are `site`. When one thread fails all end.
+    ///
+    /// # Errors
+    /// It could not begin. What fails later is in the output.
+    ///
+    /// # Panics
+    /// If there is no queue, or a thread panicked.
+    pub fn run(self, scenario: &Scenario, site: &Arc<Site>) -> Result<RunOutput, LiveError> {
+        scenario.check_threads(self.queues.len())?;
+        let threads = self.queues.len();
+        let mailboxes = (0..threads).map(|_| Mailbox::new()).collect::<Result<Vec<_>, _>>();
+        let mailboxes = mailboxes.map_err(ClockError::from)?;
+        let epoch = monotonic_nanos();
+        let (controls, targets, stopper) = (&self.controls, &self.targets, &self.stopper);
+        let thread = |own: usize, queue: Tun| -> Result<Part, LiveError> {
+            let first_client = Address::from(scenario.first_client());
+            let shard = Shard::new(own as u32, threads as u32);
+            let seat = Seat { own, threads, share: Share { scenario, site, shard }, targets, stopper, epoch };
+            let port = SharedPort { queue, mailboxes: &mailboxes, own, first_client };
+            let part = seat.drive(port, &controls[own]);
+            if part.as_ref().map_or(true, Part::failed) {
+                controls.iter().for_each(|control| control.stop());
+                stopper.stop();
+            }
+            part
+        };
+        let parts = std::thread::scope(|scope| {
+            let mut queues = self.queues.into_iter().enumerate();
+            let (own, first) = queues.next().expect("a run has a queue");
+            let others: Vec<_> = queues.map(|(own, queue)| scope.spawn(move || thread(own, queue))).collect();
+            let mut parts = vec![thread(own, first)];
+            parts.extend(others.into_iter().map(|other| other.join().expect("a thread of the run panicked")));
+            parts.into_iter().collect::<Result<Vec<_>, _>>()
+        })?;
+        Ok(sum_up(scenario, parts))
+    }
+}
+
+/// One thread's place.
+struct Seat<'a> {
+    own: usize,
+    threads: usize,
+    share: Share<'a>,
+    targets: &'a MeterTargets,
+    stopper: &'a Stopper,
+    epoch: u64,
+}
+
+impl Seat<'_> {
+    fn drive(&self, mut port: SharedPort<'_, Tun>, control: &Control) -> Result<Part, LiveError> {
+        let cpus = &self.targets.emulator_cpus;
+        match cpus.get(self.own % cpus.len().max(1)) {
+            Some(cpu) if self.threads > 1 => pin_current_thread(&[*cpu])?,
+            Some(_) => pin_current_thread(cpus)?,
+            None => {}
+        }
+        // The machine is looked at once; every thread sees its own CPU time.
+        let targets = if self.own == 0 { self.targets.clone() } else { MeterTargets::default() };
+        let mut meters = MachineMeters::new(targets);
+        let mut clock = WallClock::new(&port.queue, self.stopper, Duration::ZERO)?;
+        clock.wait_for_mail(&port.mailboxes[self.own])?;
+        clock.begin_at(self.epoch);
+        Ok(drive_share(&self.share, control, (), &mut clock, &mut port, &mut meters))
+    }
+}

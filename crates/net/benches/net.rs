@@ -1,0 +1,102 @@
+//! Cost of a packet's loss decision, and of its way over two links.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use std::hint::black_box;
+use wasp_kernel::{LogicalProcess, Process, Scheduler};
+use wasp_net::{AccessConfig, Arrival, Chain, LinkConfig, Loss, LossTally, Network, Scope, Star, Start};
+use wasp_random::{Key, Purpose};
+use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
+use wasp_wire::{Address, Flags, Packet, Payload, PayloadPool, TcpHeader, Transport};
+
+fn probability(text: &str) -> Probability {
+    text.parse().expect("a probability")
+}
+
+fn losses(criterion: &mut Criterion) {
+    let two_state = Loss::TwoState { p: probability("2%"), r: probability("65%"), start: Start::Good };
+    let models = [("independent", Loss::Independent { rate: probability("3%") }), ("two-state", two_state)];
+    let key = Key::root(1, 0).purpose(Purpose::Loss);
+    for (name, loss) in models {
+        let (mut chain, mut tally) = (Chain::default(), LossTally::default());
+        criterion.bench_function(&format!("loss/{name}"), |bencher| {
+            bencher.iter(|| black_box(loss).lose(&mut chain, key, &mut tally));
+        });
+    }
+}
+
+/// A star whose hosts let every packet go.
+struct Sink(Network);
+
+#[derive(Clone, Copy)]
+struct Event(Arrival);
+
+impl From<Arrival> for Event {
+    fn from(arrival: Arrival) -> Self {
+        Self(arrival)
+    }
+}
+
+impl Process for Sink {
+    type Event = Event;
+
+    fn handle(&mut self, event: Event, scheduler: &mut Scheduler<Event>) {
+        if let Some(delivery) = self.0.arrive(event.0, scheduler) {
+            self.0.pool.release(delivery.packet.payload);
+        }
+    }
+}
+
+/// A full-size segment from the server to the first client.
+fn segment(star: &Star) -> Packet {
+    let header =
+        TcpHeader { source_port: 80, destination_port: 1_000, flags: Flags::ACK, ..TcpHeader::default() };
+    Packet {
+        source: star.server,
+        destination: star.first_client,
+        ttl: 64,
+        traffic_class: 0,
+        identification: 1,
+        dont_fragment: true,
+        transport: Transport::Tcp(header),
+        payload: Payload::Virtual(1_448),
+    }
+}
+
+fn links(criterion: &mut Criterion) {
+    let limited = LinkConfig {
+        rate: Rate::from_bits_per_second(100_000_000),
+        queue: Some(Bytes::new(125_000)),
+        delay: Duration::from_millis(25),
+        ..LinkConfig::default()
+    };
+    let unlimited = LinkConfig { delay: Duration::from_millis(25), ..LinkConfig::default() };
+    let loss = Loss::TwoState { p: probability("2%"), r: probability("65%"), start: Start::Good };
+    let configs = [
+        ("delay", unlimited),
+        ("delay and loss", LinkConfig { loss, ..unlimited }),
+        ("rate and queue", limited),
+    ];
+    for (name, down) in configs {
+        let mut network = Network::new(PayloadPool::new(1 << 20), ());
+        let server: Address = "198.18.0.1".parse().expect("an address");
+        let first = "198.18.0.2".parse().expect("an address");
+        let access = AccessConfig { up: down, down, scope: Scope::Direction, key: Key::root(1, 0) };
+        let shared = LinkConfig { delay: Duration::from_millis(1), ..LinkConfig::default() };
+        let star = Star::build(&mut network, server, first, &[access], (shared, shared), Key::root(2, 0));
+        let mut process = LogicalProcess::new(Sink(network));
+        let mut now = Instant::ZERO;
+        criterion.bench_function(&format!("two links/{name}"), |bencher| {
+            bencher.iter(|| {
+                // As many come as leave, so that the queue is the same at any time.
+                now += Duration::from_micros(150);
+                process.advance(now).expect("time passes");
+                process
+                    .inject(now, |sink, scheduler| sink.0.send(star.shared.down, segment(&star), scheduler));
+            });
+        });
+        assert!(process.process.0.in_flight() < 1_000 && process.next_event().is_some());
+    }
+}
+
+criterion_group!(benches, losses, links);
+criterion_main!(benches);

@@ -1,0 +1,99 @@
+//! Cost of TCP's two sides: a full-size segment received, and one sent and acknowledged.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use std::sync::Arc;
+use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceivePolicy};
+use wasp_units::{Duration, Instant};
+use wasp_wire::{PayloadPool, TcpHeader};
+
+/// Bytes of each measured step.
+const STEP: u64 = 64 * 1_448;
+/// One way.
+const DELAY: Duration = Duration::from_micros(10);
+
+/// A connection whose segments arrive at once.
+struct Pair {
+    client: Endpoint,
+    server: Endpoint,
+    pool: PayloadPool,
+    now: Instant,
+}
+
+impl Pair {
+    fn new(policy: ReceivePolicy) -> Self {
+        let config = Arc::new(Config { receive_buffer: 4 << 20, send_buffer: 4 << 20, ..Config::linux() });
+        let identity = |isn| Identity { isn, timestamp_offset: 0, timer_phase: Duration::ZERO };
+        let (mut pool, now) = (PayloadPool::new(16 << 20), Instant::ZERO);
+        let mut client = Endpoint::connect(&config, 1_000, 80, identity(1), now);
+        client.set_receive_policy(policy);
+        let (syn, _) = client.poll_transmit(now, &mut pool).expect("a SYN");
+        let server = Endpoint::accept(&config, &syn, 80, identity(2), now);
+        let mut pair = Self { client, server, pool, now };
+        pair.exchange();
+        pair
+    }
+
+    /// Lets segments cross until nobody has one to send; returns how many.
+    fn exchange(&mut self) -> u64 {
+        let mut crossed = 0;
+        loop {
+            self.now += DELAY;
+            let before = crossed;
+            while let Some((header, payload)) = self.server.poll_transmit(self.now, &mut self.pool) {
+                crossed += 1;
+                self.client.handle_segment(self.now, &header, payload, &mut self.pool);
+            }
+            self.client.read(u64::MAX, &mut self.pool, &mut |_| ());
+            while self.client.poll_event().is_some() {}
+            while let Some((header, payload)) = self.client.poll_transmit(self.now, &mut self.pool) {
+                crossed += 1;
+                self.server.handle_segment(self.now, &header, payload, &mut self.pool);
+            }
+            while self.server.poll_event().is_some() {}
+            if crossed == before {
+                return crossed;
+            }
+        }
+    }
+}
+
+fn both_sides(criterion: &mut Criterion) {
+    let bytes: Arc<[u8]> = vec![0x5a; STEP as usize].into();
+    let mut group = criterion.benchmark_group("send and receive");
+    group.throughput(Throughput::Elements(STEP / 1_448));
+    for (name, policy, chunk) in [
+        ("bytes", ReceivePolicy::Bytes, Chunk::Shared(bytes)),
+        ("counted", ReceivePolicy::Counted, Chunk::Virtual(STEP)),
+    ] {
+        let mut pair = Pair::new(policy);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                pair.server.send(chunk.clone());
+                pair.exchange()
+            });
+        });
+    }
+    group.finish();
+}
+
+/// A segment that is received in order, read, and acknowledged as TCP pleases.
+fn receive(criterion: &mut Criterion) {
+    let mut pair = Pair::new(ReceivePolicy::Counted);
+    pair.server.send(Chunk::Virtual(1_448));
+    let (first, _) = pair.server.poll_transmit(pair.now, &mut pair.pool).expect("a segment");
+    let mut header = TcpHeader { ..first };
+    criterion.bench_function("receive", |bencher| {
+        bencher.iter(|| {
+            pair.now += DELAY;
+            let payload = wasp_wire::Payload::Virtual(1_448);
+            pair.client.handle_segment(pair.now, &header, payload, &mut pair.pool);
+            header.sequence += 1_448;
+            pair.client.read(u64::MAX, &mut pair.pool, &mut |_| ());
+            while pair.client.poll_event().is_some() {}
+            while pair.client.poll_transmit(pair.now, &mut pair.pool).is_some() {}
+        });
+    });
+}
+
+criterion_group!(benches, both_sides, receive);
+criterion_main!(benches);
