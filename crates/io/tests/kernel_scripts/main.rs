@@ -17,7 +17,7 @@ use wasp_testkit::script::{Kernel, Script, ScriptFile, files, run};
 /// A script waits most of its time.
 const AT_ONCE: usize = 8;
 /// A busy machine may be late.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 5;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
