@@ -8,6 +8,7 @@ import pytest
 
 from waspbench import CannotRunError, InputError, live
 from waspbench.experiment import Experiment, Mode, parse, resolve, settings_used
+from waspbench.serve import listed
 from waspbench.testbed import Placement, Support
 
 
@@ -75,6 +76,20 @@ def test_the_built_in_server_is_a_command_that_finds_this_package() -> None:
     described = launch.describe()
     assert described["argv"] == ["wasp", "serve", "--address", "198.18.0.1", "--port", "80"]
     assert described["environment"] == {}
+
+
+def test_the_built_in_server_is_told_the_files_that_their_names_do_not_tell() -> None:
+    document = {"name": "x", "clients": [{}], "workload": {"files": [{"size": "1KiB"}, {"size": "2KiB", "path": "/a"}]}}
+    made = live.managed(parse(document), PLACEMENT)
+    assert made.server.argv[-1] == "/dev/shm/files"
+    assert listed(made.server.private_files["files"]) == {"/a": 2048}
+    assert list(made.files) == []
+
+
+def test_the_built_in_server_has_no_directory() -> None:
+    document = {"name": "x", "clients": [{}], "workload": {"kind": "surge", "directory": "somewhere"}}
+    with pytest.raises(InputError, match=r'^workload\.directory: "somewhere": the built-in server makes its files up'):
+        live.managed(parse(document), PLACEMENT)
 
 
 def test_a_command_is_told_where_to_listen_and_what_to_serve() -> None:

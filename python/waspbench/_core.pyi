@@ -1,6 +1,6 @@
 """Typed face of the private extension module (crate ``wasp-py``)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, final, type_check_only
 
 __all__ = [
@@ -84,4 +84,9 @@ def start(
     server_pids: Sequence[int] | None = None,
     offload: bool = True,
 ) -> Handle: ...
-def serve(address: str, port: int, on_listening: Callable[[str], object] | None = None) -> None: ...
+def serve(
+    address: str,
+    port: int,
+    on_listening: Callable[[str], object] | None = None,
+    files: Mapping[str, int] | None = None,
+) -> None: ...

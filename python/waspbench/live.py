@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from waspbench import _core, serve
 from waspbench.errors import CannotRunError, InputError, RunFailedError
@@ -32,7 +33,11 @@ from waspbench.testbed import (
     place,
 )
 from waspbench.testbed.cpus import show_list
-from waspbench.workload.serving import Served, served
+from waspbench.testbed.protocol import PRIVATE
+from waspbench.workload.serving import Served, by_path, served
+
+FILES = "files"
+"""The list of files that the built-in server is told, below its private directory."""
 
 
 def choose_mode(asked: Mode | None, experiment: Experiment) -> tuple[Mode, str]:
@@ -141,17 +146,17 @@ def managed(experiment: Experiment, placement: Placement) -> TestbedSpec:
 
 
 def _content(experiment: Experiment) -> Served:
-    """What the server serves: the built-in one makes its files up.
+    """What the server is to have; the built-in one makes its files up and has no directory.
 
     Raises:
         InputError: the server cannot have what is asked for.
     """
-    content = served(experiment)
     if experiment.server.kind != "builtin":
-        return content
-    if content.directory is not None or any(path != f"/{size}" for path, size in content.files):
-        message = "the built-in server has only /N with N bytes; take nginx or apache for a workload with other files"
-        raise InputError.at("server.kind", message, "builtin")
+        return served(experiment)
+    directory = getattr(experiment.workload, "directory", None)
+    if directory is not None:
+        message = "the built-in server makes its files up; take nginx, apache or a command, or leave directory out"
+        raise InputError.at("workload.directory", message, directory)
     return Served([])
 
 
@@ -205,15 +210,22 @@ def _launch(experiment: Experiment, connections: int) -> Launch:
         return from_lines(
             server.command, server.stop, address=SERVER_ADDRESS, port=SERVER_PORT, connections=connections
         )
+    return _builtin(experiment, connections)
+
+
+def _builtin(experiment: Experiment, connections: int) -> Launch:
+    """The built-in server, told the sizes of all files whose names do not tell them."""
     check_room("builtin", connections)
-    return command(
-        serve.argv(SERVER_ADDRESS, SERVER_PORT),
+    files = {path: size for path, size in by_path(experiment).items() if path != f"/{size}"}
+    launch = command(
+        serve.argv(SERVER_ADDRESS, SERVER_PORT, f"{PRIVATE}/{FILES}" if files else None),
         name="builtin",
         version=_core.version(),
         environment=serve.environment(),
         connections=connections,
         shown=("wasp", "serve", "--address", SERVER_ADDRESS, "--port", str(SERVER_PORT)),
     )
+    return replace(launch, private_files={FILES: serve.listing(files)}) if files else launch
 
 
 def accounted(summary: RunSummary, bed: Bed) -> RunSummary:

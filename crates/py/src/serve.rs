@@ -2,22 +2,25 @@
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use wasp_server::{Config, blocking_serve};
 
-/// Serves at `address` and `port` until SIGINT or SIGTERM; `on_listening` gets the URL once connections are accepted.
+/// Serves at `address` and `port` until SIGINT or SIGTERM; `on_listening` gets the URL once connections are accepted. `files`
+/// are sizes by path.
 #[pyfunction]
-#[pyo3(name = "serve", signature = (address, port, on_listening = None))]
+#[pyo3(name = "serve", signature = (address, port, on_listening = None, files = None))]
 pub(crate) fn py_serve(
     py: Python<'_>,
     address: &str,
     port: u16,
     on_listening: Option<Py<PyAny>>,
+    files: Option<BTreeMap<String, u64>>,
 ) -> PyResult<()> {
     let parsed = address.parse::<IpAddr>();
     let address = parsed.map_err(|_| PyValueError::new_err("expected an IP address such as 127.0.0.1"))?;
     let mut told = Ok(());
-    let config = Config { address, port, ..Config::default() };
+    let config = Config { address, port, files: files.unwrap_or_default(), ..Config::default() };
     let served = py.detach(|| blocking_serve(config, |local| told = tell(on_listening, local)));
     told?;
     served.map_err(|error| PyOSError::new_err(error.to_string()))

@@ -1,5 +1,6 @@
 //! What is served: the answer to each request, and bodies cut from one static block.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -39,14 +40,16 @@ enum Framing {
     Close,
 }
 
-/// The answer to a request.
-pub(crate) fn respond<B>(request: &Request<B>) -> Response<Content> {
+/// The answer to a request, where a site has these files.
+pub(crate) fn respond<B>(request: &Request<B>, files: &BTreeMap<String, u64>) -> Response<Content> {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
-    let Some((framing, size)) = parse(request.uri().path()) else {
+    let path = request.uri().path();
+    let listed = files.get(path).map(|&size| (Framing::Length, size));
+    let Some((framing, size)) = listed.or_else(|| parse(path)) else {
         return empty(StatusCode::NOT_FOUND);
     };
     let mut response = Response::new(Content { remaining: size, framing });

@@ -7,11 +7,14 @@
 //! | `/chunked/<n>` | n bytes with the chunked transfer coding |
 //! | `/close/<n>` | n bytes in HTTP/1.0, delimited by the connection's end |
 //!
+//! | a path of [`Config::files`] | as many bytes as it says, with `Content-Length` |
+//!
 //! `<n>` is a decimal number below 2^64. Other paths are 404, other methods 405.
 
 mod content;
 mod serve;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -22,7 +25,7 @@ use tokio::signal::unix::{SignalKind, signal};
 pub use serve::serve;
 
 /// Where to listen, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The local address.
     pub address: IpAddr,
@@ -32,6 +35,8 @@ pub struct Config {
     pub backlog: u32,
     /// How long responses in progress may go on after the shutdown.
     pub grace: Duration,
+    /// Sizes of the files of a site by their paths, as in requests but without a query. Their content is made up.
+    pub files: BTreeMap<String, u64>,
 }
 
 impl Default for Config {
@@ -41,6 +46,7 @@ impl Default for Config {
             port: 8080,
             backlog: 65_535,
             grace: Duration::from_secs(1),
+            files: BTreeMap::new(),
         }
     }
 }

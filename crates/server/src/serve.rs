@@ -1,10 +1,12 @@
 //! Listening, accepting, and stopping.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::{Future, ready};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
@@ -40,7 +42,7 @@ pub async fn serve(
     on_listening(listener.local_addr().map_err(ServeError::Setup)?);
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
-    accept_until(shutdown, listener, &graceful, &mut connections).await;
+    accept_until(shutdown, listener, &Arc::new(config.files), &graceful, &mut connections).await;
     // What is left at the end of the grace period is closed by dropping its task.
     let _ = timeout(config.grace, graceful.shutdown()).await;
     connections.shutdown().await;
@@ -59,6 +61,7 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
 async fn accept_until(
     shutdown: impl Future<Output = ()>,
     listener: TcpListener,
+    files: &Arc<BTreeMap<String, u64>>,
     graceful: &GracefulShutdown,
     connections: &mut JoinSet<()>,
 ) {
@@ -70,7 +73,9 @@ async fn accept_until(
             () = &mut shutdown => return,
             Some(_) = connections.join_next() => {}
             stream = accept(&listener) => {
-                let connection = http.serve_connection(TokioIo::new(stream), service_fn(answer));
+                let files = Arc::clone(files);
+                let service = service_fn(move |request: Request<Incoming>| answer(&request, &files));
+                let connection = http.serve_connection(TokioIo::new(stream), service);
                 let connection = graceful.watch(connection);
                 // Whatever ends a connection (a reset, a bad request) is the client's affair.
                 connections.spawn(async { drop(connection.await) });
@@ -87,8 +92,11 @@ fn protocol() -> http1::Builder {
     http
 }
 
-fn answer(request: Request<Incoming>) -> impl Future<Output = Result<Response<Content>, Infallible>> {
-    ready(Ok(respond(&request)))
+fn answer(
+    request: &Request<Incoming>,
+    files: &BTreeMap<String, u64>,
+) -> impl Future<Output = Result<Response<Content>, Infallible>> + use<> {
+    ready(Ok(respond(request, files)))
 }
 
 /// The next connection. Errors of a single connection (accept(2)) are passed over; lack of descriptors or memory is waited

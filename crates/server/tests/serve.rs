@@ -23,7 +23,8 @@ impl Server {
     async fn start() -> Self {
         let (stop, stopped) = oneshot::channel();
         let (listening, address) = oneshot::channel();
-        let config = Config { port: 0, grace: Duration::from_millis(200), ..Config::default() };
+        let files = [("/01/0100.bin".to_owned(), 1234), ("/notes.txt".to_owned(), 70)].into();
+        let config = Config { port: 0, grace: Duration::from_millis(200), files, ..Config::default() };
         let task = tokio::spawn(serve(config, move |address| listening.send(address).unwrap(), async {
             drop(stopped.await)
         }));
@@ -53,6 +54,23 @@ impl Server {
 fn split(bytes: &[u8]) -> (String, Vec<u8>) {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").expect("a head") + 4;
     (String::from_utf8(bytes[..end].to_ascii_lowercase()).unwrap(), bytes[end..].to_vec())
+}
+
+#[tokio::test]
+async fn a_sites_files_have_their_sizes() {
+    let server = Server::start().await;
+    for (path, size) in
+        [("/01/0100.bin", 1234), ("/01/0100.bin?version=2", 1234), ("/notes.txt", 70), ("/8", 8)]
+    {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        let (head, body) = server.exchange(&request).await;
+        assert!(head.starts_with("http/1.1 200 "), "{path}: {head}");
+        assert!(head.contains(&format!("\r\ncontent-length: {size}\r\n")), "{path}: {head}");
+        assert_eq!(body.len(), size, "{path}");
+    }
+    let request = "GET /01/0101.bin HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    assert!(server.exchange(request).await.0.starts_with("http/1.1 404 "));
+    server.stop().await;
 }
 
 fn get(path: &str) -> String {

@@ -50,6 +50,22 @@ def served(experiment: Experiment) -> Served:
     return Served([], directory)
 
 
+def by_path(experiment: Experiment) -> dict[str, int]:
+    """Sizes of the files of ``experiment`` by the path of a request, without a query; of several for one the largest.
+
+    Raises:
+        InputError: the log cannot be read.
+    """
+    workload = experiment.workload
+    if isinstance(workload, Single):
+        return {path.partition("?")[0]: _core.parse_bytes(size) for path, size in single_files(workload)}
+    sizes: dict[str, int] = {}
+    for target, size in build(experiment).files():
+        path = target.partition("?")[0]
+        sizes[path] = max(size, sizes.get(path, 0))
+    return sizes
+
+
 def single_files(workload: Single) -> list[tuple[str, str]]:
     """Path and size of each file of a list."""
     options = workload.options()
