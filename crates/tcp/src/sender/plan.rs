@@ -34,9 +34,9 @@ impl Sender {
         self.scoreboard.is_empty() && self.buffer.unsent() == 0 && self.fin != Fin::Queued
     }
 
-    /// Whether data waits that only the peer's window holds back, with nothing in flight to bring an answer.
+    /// Whether data or a FIN wait that only the peer's window holds back, with nothing in flight to bring an answer.
     pub(crate) fn needs_persist(&self) -> bool {
-        self.scoreboard.is_empty() && self.buffer.unsent() > 0
+        self.scoreboard.is_empty() && (self.buffer.unsent() > 0 || self.fin == Fin::Queued)
     }
 
     /// The window restarts when nothing has been sent for longer than the RTO (RFC 5681 section 4.1).
@@ -110,11 +110,12 @@ impl Sender {
     #[inline]
     fn new_segment(&self, config: &Config, limit: u32) -> Option<(u32, bool)> {
         let unsent = self.buffer.unsent();
-        if unsent == 0 {
-            return (self.fin == Fin::Queued).then_some((0, true));
-        }
         let flight = self.flight();
         let room = self.window.saturating_sub(flight);
+        if unsent == 0 {
+            // A FIN takes a number of the window as a byte does.
+            return (self.fin == Fin::Queued && room > 0).then_some((0, true));
+        }
         let mut len = unsent.min(u64::from(limit.min(config.send_buffer))) as u32;
         if flight > 0 && flight.saturating_add(len) > config.send_buffer {
             return None;
@@ -128,7 +129,7 @@ impl Sender {
             len = room;
         }
         let last = u64::from(len) == unsent;
-        let fin = last && self.fin == Fin::Queued;
+        let fin = last && self.fin == Fin::Queued && len < room;
         let small = len < limit && last && !fin && len < (self.max_window / 2).max(1);
         if small && self.probe != Probe::Tail && self.nagle_holds(config, flight) {
             return None;
