@@ -55,7 +55,7 @@ impl Script {
                 steps.push(step(&mut words)?);
             }
         }
-        headers.finish(steps, Words::new("", last).take())
+        headers.finish(steps, last)
     }
 }
 
@@ -87,12 +87,9 @@ impl Headers {
         if repeated { Err(key.error("each header once")) } else { Ok(()) }
     }
 
-    fn finish(self, steps: Vec<Step>, last: Word<'_>) -> Parsed<Script> {
-        let missing = |name: &str| ParseError {
-            message: format!("no {name:?} line: expected one before the first statement"),
-            line: last.line,
-            column: 1,
-        };
+    fn finish(self, steps: Vec<Step>, last: usize) -> Parsed<Script> {
+        let error = |message: &str| ParseError { line: last, column: 1, message: message.to_owned() };
+        let missing = |name| error(&format!("no {name:?} line: expected one before the first statement"));
         let (stack, options) = self.stack.ok_or_else(|| missing("tcp:"))?;
         let script = Script {
             title: self.title.ok_or_else(|| missing("title:"))?,
@@ -104,20 +101,12 @@ impl Headers {
             steps,
         };
         if script.steps.is_empty() {
-            return Err(missing("statement").with("the script ends: expected a statement"));
+            return Err(error("the script ends: expected a statement"));
         }
         if script.tolerance.is_some() && matches!(script.kernel, Kernel::No(_)) {
-            return Err(
-                missing("").with("tolerance: expected only beside \"kernel: yes\" or \"kernel: differs\"")
-            );
+            return Err(error("tolerance: expected only beside \"kernel: yes\" or \"kernel: differs\""));
         }
         Ok(script)
-    }
-}
-
-impl ParseError {
-    fn with(self, message: &str) -> Self {
-        Self { message: message.to_owned(), ..self }
     }
 }
 

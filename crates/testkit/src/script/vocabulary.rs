@@ -82,7 +82,7 @@ pub(super) fn choices<T>(table: Table<T>) -> String {
 }
 
 impl Quantity {
-    /// Whether a value of that kind can be compared with this quantity.
+    /// A value of the kind that this quantity has.
     pub(super) fn example(self) -> Value {
         match self {
             Self::State => Value::State(State::Closed),
