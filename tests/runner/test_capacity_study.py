@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from measured_runs import summary
-from waspbench import InputError
+from waspbench import InputError, run
 from waspbench.experiment import parse
 from waspbench.results import FORMAT, Invalid
 from waspbench.results.capacity import CAPACITY, CapacityResult, load_capacity
+from waspbench.results.comparing import compare_results
 from waspbench.runner.capacity import CapacityStudy, Search, bottleneck_of, capacity, with_load
 from waspbench.runner.executors import Here
 from waspbench.runner.once import Done, Job
@@ -202,3 +203,29 @@ def test_a_capacity_of_the_future_is_refused(whole: Path, tmp_path: Path) -> Non
         load_capacity(tmp_path)
     with pytest.raises(InputError, match=r"capacity\.json: cannot be read"):
         load_capacity(tmp_path / "none")
+
+
+def test_capacities_are_compared_by_the_runs_that_confirmed_them(whole: Path, tmp_path: Path) -> None:
+    field = "server.model.per_request"
+    directory = tmp_path / "two"
+    capacity({**DOCUMENT, "sweep": {field: ["1ms", "1200us"]}}, output=directory, search=SEARCH)
+    one, other = f"{directory}@{field}=1ms", f"{directory}@{field}=1200us"
+    [compared] = compare_results(one, other).points
+    assert compared.verdict == "slower"
+    assert compared.runs == (4, 4)
+    assert compared.ratio == pytest.approx(1 / 1.2, rel=0.03)
+    found = load_capacity(directory).points
+    assert compared.means == pytest.approx([found[0].capacity, found[1].capacity])
+    assert compared.valid
+    # One that was searched in another directory is as good.
+    assert compare_results(str(whole), other).metric == "capacity"
+    with pytest.raises(InputError, match=r"--metric: .*capacities are compared by their throughput"):
+        compare_results(one, other, "p99")
+    with pytest.raises(InputError, match="has no finished point with "):
+        compare_results(one, f"{directory}@{field}=3ms")
+
+
+def test_a_capacity_is_not_compared_with_other_results(whole: Path, tmp_path: Path) -> None:
+    run({**DOCUMENT, "measure": {**DOCUMENT["measure"], "runs": 1}}, output=tmp_path / "runs")
+    with pytest.raises(InputError, match="one of the two is a search for capacity, and the other is not"):
+        compare_results(str(whole), str(tmp_path / "runs"))

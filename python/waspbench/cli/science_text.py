@@ -14,7 +14,7 @@ from waspbench.results.normal import NormalityResult
 
 __all__ = ["capacity", "comparison", "entries", "load_capacity", "normality", "table"]
 
-_UNITS = {"throughput": "/s", "goodput": "bit/s"}
+_UNITS = {"throughput": "/s", "capacity": "/s", "goodput": "bit/s"}
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

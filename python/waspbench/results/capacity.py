@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -66,6 +67,17 @@ class PointCapacity(Record):
     runs: int
     """Runs made."""
     readings: list[LoadReading]
+
+    @property
+    def behind(self) -> list[LoadReading]:
+        """The runs from which the capacity follows."""
+        return [] if self.load is None else readings_at(self.readings, self.load)
+
+
+def readings_at(readings: Sequence[LoadReading], load: int) -> list[LoadReading]:
+    """The runs at a load that tell its throughput: those that confirmed it, or else all that did not fail."""
+    found = [reading for reading in readings if reading.load == load and reading.throughput > 0]
+    return [reading for reading in found if reading.confirming] or found
 
 
 class CapacityResult(Record):

@@ -1,21 +1,26 @@
-"""Comparing results, or points within one: which points belong together, and what the statistics say of each pair."""
+"""Comparing results, points within one, or capacities: which belong together, and what the statistics say of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from waspbench.errors import InputError, show
 from waspbench.experiment.load import value_of
 from waspbench.experiment.sweep import text_of
+from waspbench.results.capacity import load_capacity
 from waspbench.results.checks import run_values
-from waspbench.results.study import StudyPoint, load_study
+from waspbench.results.study import is_study, load_study, read_plan
 from waspbench.results.summary import Record
 from waspbench.stats.comparison import ALPHA, Comparison, compare, runs_needed
 
 METRICS = {"throughput": True, "goodput": True, "mean": False, "p50": False, "p90": False, "p99": False}
 """What can be compared, and whether more of it is faster."""
+
+CAPACITY = "capacity"
+"""The figure of two searches for capacity: throughput in the runs that confirmed it."""
 
 
 class Compared(Record):
@@ -61,17 +66,27 @@ class ComparisonResult(Record):
         return self.model_dump_json(indent=2)
 
 
-Side = tuple[dict[str, Any], list[StudyPoint]]
+@dataclass(frozen=True)
+class Candidate:
+    """A point that can be compared."""
+
+    varied: dict[str, Any]
+    values: list[float]
+    """The figure in each of its runs; for a capacity, throughput in those that confirmed it."""
+    valid: bool
 
 
-def side(text: str) -> Side:
+Side = tuple[dict[str, Any], list[Candidate]]
+
+
+def side(text: str, metric: str) -> Side:
     """What ``DIR`` or ``DIR@path=value,path=value`` names: the values that choose points, and the points.
 
     Raises:
         InputError: there are no such results or points.
     """
     directory, chosen = _split(text)
-    found = load_study(directory).points
+    found = _capacities(directory) if metric == CAPACITY else _points(directory, metric)
     swept = {path for point in found for path in point.varied}
     for path in chosen:
         if path not in swept:
@@ -80,11 +95,32 @@ def side(text: str) -> Side:
     points = [
         point
         for point in found
-        if all(_same(point.varied.get(path), value) for path, value in chosen.items()) and point.result is not None
+        if point.values and all(_same(point.varied.get(path), value) for path, value in chosen.items())
     ]
     if not points:
         raise InputError.at(text, "has no finished point" + (f" with {text_of(chosen)}" if chosen else ""))
     return chosen, points
+
+
+def _points(directory: str, metric: str) -> list[Candidate]:
+    return [
+        Candidate(point.varied, run_values(point.result, metric), point.result.valid)
+        if point.result is not None
+        else Candidate(point.varied, [], False)
+        for point in load_study(directory).points
+    ]
+
+
+def _capacities(directory: str) -> list[Candidate]:
+    return [
+        Candidate(point.varied, [reading.throughput for reading in point.behind], point.confirmed)
+        for point in load_capacity(directory).points
+    ]
+
+
+def _is_capacity(text: str) -> bool:
+    directory = Path(_split(text)[0])
+    return is_study(directory) and read_plan(directory).kind == "capacity"
 
 
 def _split(text: str) -> tuple[str, dict[str, Any]]:
@@ -112,12 +148,19 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
     """
     if metric not in METRICS:
         raise InputError.at("--metric", f"must be one of {', '.join(METRICS)}", metric)
-    one, two = side(first), side(second)
+    searched = [_is_capacity(text) for text in (first, second)]
+    if any(searched):
+        if not all(searched):
+            raise InputError.at(second, "one of the two is a search for capacity, and the other is not")
+        if metric != "throughput":
+            raise InputError.at("--metric", "capacities are compared by their throughput", metric)
+        metric = CAPACITY
+    one, two = side(first, metric), side(second, metric)
     pairs, unmatched = matched(one, two)
     if not pairs:
         raise InputError.at(second, f"has no point in common with {first}")
-    values = [(_values(a, metric, first), _values(b, metric, second)) for _, a, b in pairs]
-    made = compare(values, larger_is_faster=METRICS[metric], alpha=alpha)
+    values = [(a.values, b.values) for _, a, b in pairs]
+    made = compare(values, larger_is_faster=METRICS.get(metric, True), alpha=alpha)
     points = [
         _compared(varied, a, b, found, alpha, len(pairs)) for (varied, a, b), found in zip(pairs, made, strict=True)
     ]
@@ -132,7 +175,7 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
     )
 
 
-def matched(one: Side, two: Side) -> tuple[list[tuple[dict[str, Any], StudyPoint, StudyPoint]], list[str]]:
+def matched(one: Side, two: Side) -> tuple[list[tuple[dict[str, Any], Candidate, Candidate]], list[str]]:
     """The points of both sides that agree in all fields that both sweep and neither chose by, and the rest in words.
 
     Raises:
@@ -151,7 +194,7 @@ def matched(one: Side, two: Side) -> tuple[list[tuple[dict[str, Any], StudyPoint
     return pairs, unmatched
 
 
-def _fields(points: Sequence[StudyPoint]) -> set[str]:
+def _fields(points: Sequence[Candidate]) -> set[str]:
     return {path for point in points for path in point.varied}
 
 
@@ -159,8 +202,8 @@ def _part(varied: Mapping[str, Any], paths: set[str]) -> dict[str, Any]:
     return {path: value for path, value in varied.items() if path in paths}
 
 
-def _keyed(points: Sequence[StudyPoint], paths: set[str], name: str) -> dict[str, StudyPoint]:
-    found: dict[str, StudyPoint] = {}
+def _keyed(points: Sequence[Candidate], paths: set[str], name: str) -> dict[str, Candidate]:
+    found: dict[str, Candidate] = {}
     for point in points:
         key = show({path: point.varied.get(path) for path in sorted(paths)}, 10_000)
         if key in found:
@@ -170,19 +213,9 @@ def _keyed(points: Sequence[StudyPoint], paths: set[str], name: str) -> dict[str
     return found
 
 
-def _values(point: StudyPoint, metric: str, where: str) -> list[float]:
-    assert point.result is not None
-    values = run_values(point.result, metric)
-    if not values:
-        raise InputError.at(where, f"no run has a {metric}: {text_of(point.varied)}")
-    return values
-
-
 def _compared(
-    varied: dict[str, Any], one: StudyPoint, two: StudyPoint, found: Comparison, alpha: float, points: int
+    varied: dict[str, Any], one: Candidate, two: Candidate, found: Comparison, alpha: float, points: int
 ) -> Compared:
-    assert one.result is not None
-    assert two.result is not None
     return Compared(
         varied=varied,
         runs=(found.first, found.second),
@@ -195,7 +228,7 @@ def _compared(
         p_holm=found.p_holm,
         verdict=found.verdict,
         note=None if found.able else _too_few(found, alpha, points),
-        valid=one.result.valid and two.result.valid,
+        valid=one.valid and two.valid,
     )
 
 

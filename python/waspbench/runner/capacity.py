@@ -22,6 +22,7 @@ from waspbench.results.capacity import (
     CapacityResult,
     LoadReading,
     PointCapacity,
+    readings_at,
 )
 from waspbench.results.checks import run_value
 from waspbench.results.records import RunRecord, missing_files, read_record, record_path, write_run, write_text
@@ -285,9 +286,7 @@ class CapacityStudy(Campaign):
 
     def _point(self, place: _Place) -> PointCapacity:
         found = place.machine.found()
-        at_load = [] if found is None else [r for r in place.readings if r.load == found.load and r.throughput > 0]
-        if any(reading.confirming for reading in at_load):
-            at_load = [reading for reading in at_load if reading.confirming]
+        at_load = [] if found is None else readings_at(place.readings, found.load)
         busy = [reading.server_cpu for reading in at_load if reading.server_cpu is not None]
         cpu = sum(busy) / len(busy) if busy else None
         goodput = sum(reading.goodput_bps for reading in at_load) / len(at_load) if at_load else 0.0
