@@ -70,7 +70,7 @@ def test_what_loss_does_to_surge() -> None:
     none = simulated(name, **times, clients__loss="0%")
     three, six = (simulated(name, **times, clients__loss=lossy.format(label)) for label in ("3%", "6%"))
     assert none.throughput.mean == pytest.approx(1035, rel=0.1)
-    assert three.throughput.mean == pytest.approx(471, rel=0.25)
+    assert three.throughput.mean == pytest.approx(471, rel=0.35)
     assert six.throughput.mean == pytest.approx(198, rel=0.25)
     busy = [result.server_cpu.busy or 0.0 for result in (none, three, six)]
     assert busy[0] > 0.95
