@@ -205,9 +205,11 @@ CASES: list[tuple[dict[str, Any], str]] = [
         group(loss={"model": "independent", "rate": "3%", "burst": "9%"}),
         "clients.homes.loss.burst: only two-state loss has it",
     ),
+    (group(loss={"model": "periodic", "rate": "3%", "every": 7}), "clients.homes.loss.rate: follows from every"),
+    (group(loss={"model": "periodic"}), "clients.homes.loss.every: missing"),
     (
         group(loss={"model": "bursty", "rate": "3%"}),
-        'clients.homes.loss.model: "bursty": must be one of two-state, independent, wasp2001',
+        'clients.homes.loss.model: "bursty": must be one of two-state, independent, periodic, wasp2001',
     ),
     (
         group(loss={"model": "wasp2001", "rate": "4%"}),

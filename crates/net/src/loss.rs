@@ -1,4 +1,4 @@
-//! Random loss: independent, and the two-state model of Nahum et al., "The Effects of Wide-Area Conditions on WWW Server
+//! Random loss: independent, periodic, and the two-state model of Nahum et al., "The Effects of Wide-Area Conditions on WWW Server
 //! Performance" (SIGMETRICS 2001), section 3.4.
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,11 @@ pub enum Loss {
     Independent {
         /// The probability.
         rate: Probability,
+    },
+    /// Exactly one of so many packets: the last of each period. For comparisons with formulas, and without chance.
+    Periodic {
+        /// The period, packets.
+        every: u64,
     },
     /// A chain that steps once a packet and loses every packet that finds it in `bad` after the step.
     TwoState {
@@ -77,6 +82,7 @@ impl Loss {
         let (leave_good, stay_bad) = match self {
             Self::None => return false,
             Self::Independent { rate } => (rate, rate),
+            Self::Periodic { every } => return lose_periodically(every, chain, tally),
             Self::TwoState { p, r, start } => {
                 if chain.packets == 0 && start == Start::Stationary {
                     chain.bad = key.happens(u64::MAX, stationary(p, r));
@@ -101,6 +107,7 @@ impl Loss {
         let (good, bad) = match self {
             Self::None => (0.0, 0.0),
             Self::Independent { rate } => (rate.as_f64(), 0.0),
+            Self::Periodic { .. } => (0.0, 1.0),
             Self::TwoState { p, r, .. } => (p.as_f64(), r.complement().as_f64()),
         };
         let (from_good, from_bad) = (tally.from_good as f64, tally.from_bad as f64);
@@ -113,9 +120,19 @@ impl Loss {
         match self {
             Self::None => 0.0,
             Self::Independent { rate } => rate.as_f64(),
+            Self::Periodic { every } => 1.0 / every.max(1) as f64,
             Self::TwoState { p, r, .. } => stationary(p, r).as_f64(),
         }
     }
+}
+
+/// The packet that ends a period has found the state in which all are lost.
+fn lose_periodically(every: u64, chain: &mut Chain, tally: &mut LossTally) -> bool {
+    chain.packets += 1;
+    chain.bad = chain.packets.is_multiple_of(every);
+    *(if chain.bad { &mut tally.from_bad } else { &mut tally.from_good }) += 1;
+    tally.lost += u64::from(chain.bad);
+    chain.bad
 }
 
 /// The stationary probability of `bad`; zero for a chain that never moves.

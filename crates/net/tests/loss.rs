@@ -102,6 +102,16 @@ fn a_short_connection_loses_what_the_table_says() {
 }
 
 #[test]
+fn periodic_loss_takes_the_last_of_each_period() {
+    let loss = Loss::Periodic { every: 7 };
+    let (fates, tally) = run(loss, key(), 100);
+    let lost: Vec<_> = (1..).zip(fates).filter_map(|(number, lost)| lost.then_some(number)).collect();
+    assert_eq!(lost, (1..=14).map(|period| 7 * period).collect::<Vec<u32>>());
+    assert_eq!((tally.from_good, tally.from_bad, tally.lost), (86, 14, 14));
+    assert_eq!(loss.expected(&tally), (14.0, 0.0));
+}
+
+#[test]
 fn impossible_and_certain_loss_are_exact() {
     assert_eq!(run(Loss::None, key(), 1_000).1.lost, 0);
     assert_eq!(run(Loss::Independent { rate: Probability::ZERO }, key(), 1_000).1.lost, 0);

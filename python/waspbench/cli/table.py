@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from waspbench import _core
 from waspbench.experiment import Profile, loss_label
@@ -54,9 +55,11 @@ def _group(group: dict[str, object]) -> str:
     return f"{group['count']} {group['name']} at {group['rtt']}, {shown}"
 
 
-def _loss(loss: dict[str, str]) -> str:
+def _loss(loss: dict[str, Any]) -> str:
     if loss["model"] == "independent":
         return f"{loss['rate']} independent"
+    if loss["model"] == "periodic":
+        return f"one packet of {loss['every']:,}"
     p, r = (f"{100 * _core.parse_probability(loss[name]):.4g}%" for name in ("p", "r"))
     return f"{100 * loss_label(loss):.4g}% two-state (p={p} r={r})"
 

@@ -3,7 +3,14 @@
 from waspbench.experiment.clients import Arrivals, Bandwidth, Clients, Queue
 from waspbench.experiment.http import Http
 from waspbench.experiment.load import apply, load, parse
-from waspbench.experiment.loss import DirectionsLoss, IndependentLoss, TwoStateLoss, Wasp2001Loss, loss_label
+from waspbench.experiment.loss import (
+    DirectionsLoss,
+    IndependentLoss,
+    PeriodicLoss,
+    TwoStateLoss,
+    Wasp2001Loss,
+    loss_label,
+)
 from waspbench.experiment.model import (
     Experiment,
     Measure,
@@ -31,6 +38,7 @@ __all__ = [
     "Measure",
     "Mode",
     "Network",
+    "PeriodicLoss",
     "Profile",
     "Prowgen",
     "Queue",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from waspbench.experiment.base import FieldError, Part, Tag, kinds
 from waspbench.experiment.units import Probability, exact, percentage
@@ -108,6 +108,20 @@ class IndependentLoss(_Scoped):
         return {"model": "independent", "rate": self.rate} if exact(self.rate) else None
 
 
+class PeriodicLoss(_Scoped):
+    """Exactly one packet of so many is lost: for comparisons with formulas."""
+
+    refused: ClassVar[dict[str, str]] = dict.fromkeys(("rate", "burst", "p", "r", "start"), "follows from every")
+    model: Literal["periodic"]
+    """The loss model."""
+    every: Annotated[int, Field(ge=2, le=2**53)]
+    """Packets in a period, of which the last is lost."""
+
+    def resolve(self) -> dict[str, str | int]:
+        """As the engine takes it."""
+        return {"model": "periodic", "every": self.every}
+
+
 class Wasp2001Loss(_Scoped):
     """Two-state loss with exactly the parameters of Table 1 of the WASP paper, named by the label."""
 
@@ -128,12 +142,14 @@ class Wasp2001Loss(_Scoped):
         return {"model": "two-state", "p": WASP2001_P[exact(self.rate)], "r": WASP2001_R, "start": "good"}
 
 
-def loss_label(loss: Mapping[str, str] | None) -> float:
+def loss_label(loss: Mapping[str, Any] | None) -> float:
     """What a resolved loss process is called by: its rate, the label of the WASP paper's table, or p/(p+r)."""
     if loss is None:
         return 0.0
     if loss["model"] == "independent":
         return float(exact(loss["rate"]))
+    if loss["model"] == "periodic":
+        return 1 / int(loss["every"])
     p, r = exact(loss["p"]), exact(loss["r"])
     labels = {exact(value): label for label, value in WASP2001_P.items()} if r == exact(WASP2001_R) else {}
     return float(labels.get(p, p / (p + r)))
@@ -149,10 +165,11 @@ def _directions(value: Any) -> str | None:
     return "directions" if given or isinstance(value, DirectionsLoss) else None
 
 
-_NAMES = ("two-state", "independent", "wasp2001")
+_NAMES = ("two-state", "independent", "periodic", "wasp2001")
 _Models = (
     Annotated[TwoStateLoss, Tag("two-state")]
     | Annotated[IndependentLoss, Tag("independent")]
+    | Annotated[PeriodicLoss, Tag("periodic")]
     | Annotated[Wasp2001Loss, Tag("wasp2001")]
 )
 _OneLoss = Annotated[_Models, kinds("model", *_NAMES, default="two-state")]
@@ -184,7 +201,9 @@ Loss = Annotated[_AnyLoss, BeforeValidator(expand_loss, json_schema_input_type=P
 """Loss of a path: a rate, a table for both directions, or a table with ``up`` and ``down``."""
 
 
-def resolve_loss(loss: TwoStateLoss | IndependentLoss | Wasp2001Loss | DirectionsLoss | None) -> dict[str, Any]:
+def resolve_loss(
+    loss: TwoStateLoss | IndependentLoss | PeriodicLoss | Wasp2001Loss | DirectionsLoss | None,
+) -> dict[str, Any]:
     """The engine's ``{up, down, scope}``."""
     if loss is None:
         return {"up": None, "down": None, "scope": "direction"}

@@ -179,6 +179,9 @@ fn check_loss(field: &str, loss: Option<Loss>) -> Result<(), ScenarioError> {
     match loss {
         None | Some(Loss::None) => Ok(()),
         Some(Loss::Independent { rate }) => below_one(rate, "rate"),
+        Some(Loss::Periodic { every }) => {
+            ensure(every >= 2, format!("{field}.every"), format!("{every}; must be at least 2"))
+        }
         Some(Loss::TwoState { p, r, .. }) => {
             below_one(p, "p")?;
             ensure(
