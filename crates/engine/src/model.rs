@@ -5,7 +5,7 @@ use crate::scenario::{Group, Scenario, SharedDirection, resolve};
 use crate::{Interval, Ledger, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Service, World};
+use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Service, TcpTotals, World};
 use wasp_kernel::{Process, Scheduler};
 use wasp_net::{AccessConfig, Delivery, Fate, LinkConfig, Network, Observer, Star};
 use wasp_random::{Key, Purpose};
@@ -95,6 +95,11 @@ impl<O: Observer> Model<O> {
     /// CPU time that the modelled server has used by `now`.
     pub(crate) fn server_cpu(&self, now: Instant) -> Option<(Duration, usize)> {
         self.server.as_ref().map(|server| (server.cpu().used(now), server.cpu().cores()))
+    }
+
+    /// What the modelled server's TCP has done.
+    pub(crate) fn server_tcp(&self) -> Option<TcpTotals> {
+        self.server.as_ref().map(Server::tcp_totals)
     }
 
     fn deliver(&mut self, delivery: Delivery, scheduler: &mut Scheduler<Event>) {

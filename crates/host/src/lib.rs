@@ -16,5 +16,5 @@ pub use client::{ArrivalSource, Behaviour, Client, EncodedRequests, Place, Plan}
 pub use event::Event;
 pub use identity::Identities;
 pub use record::{Arrival, ConnectionRecord, Journal, Outcome, TransactionRecord};
-pub use server::{Costs, Cpu, Server, ServerPlace, Service};
+pub use server::{Costs, Cpu, Server, ServerPlace, Service, TcpTotals};
 pub use world::World;

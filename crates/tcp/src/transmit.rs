@@ -275,6 +275,10 @@ impl Endpoint {
         self.output_due = true;
         let alive = if !self.sender.scoreboard.is_empty() {
             self.statistics.timeouts += 1;
+            if self.sender.timeouts == 0 {
+                self.statistics.first_timeouts += 1;
+                self.statistics.first_timeouts_ms += self.sender.rto.current(&self.config).as_millis() as u32;
+            }
             self.sender.on_timeout(&now)
         } else if self.sender.needs_persist() {
             self.sender.on_persist(&now)

@@ -141,6 +141,10 @@ pub struct Statistics {
     pub retransmitted: u32,
     /// Expiries of the retransmission timer.
     pub timeouts: u32,
+    /// Those that found data in flight that had not timed out before, and the sum of their waits in milliseconds.
+    pub first_timeouts: u32,
+    /// See `first_timeouts`.
+    pub first_timeouts_ms: u32,
     /// Entries into fast recovery.
     pub fast_retransmits: u32,
     /// Duplicate acknowledgments received.

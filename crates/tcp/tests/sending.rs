@@ -37,7 +37,7 @@ fn data_times(pair: &Pair, from: usize) -> Vec<u64> {
 
 #[test]
 fn an_endpoint_is_small_enough_for_tens_of_thousands() {
-    assert!(size_of::<wasp_tcp::Endpoint>() <= 536, "{} bytes", size_of::<wasp_tcp::Endpoint>());
+    assert!(size_of::<wasp_tcp::Endpoint>() <= 544, "{} bytes", size_of::<wasp_tcp::Endpoint>());
 }
 
 #[test]
@@ -95,6 +95,9 @@ fn repeated_timeouts_double_the_rto_and_a_sample_resets_it() {
     pair.send(SERVER, b"x");
     pair.run_for(Duration::from_secs(5));
     assert_eq!(data_times(&pair, SERVER), [150, 450, 1_050, 2_250]);
+    let statistics = *pair.server().statistics();
+    let first = (statistics.first_timeouts, statistics.first_timeouts_ms);
+    assert_eq!((statistics.timeouts, first), (3, (1, 300)));
     pair.send(SERVER, b"y");
     pair.run_for(Duration::from_secs(1));
     assert!(pair.server().rto() < Duration::from_millis(320));

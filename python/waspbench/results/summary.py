@@ -54,6 +54,22 @@ class ServerCpu(Record):
     """CPU seconds of the server's processes; None in simulation."""
 
 
+class ServerTcp(Record):
+    """What the modelled server's TCP did over the whole run, all connections together."""
+
+    connections: int
+    segments_sent: int
+    retransmitted: int
+    """Segments sent again."""
+    fast_retransmits: int
+    """Entries into fast recovery."""
+    timeouts: int
+    first_timeouts: int
+    """Timeouts of data that had not timed out before."""
+    first_timeouts_ms: int
+    """Sum of the waits that these ended, in milliseconds."""
+
+
 class Lag(Record):
     """How late packets left the emulator, in microseconds; None in simulation."""
 
@@ -115,6 +131,8 @@ class RunSummary(Record):
     open_loop: RunOpenLoop | None = None
     """The open loop; None where every group has a closed one."""
     server_cpu: ServerCpu
+    server_tcp: ServerTcp | None = None
+    """In simulation."""
     emulator: Emulator | None
     network: RunNetwork
     device: dict[str, int] | None = None

@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use totals::DirectionTotals;
-use wasp_host::{Arrival, Outcome};
+use wasp_host::{Arrival, Outcome, TcpTotals};
 use wasp_net::{Fate, LinkId, Network, Observer, Star};
 
 /// What a run leaves behind.
@@ -45,6 +45,8 @@ pub struct Summary {
     pub open_loop: Option<OpenLoop>,
     /// The server's CPUs.
     pub server_cpu: ServerCpu,
+    /// The modelled server's TCP over the whole run.
+    pub server_tcp: Option<TcpTotals>,
     /// The emulator, in a live run.
     pub emulator: Option<Emulator>,
     /// The network's own account over the measured interval.
@@ -243,6 +245,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         response_time_ms: response_time(&ledger.response_times, ledger.response_sum()),
         open_loop: open_loop(ledger),
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
+        server_tcp: part.server_tcp,
         emulator: part.lag.as_ref().map(|lag| emulator(lag, &part)),
         network: NetworkSummary {
             up: direction(&part.measured.totals.up),

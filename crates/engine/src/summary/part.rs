@@ -4,6 +4,7 @@ use super::{LinkRow, links};
 use crate::summary::totals::Measured;
 use crate::{Ledger, MachineReport, Model, RunError, Scenario};
 use hdrhistogram::Histogram;
+use wasp_host::TcpTotals;
 use wasp_net::{Fates, Observer};
 
 /// The records and counts of the clients that one thread had; [`super::sum_up`] makes figures of them.
@@ -15,6 +16,8 @@ pub struct Part {
     pub(super) fates: Fates,
     /// Packets made, and those whose fate is open.
     pub(super) packets: (u64, u64),
+    /// In simulation, which has one thread.
+    pub(super) server_tcp: Option<TcpTotals>,
     /// How often the payload pool was exhausted.
     pub(super) exhausted: u64,
     pub(super) lag: Option<Histogram<u64>>,
@@ -40,6 +43,7 @@ impl Part {
             measured,
             fates: *network.fates(),
             packets: (network.made(), network.in_flight()),
+            server_tcp: model.server_tcp(),
             exhausted: network.pool.exhausted(),
             ledger: model.ledger,
             lag,

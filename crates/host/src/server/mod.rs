@@ -1,6 +1,7 @@
 //! The modelled server of simulated runs: our TCP, one listening port, and a CPU with fixed costs.
 
 mod cpu;
+mod tcp_totals;
 
 use crate::socket::{Interface, Socket};
 use crate::{Event, Identities, World};
@@ -8,6 +9,7 @@ pub use cpu::{Costs, Cpu};
 use rustc_hash::FxHashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+pub use tcp_totals::TcpTotals;
 use wasp_http::{Method, RequestHead, RequestReader, Version};
 use wasp_kernel::NodeId;
 use wasp_net::{LinkId, Observer};
@@ -48,6 +50,8 @@ pub struct Server {
     cpu: Cpu,
     identities: Identities,
     accepted: u32,
+    /// Of the connections that are over.
+    tcp_totals: TcpTotals,
     slots: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
     by_peer: FxHashMap<(Address, u16), u32>,
@@ -92,6 +96,7 @@ impl Server {
             cpu,
             identities,
             accepted: 0,
+            tcp_totals: TcpTotals::default(),
             slots: Vec::new(),
             free: Vec::new(),
             by_peer: FxHashMap::default(),
@@ -102,6 +107,16 @@ impl Server {
     #[must_use]
     pub const fn cpu(&self) -> &Cpu {
         &self.cpu
+    }
+
+    /// What its TCP has done.
+    #[must_use]
+    pub fn tcp_totals(&self) -> TcpTotals {
+        let mut totals = self.tcp_totals;
+        for connection in self.slots.iter().flatten() {
+            totals.add(connection.socket.endpoint.statistics());
+        }
+        totals
     }
 
     /// A packet has arrived.
@@ -277,6 +292,7 @@ impl Server {
 
     fn forget<O: Observer>(&mut self, slot: u32, connection: Connection, world: &mut World<'_, O>) {
         let endpoint = connection.socket.endpoint;
+        self.tcp_totals.add(endpoint.statistics());
         self.by_peer.remove(&(connection.socket.remote, endpoint.remote_port()));
         self.free.push(slot);
         endpoint.release(&mut world.network.pool);

@@ -124,13 +124,13 @@ impl Algorithm for Cubic {
     /// Section 4.6, with fast convergence (4.7).
     ///
     /// The reduction starts from the data in flight; where the window only grows while it limits the sender, it may start
-    /// from the window, as Linux does.
+    /// from the window, as Linux does. Both are whole segments, as in Linux: it matters where windows are small.
     fn on_loss(&mut self, window: &mut Window, config: &Config, mss: u32, _now: Instant, event: LossEvent) {
         let cwnd = f64::from(window.cwnd) / f64::from(mss);
         self.cwnd_prior = cwnd;
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA_CUBIC) / 2.0 } else { cwnd };
         let from = if config.congestion_window_validation { window.cwnd } else { event.flight };
-        window.ssthresh = ((f64::from(from) * BETA_CUBIC) as u32).max(2 * mss);
+        window.ssthresh = ((f64::from(from / mss) * BETA_CUBIC) as u32).max(2) * mss;
         self.epoch_start = None;
         self.hystart = None;
     }

@@ -1,0 +1,45 @@
+"""The command that holds the model to theory, to the papers and to the kernel."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from waspbench.cli.app import app
+from waspbench.cli.status import Status
+from waspbench.experiment import parse
+from waspbench.live import choose_mode
+from waspbench.validation import validate_tcp
+from waspbench.validation.page import text, write
+
+validate = typer.Typer(help="Hold the model to formulas, to the papers' findings and to Linux.")
+app.add_typer(validate, name="validate")
+
+
+@validate.callback()
+def _group() -> None:
+    """Hold the model to formulas, to the papers' findings and to Linux."""
+
+
+@validate.command()
+def tcp(
+    live: Annotated[
+        bool, typer.Option("--live", help="Compare with this machine's kernel too; some ten minutes.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Write validation.md and its figures there."),
+    ] = None,
+) -> int:
+    """Measure the simulated senders against PFTK, Cardwell, RFC 9438 and the WASP paper; some minutes."""
+    if live:
+        choose_mode("live", parse({"name": "validation"}))
+    simulated, compared = validate_tcp(live, lambda line: print(line, file=sys.stderr, flush=True))
+    tables = [*simulated, *(compared or ())]
+    print(text(tables), end="")
+    if output is not None:
+        print(f"written: {write(output, simulated, compared)}", file=sys.stderr)
+    return Status.DONE if all(table.met for table in tables) else Status.CHECK_FAILED

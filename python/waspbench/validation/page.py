@@ -1,0 +1,116 @@
+"""Tables of what was measured against what it is held to, and the page that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from waspbench.errors import RunFailedError
+from waspbench.validation.figure import Figure
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a ratio of measurement to expectation must be."""
+
+    low: float
+    high: float
+
+    def met(self, ratio: float) -> bool:
+        """Whether ``ratio`` is within."""
+        return self.low <= ratio <= self.high
+
+    @classmethod
+    def within(cls, share: float) -> Bar:
+        """The ratio differs from one by at most ``share``."""
+        return cls(1 - share, 1 + share)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table."""
+
+    cells: tuple[str, ...]
+    met: bool | None = None
+    """Whether the bar is met; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One comparison."""
+
+    name: str
+    """For file names."""
+    title: str
+    what: str
+    """What was measured and how, as Markdown."""
+    bar: str
+    columns: tuple[str, ...]
+    rows: list[Row]
+    notes: str = ""
+    """What the figures say, as Markdown."""
+    figure: Figure | None = field(default=None)
+
+    @property
+    def met(self) -> bool:
+        """Whether every bar is met."""
+        return all(row.met is not False for row in self.rows)
+
+    def markdown(self) -> str:
+        """The section."""
+        judged = any(row.met is not None for row in self.rows)
+        columns = (*self.columns, "met") if judged else self.columns
+        lines = [f"## {self.title}", "", self.what, "", f"**Bar:** {self.bar}", ""]
+        lines += ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
+        for row in self.rows:
+            verdict = {True: ("yes",), False: ("**no**",), None: ("",)}[row.met] if judged else ()
+            lines.append("| " + " | ".join((*row.cells, *verdict)) + " |")
+        if self.figure is not None:
+            lines += ["", f"![{self.title}](validation/{self.name}.svg)"]
+        if self.notes:
+            lines += ["", self.notes]
+        return "\n".join(lines) + "\n"
+
+
+def text(tables: Sequence[Table]) -> str:
+    """The summary of all tables, for a terminal and for the page's beginning."""
+    lines = ["| comparison | bars met |", "| --- | --- |"]
+    for table in tables:
+        judged = [row.met for row in table.rows if row.met is not None]
+        lines.append(f"| {table.title} | {f'{sum(judged)} of {len(judged)}' if judged else 'none set'} |")
+    return "\n".join(lines) + "\n"
+
+
+INTRODUCTION = """# Validation of TCP
+
+What the simulated senders ([tcp](tcp.md)) are held to. `wasp validate tcp -o docs` measures all of it anew and
+writes this page and its figures; the part against a live kernel takes root and `--live`. Intervals are 90 % by
+Student's t over runs with different seeds.
+"""
+
+LIVE_BEGIN, LIVE_END = "<!-- live -->", "<!-- /live -->"
+"""What lies between was measured on a live kernel; a run without ``--live`` leaves it as it is."""
+
+
+def write(directory: Path, simulated: Sequence[Table], live: Sequence[Table] | None) -> Path:
+    """Writes ``validation.md`` and the figures into ``directory``, and returns the page's path.
+
+    Raises:
+        RunFailedError: a file cannot be written.
+    """
+    page = directory / "validation.md"
+    try:
+        figures = directory / "validation"
+        figures.mkdir(parents=True, exist_ok=True)
+        for table in (*simulated, *(live or ())):
+            if table.figure is not None:
+                (figures / f"{table.name}.svg").write_text(table.figure.svg())
+        before = page.read_text() if page.exists() else ""
+        kept = before.partition(LIVE_BEGIN)[2].partition(LIVE_END)[0].strip("\n")
+        compared = kept if live is None else "\n".join([text(live), *(table.markdown() for table in live)])
+        parts = [INTRODUCTION, text(simulated), *(table.markdown() for table in simulated)]
+        page.write_text("\n".join([*parts, LIVE_BEGIN, "", compared.strip("\n"), "", LIVE_END]) + "\n")
+    except OSError as error:
+        raise RunFailedError(f"{page}: cannot be written: {error.strerror}") from error
+    return page

@@ -1,0 +1,75 @@
+"""Runs of the engine for a validation: many seeds of one scenario, several at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from waspbench import _core
+from waspbench.experiment import parse, resolve
+from waspbench.results import RunSummary
+from waspbench.stats import mean_interval
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+NO_WORK = {"cores": 1, "per_connection": "0ms", "per_request": "0ms", "per_kib": "0ms"}
+"""A server whose CPU takes no time."""
+
+
+def scenario(
+    *,
+    rtt: float,
+    size: str,
+    down: Mapping[str, Any] | None,
+    server: Mapping[str, Any],
+    client: Mapping[str, Any],
+    count: int,
+    warmup: float,
+    duration: float,
+    kept: bool = False,
+    up: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """An experiment of one group behind a path that only delays and loses. Times are in seconds."""
+    loss = {way: dict(side) for way, side in (("up", up), ("down", down)) if side is not None}
+    group = {
+        "name": "clients",
+        "count": count,
+        "rtt": f"{round(rtt * 1e6)}us",
+        "http": {"timeout": "24h"} if kept else {"timeout": "24h", "requests_per_connection": 1},
+        "tcp": dict(client),
+    }
+    return {
+        "name": "validation",
+        "workload": {"size": size},
+        "server": {"tcp": dict(server), "model": NO_WORK},
+        "clients": [group | ({"loss": loss} if loss else {})],
+        "measure": {"warmup": f"{round(warmup * 1e3)}ms", "duration": f"{round(duration * 1e3)}ms", "runs": 1},
+    }
+
+
+def simulate(document: Mapping[str, Any], run: int = 0) -> RunSummary:
+    """Run number ``run`` of an experiment in virtual time."""
+    told = json.dumps(resolve(parse(dict(document)), run, mode="sim"))
+    return RunSummary.model_validate_json(_core.start(told).wait().summary())
+
+
+def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """``work`` on every item, on all CPUs; the engine runs outside of the interpreter's lock."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(work, items))
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean."""
+    return sum(values) / len(values)
+
+
+def shown(values: Sequence[float], digits: int = 3) -> str:
+    """The mean with its interval."""
+    interval = mean_interval(values)
+    middle = f"{mean(values):,.{digits}g}"
+    return middle if interval is None else f"{middle} ({interval[0]:,.{digits}g} to {interval[1]:,.{digits}g})"

@@ -1,0 +1,77 @@
+"""The comparisons of the validation page with few samples and fixed seeds, the page, and the command."""
+
+from pathlib import Path
+
+import pytest
+
+from waspbench.cli.app import invoke
+from waspbench.validation import Row, Table, bulk, latency, paper2001, tcp
+from waspbench.validation.figure import Figure, Point
+from waspbench.validation.page import LIVE_BEGIN, LIVE_END, write
+
+
+def unmet(table: Table) -> list[Row]:
+    return [row for row in table.rows if row.met is False]
+
+
+def test_slow_start_takes_its_round_trips_exactly() -> None:
+    assert unmet(latency.slow_start()) == []
+
+
+def test_short_transfers_take_the_time_of_cardwells_model() -> None:
+    assert unmet(latency.cardwell(1_000)) == []
+
+
+def test_renos_rate_is_that_of_pftk() -> None:
+    assert unmet(bulk.pftk(2_600)) == []
+
+
+def test_no_variant_is_slower_than_its_predecessor() -> None:
+    assert unmet(bulk.variants(600)) == []
+
+
+def test_cubics_window_is_that_of_its_rfc() -> None:
+    assert unmet(bulk.cubic(10)) == []
+
+
+def test_variants_differ_only_for_responses_of_many_segments() -> None:
+    table = paper2001.variants(60.0, 3)
+    assert unmet(table) == []
+    assert [row.met for row in table.rows].count(True) == 2
+
+
+POINT = Point(10.0, 11.0, (10.5, 11.5), "a")
+
+
+def table(name: str, *, met: bool, figure: bool = False) -> Table:
+    shown = Figure((POINT, Point(200.0, 150.0, None, "b")), "s", 0.8, 1.2) if figure else None
+    return Table(name, name.title(), "What.", "the bar", ("x",), [Row(("1",), met)], figure=shown)
+
+
+def test_the_page_has_every_table_and_keeps_what_only_a_live_run_can_measure(tmp_path: Path) -> None:
+    page = write(tmp_path, [table("one", met=True, figure=True)], [table("two", met=False)])
+    first = page.read_text()
+    assert "| One | 1 of 1 |" in first
+    assert "| 1 | yes |" in first
+    assert "| 1 | **no** |" in first
+    assert "](validation/one.svg)" in first
+    assert (tmp_path / "validation" / "one.svg").read_text().count("<circle") == 2
+    again = write(tmp_path, [table("one", met=True)], None).read_text()
+    assert again.partition(LIVE_BEGIN)[2] == first.partition(LIVE_BEGIN)[2]
+    assert again.count(LIVE_END) == 1
+
+
+@pytest.mark.parametrize(("met", "status"), [(True, 0), (False, 1)])
+def test_the_command_prints_a_summary_writes_the_page_and_tells_by_its_status(
+    met: bool,
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(tcp, "SIMULATED", (lambda: table("one", met=met),))
+    assert invoke(["validate", "tcp", "-o", str(tmp_path)]) == status
+    said = capsys.readouterr()
+    assert f"| One | {int(met)} of 1 |" in said.out
+    assert str(tmp_path / "validation.md") in said.err
+    assert (tmp_path / "validation.md").exists()
