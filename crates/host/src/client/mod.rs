@@ -103,7 +103,8 @@ impl Client {
     /// Begins the first transaction at `at`, or when it arrives.
     pub fn start<O: Observer>(&mut self, at: Instant, world: &mut World<'_, O>) {
         self.schedule.start(at);
-        self.arm_alarm(world);
+        let event = Event::ClientAlarm { client: self.place.index };
+        self.alarm.arm(self.schedule.wake(), self.place.node, event, world.scheduler);
     }
 
     /// A packet has arrived.
@@ -289,6 +290,7 @@ impl Client {
         self.with_connection(slot as u32, world, |_, _, _| {});
     }
 
+    /// Whatever is due has been done, so only what lies ahead needs a wake-up.
     fn arm_alarm<O>(&mut self, world: &mut World<'_, O>) {
         let now = world.now();
         let pauses = self.lanes.iter().map(|lane| lane.pause_until);

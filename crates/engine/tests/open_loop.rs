@@ -1,0 +1,144 @@
+//! Clients that ask when requests arrive, whatever became of those before.
+
+mod common;
+
+use common::{Row, run, scenario, transactions};
+use serde_json::{Value, json};
+
+/// Fifty clients of a server that answers 1,000 requests a second at most.
+fn offered(model: &str, rate: &str) -> Value {
+    let mut scenario = scenario(50, "1KB");
+    scenario["server"]["model"] =
+        json!({"cores": 1, "per_connection": "0ms", "per_request": "1ms", "per_kib": "0ms"});
+    scenario["clients"][0]["http"]["requests_per_connection"] = json!(null);
+    scenario["clients"][0]["http"]["connections"] = json!(4);
+    scenario["clients"][0]["arrivals"] = json!({"model": model, "rate": rate});
+    scenario["measure"] = json!({"warmup": "5s", "duration": "40s"});
+    scenario
+}
+
+fn intended(rows: &[Row]) -> Vec<i64> {
+    let mut times: Vec<i64> = rows.iter().map(|row| row.intended.unwrap()).collect();
+    times.sort_unstable();
+    times
+}
+
+#[test]
+fn half_of_the_capacity_is_achieved_as_generated() {
+    for model in ["poisson", "constant"] {
+        let output = run(&offered(model, "500/s"));
+        let (summary, open) = (&output.summary, output.summary.open_loop.unwrap());
+        assert_eq!(summary.invalid, []);
+        let generated = open.arrivals as f64 / summary.interval_s;
+        assert!((summary.throughput / generated - 1.0).abs() < 0.01, "{} of {generated}", summary.throughput);
+        assert_eq!(open.shed, 0);
+        // A Poisson process has a standard deviation of the root of its mean: 141 of 20,000. Five of them.
+        assert!((open.arrivals as f64 - 20_000.0).abs() < 5.0 * 141.0, "{}", open.arrivals);
+    }
+}
+
+#[test]
+fn past_the_capacity_the_intended_start_tells_what_the_actual_one_hides() {
+    let mut scenario = offered("poisson", "1500/s");
+    scenario["clients"][0]["arrivals"]["outstanding"] = json!(1_000_000);
+    let long = |duration: &str| {
+        let mut scenario = scenario.clone();
+        scenario["measure"]["duration"] = json!(duration);
+        run(&scenario)
+    };
+    let (short, long) = (long("10s"), long("40s"));
+    for output in [&short, &long] {
+        let codes: Vec<_> = output.summary.invalid.iter().map(|reason| reason.code).collect();
+        assert!(codes.contains(&"overload"), "{codes:?}");
+        assert!((output.summary.throughput / 1_000.0 - 1.0).abs() < 0.01, "{}", output.summary.throughput);
+    }
+    let means = |output: &wasp_engine::RunOutput| {
+        let open = output.summary.open_loop.unwrap();
+        (output.summary.response_time_ms.mean.unwrap(), open.from_start_ms.mean.unwrap())
+    };
+    let ((short_intended, short_actual), (long_intended, long_actual)) = (means(&short), means(&long));
+    // A third of what comes waits: the mean wait grows by a third of the half of every second.
+    assert!(long_intended > 2.0 * short_intended, "{short_intended} ms, {long_intended} ms");
+    assert!(long_actual < 1.2 * short_actual, "{short_actual} ms, {long_actual} ms");
+}
+
+#[test]
+fn arrivals_beyond_the_cap_are_counted_and_reported() {
+    let mut scenario = offered("poisson", "1500/s");
+    scenario["clients"][0]["arrivals"]["outstanding"] = json!(100);
+    let summary = run(&scenario).summary;
+    let open = summary.open_loop.unwrap();
+    let waiting = open.arrivals as i64 - open.begun as i64 - open.shed as i64;
+    assert!(waiting.abs() <= 100, "{waiting} wait");
+    let third = open.shed as f64 / open.arrivals as f64;
+    assert!((third - 1.0 / 3.0).abs() < 0.02, "{third} were dropped");
+    assert!(
+        summary.invalid.iter().any(|reason| reason.code == "overload" && reason.message.contains("dropped"))
+    );
+}
+
+#[test]
+fn constant_arrivals_of_a_group_are_evenly_spaced() {
+    let rows = transactions(&run(&offered("constant", "200/s")));
+    let times = intended(&rows);
+    assert!(times.len() > 8_000);
+    for (place, time) in times.iter().enumerate() {
+        assert_eq!(*time, place as i64 * 5_000_000);
+    }
+}
+
+#[test]
+fn poisson_arrivals_of_a_group_are_independent_and_belong_to_the_client() {
+    let rows = transactions(&run(&offered("poisson", "400/s")));
+    let times = intended(&rows);
+    let gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e9).collect();
+    // Kolmogorov-Smirnov against the exponential distribution, at 0.1 %: 1.95 / sqrt(n).
+    let mut sorted = gaps.clone();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len() as f64;
+    let distance = sorted
+        .iter()
+        .enumerate()
+        .map(|(place, gap)| ((place as f64 + 0.5) / n - (1.0 - (-400.0 * gap).exp())).abs());
+    let distance = distance.fold(0.0, f64::max);
+    assert!(distance < 1.95 / n.sqrt(), "{distance}");
+
+    let mut near = offered("poisson", "400/s");
+    near["clients"][0]["rtt"] = json!("10ms");
+    let near = intended(&transactions(&run(&near)));
+    let common = near.len().min(times.len()) - 100;
+    assert_eq!(near[..common], times[..common]);
+}
+
+#[test]
+fn an_arrival_waits_for_a_free_connection_and_its_response_time_counts_from_its_time() {
+    let mut scenario = offered("constant", "100/s");
+    scenario["clients"][0]["count"] = json!(1);
+    scenario["clients"][0]["http"]["connections"] = json!(1);
+    scenario["clients"][0]["arrivals"]["outstanding"] = json!(100_000);
+    let output = run(&scenario);
+    let rows = transactions(&output);
+    // One connection serves ten a second of the hundred that come.
+    assert!(rows[1..].windows(2).all(|pair| pair[1].start == pair[0].end));
+    let waited = |row: &Row| row.start - row.intended.unwrap();
+    assert!(rows.windows(2).all(|pair| waited(&pair[1]) > waited(&pair[0])));
+    let mean = output.summary.response_time_ms.mean.unwrap();
+    let expected: Vec<_> =
+        rows.iter().filter(|row| row.outcome == "ok" && row.end >= 5_000_000_000).collect();
+    let sum: i64 = expected.iter().map(|row| row.end - row.intended.unwrap()).sum();
+    assert!((mean - sum as f64 / expected.len() as f64 / 1e6).abs() < 1e-3, "{mean}");
+}
+
+#[test]
+fn impossible_arrivals_are_refused() {
+    let mut slow = offered("poisson", "1/h");
+    let refusal =
+        |scenario: &Value| wasp_engine::Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();
+    assert!(
+        refusal(&slow)
+            .contains("clients.clients.arrivals.rate: 1/h; must be at least one an hour for each of the 50")
+    );
+    slow["clients"][0]["arrivals"]["rate"] = json!("100/s");
+    slow["clients"][0]["think"] = json!({"model": "none"});
+    assert!(refusal(&slow).contains("clients.clients.think: clients with arrivals do not wait"));
+}
