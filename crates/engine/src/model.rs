@@ -177,6 +177,7 @@ fn modelled_server(scenario: &Scenario, site: &Arc<Site>, star: &Star, root: Key
         per_connection: model.per_connection,
         per_request: model.per_request,
         per_kib: model.per_kib,
+        per_packet: model.per_packet,
     };
     let place = ServerPlace {
         node: Star::SERVER,

@@ -80,6 +80,9 @@ pub struct ServerModel {
     pub per_request: Duration,
     /// CPU time of each 1,024 bytes of a body.
     pub per_kib: Duration,
+    /// CPU time of each packet that arrives.
+    #[serde(default)]
+    pub per_packet: Duration,
     /// Requests before the server closes a connection; none keeps it as long as the client wants.
     #[serde(default)]
     pub requests_per_connection: Option<NonZeroU32>,

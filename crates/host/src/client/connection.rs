@@ -2,6 +2,7 @@
 
 use super::behaviour::Behaviour;
 use super::queue::Queue;
+use super::transaction::Transaction;
 use crate::socket::Socket;
 use wasp_http::ResponseReader;
 use wasp_tcp::{Chunk, Endpoint, State};
@@ -32,6 +33,8 @@ pub(super) struct Connection {
     pub(super) established: Option<Instant>,
     /// Transactions without a whole response.
     pub(super) queue: Queue,
+    /// The last so many of them have not been sent.
+    pub(super) unsent: u8,
     /// Requests sent on it.
     pub(super) requests: u32,
     /// It takes no more requests.
@@ -63,6 +66,7 @@ impl Connection {
             opened: now,
             established: None,
             queue: Queue::default(),
+            unsent: 0,
             requests: 0,
             spent: false,
             remote_closed: false,
@@ -71,17 +75,35 @@ impl Connection {
         }
     }
 
-    /// Whether another request may be sent now.
+    /// Whether another request may be queued.
     pub(super) fn has_room(&self, behaviour: &Behaviour) -> bool {
         self.queue.len() < usize::from(behaviour.pipeline)
             && self.established.is_some()
             && !self.spent
-            && !behaviour.is_last(self.requests)
+            && !behaviour.is_last(self.requests + u32::from(self.unsent))
     }
 
-    /// Sends the requests of the last transactions in the queue, from place `from` on.
-    pub(super) fn send_requests(&mut self, from: usize, behaviour: &Behaviour, now: Instant) {
-        for transaction in self.queue.iter_mut_from(from) {
+    /// Whether it has brought a whole response.
+    pub(super) fn has_answered(&self) -> bool {
+        self.requests as usize > self.queue.len() - usize::from(self.unsent)
+    }
+
+    /// Queues a transaction.
+    pub(super) fn push(&mut self, transaction: Transaction) {
+        self.queue.push(transaction);
+        self.unsent += 1;
+    }
+
+    /// Whether there are requests to send, and may be sent.
+    pub(super) fn may_send(&self) -> bool {
+        self.unsent > 0 && self.established.is_some()
+    }
+
+    /// Sends the requests that have not been sent.
+    pub(super) fn send_requests(&mut self, behaviour: &Behaviour, now: Instant) {
+        let sent = self.queue.len() - usize::from(self.unsent);
+        self.unsent = 0;
+        for transaction in self.queue.iter_mut_from(sent) {
             self.requests += 1;
             let record = &mut transaction.record;
             record.connected = self.established.filter(|_| self.requests == 1);

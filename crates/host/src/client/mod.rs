@@ -219,7 +219,6 @@ impl Client {
         match event {
             TcpEvent::Connected => {
                 connection.established = Some(world.now());
-                connection.send_requests(0, &self.behaviour, world.now());
             }
             TcpEvent::Readable => self.read(connection, world),
             TcpEvent::RemoteClosed => {
@@ -237,30 +236,43 @@ impl Client {
         false
     }
 
-    /// Makes requests once more that are to be, then takes whatever the schedule has for lanes that are free.
+    /// Makes requests once more that are to be, then takes whatever the schedule has for lanes with room. What a connection can send
+    /// at once leaves together.
     fn go_on<O: Observer>(&mut self, world: &mut World<'_, O>) {
+        let now = world.now();
         for lane in 0..self.lanes.len() {
             if let Some(queue) = self.lanes[lane].again.take() {
                 self.open(lane as u8, *queue, world);
             }
         }
-        while let Some(lane) = self.free_lane(world.now())
-            && let Some(ask) = self.schedule.next(world.now())
+        while let Some(lane) = self.free_lane(now)
+            && let Some(ask) = self.schedule.next(now)
         {
             self.ask(lane, ask, world);
+        }
+        for lane in 0..self.lanes.len() {
+            let Some(slot) = self.lanes[lane].slot else { continue };
+            if self.connections[slot as usize].as_ref().is_some_and(|connection| connection.may_send()) {
+                self.with_connection(slot, world, |client, connection, world| {
+                    connection.send_requests(&client.behaviour, world.now());
+                });
+            }
         }
         self.arm_alarm(world);
     }
 
+    /// The lane with the fewest requests of those that may take another.
     fn free_lane(&self, now: Instant) -> Option<u8> {
-        let is_free = |lane: &Lane| {
-            lane.pause_until <= now
-                && lane.slot.is_none_or(|slot| {
-                    let connection = self.connections[slot as usize].as_ref();
-                    connection.is_some_and(|connection| connection.has_room(&self.behaviour))
-                })
+        let load = |lane: &Lane| -> Option<usize> {
+            if lane.pause_until > now {
+                return None;
+            }
+            let Some(slot) = lane.slot else { return Some(0) };
+            let connection = self.connections[slot as usize].as_ref()?;
+            connection.has_room(&self.behaviour).then(|| connection.queue.len())
         };
-        self.lanes.iter().position(is_free).map(|lane| lane as u8)
+        let loads = self.lanes.iter().zip(0_u8..).filter_map(|(lane, index)| Some((load(lane)?, index)));
+        loads.min().map(|(_, index)| index)
     }
 
     /// The connection, if it is its lane's, is so no longer.
@@ -283,6 +295,7 @@ impl Client {
         for transaction in queue.iter_mut_from(0) {
             transaction.record.connection = self.opened;
         }
+        connection.unsent = queue.len() as u8;
         connection.queue = queue;
         self.opened += 1;
         self.connections[slot] = Some(Box::new(connection));

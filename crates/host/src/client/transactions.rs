@@ -13,7 +13,7 @@ use wasp_tcp::Event as TcpEvent;
 use wasp_units::Instant;
 
 impl Client {
-    /// Begins a transaction on the connection of `lane`, or on a new one.
+    /// Begins a transaction: queues it on the connection of `lane`, or opens one for it.
     pub(super) fn ask<O: Observer>(&mut self, lane: u8, ask: Ask, world: &mut World<'_, O>) {
         let transaction = Transaction::new(&self.place, self.requests, ask, world.now());
         self.requests += 1;
@@ -21,12 +21,9 @@ impl Client {
             world.journal.arrival(Arrival::Begun, world.now());
         }
         world.journal.transaction_began(world.now());
-        match self.lanes[usize::from(lane)].slot {
-            Some(slot) => self.with_connection(slot, world, |client, connection, world| {
-                let sent = connection.queue.len();
-                connection.queue.push(transaction);
-                connection.send_requests(sent, &client.behaviour, world.now());
-            }),
+        let slot = self.lanes[usize::from(lane)].slot;
+        match slot.and_then(|slot| self.connections[slot as usize].as_mut()) {
+            Some(connection) => connection.push(transaction),
             None => {
                 let mut queue = Queue::default();
                 queue.push(transaction);
@@ -148,7 +145,8 @@ impl Client {
         mut fails: bool,
         world: &mut World<'_, O>,
     ) {
-        fails |= connection.requests as usize <= connection.queue.len();
+        fails |= !connection.has_answered();
+        connection.unsent = 0;
         while let Some(mut transaction) = connection.queue.pop() {
             let record = &mut transaction.record;
             if fails || record.first_byte.is_some() || record.attempts > 1 {

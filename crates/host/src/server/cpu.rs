@@ -11,8 +11,10 @@ pub struct Costs {
     pub per_connection: Duration,
     /// Answering a request.
     pub per_request: Duration,
-    /// Each 1,024 bytes of a response's body, pro rata.
+    /// Each 1,024 bytes of a request's or a response's body, pro rata.
     pub per_kib: Duration,
+    /// Each packet that arrives.
+    pub per_packet: Duration,
 }
 
 /// Cores that share one queue of jobs.
@@ -44,6 +46,13 @@ impl Cpu {
         let core = self.free_at.iter_mut().min().expect("a CPU has a core");
         *core = (*core).max(now) + cost;
         *core
+    }
+
+    /// Queues the work of the network stack for a packet. What TCP does about it does not wait for that.
+    pub fn receive(&mut self, now: Instant) {
+        if !self.costs.per_packet.is_zero() {
+            self.work(now, self.costs.per_packet);
+        }
     }
 
     /// Queues the job of answering a request with `body` bytes; returns when it will be done.

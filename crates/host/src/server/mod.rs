@@ -124,6 +124,7 @@ impl Server {
         let Packet { source, transport: Transport::Tcp(header), payload, .. } = packet else {
             return world.network.pool.release(packet.payload);
         };
+        self.cpu.receive(world.now());
         let opens = header.flags.contains(Flags::SYN) && !header.flags.intersects(Flags::ACK | Flags::RST);
         let known = self.by_peer.get(&(source, header.source_port)).copied();
         let known = known.filter(|slot| !(opens && self.makes_way(*slot, &header, world)));
