@@ -49,7 +49,11 @@ class ServerModel(Part):
     per_request: Duration = "30us"
     """CPU time to answer a request, whatever its size."""
     per_kib: Duration = "1us"
-    """CPU time for each KiB of the body."""
+    """CPU time for each KiB of a body, of the response and of a POST."""
+    per_packet: Duration = "0ms"
+    """CPU time of the network stack for each packet that arrives."""
+    requests_per_connection: PositiveCount | None = None
+    """Requests before the server closes a connection; kept as long as the client wants unless set."""
 
 
 class Server(Part):
