@@ -9,7 +9,7 @@ import pytest
 from waspbench import CannotRunError, InputError, live
 from waspbench.experiment import Experiment, Mode, parse, resolve, settings_used
 from waspbench.serve import listed
-from waspbench.testbed import Placement, Support
+from waspbench.testbed import HostSpec, Placement, Support
 
 
 def experiment(**server: object) -> Experiment:
@@ -110,3 +110,25 @@ def test_the_manifest_lists_the_fields_of_the_servers_kind() -> None:
     made = experiment(kind="command", command="true", path="/x").server
     assert settings_used("live", made)["used"] == ["kind", "command", "path", "congestion", "sysctl", "ready_timeout"]
     assert "command" in settings_used("sim", made)["unused"]
+
+
+def test_a_url_of_another_machine_is_refused_with_the_reason() -> None:
+    there = experiment(kind="url", url="http://192.0.2.1/")
+    with pytest.raises(InputError, match=r"^server\.url: .*192\.0\.2\.1 is not an address of this machine"):
+        live.spec(there, PLACEMENT)
+
+
+def test_a_server_that_runs_already_is_not_moved() -> None:
+    here = experiment(kind="url", url="http://127.0.0.1:8080/")
+    with pytest.raises(InputError, match=r"^--server-cpus: a server that runs already stays on its CPUs"):
+        live.spec(here, live.choose_cpus("0", None))
+    spec = live.spec(here, PLACEMENT)
+    assert isinstance(spec, HostSpec)
+    assert (spec.address, spec.port, spec.clients, spec.mtu) == ("127.0.0.1", 8080, 12, 9000)
+
+
+def test_a_url_says_where_to_connect_whom_to_name_and_what_to_ask_for() -> None:
+    scenario = resolve(experiment(kind="url", url="http://localhost:8080/a?b"), mode="live")
+    assert scenario["server"] == {"address": "127.0.0.1", "port": 8080, "host": "localhost:8080"}
+    assert scenario["workload"]["path"] == "/a?b"
+    assert resolve(experiment(kind="url", url="http://localhost:8080/a?b"), mode="sim")["workload"]["path"] == "/1024"

@@ -23,7 +23,7 @@ from waspbench.errors import InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode, accept, load, parse, resolve
 from waspbench.experiment.units import AUTO, seconds
 from waspbench.outcome import manifest_of, result_of
-from waspbench.results import Reason, Result, RunSummary, Store, histogram_of
+from waspbench.results import Invalid, Reason, Result, RunSummary, Store, histogram_of
 from waspbench.results.manifest import now
 from waspbench.results.store import LostTablesError
 from waspbench.settling import late_settling
@@ -65,6 +65,7 @@ class OneRun:
         self._measure = scenario["measure"]
         self._bed: Bed | None = None
         self._presence: Presence | None = None
+        self._ended: str | None = None
         self._held = ExitStack()
         self.description: dict[str, Any] = {}
         options: dict[str, Any] = {}
@@ -99,13 +100,13 @@ class OneRun:
     def next_sample(self, timeout: float) -> _core.Sample | None:
         """The next second's figures, None when there are none within ``timeout`` seconds.
 
-        Raises:
-            RunFailedError: the server under test ended.
+        When the server under test ends, so does the run; its summary says why.
         """
         sample = self._engine.next_sample(timeout)
-        ending = self._bed.server_failure() if self._bed is not None else None
-        if ending is not None:
-            raise RunFailedError(f"the server ended during the run: {ending}")
+        if self._ended is None and self._bed is not None:
+            self._ended = self._bed.server_failure()
+            if self._ended is not None:
+                self._engine.stop()
         return sample
 
     def stop(self) -> None:
@@ -119,6 +120,11 @@ class OneRun:
             summary = RunSummary.model_validate_json(outcome.summary())
             if self._bed is not None:
                 summary = live.accounted(summary.model_copy(update={"notes": self._notes()}), self._bed)
+            if self._ended is not None:
+                message = f"the server ended during the run: {self._ended}"
+                summary = summary.model_copy(
+                    update={"invalid": [*summary.invalid, Invalid(code="failed", message=message)]}
+                )
             tables = outcome.tables()
             return self._judged(summary, tables["transactions"]), tables
         finally:

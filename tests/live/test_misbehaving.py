@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from waspbench import RunFailedError, run
+from waspbench import RunFailedError, load, run
 from waspbench.results import Result
 
 from .misbehaving import BEHAVIOURS
@@ -118,11 +118,14 @@ def test_a_server_that_comes_back_is_used_again(tmp_path: Path) -> None:
     assert rows.filter((pl.col("outcome") == "ok") & (pl.col("end_ns") > refused.max())).height > 20
 
 
-def test_a_server_that_dies_fails_the_run_at_once() -> None:
+def test_a_server_that_dies_ends_the_run_at_once_and_what_was_measured_is_kept(tmp_path: Path) -> None:
     asked = experiment(["dies"])
     asked["clients"][0]["http"]["requests_per_connection"] = 1
     asked["measure"]["duration"] = "60s"
     began = time.monotonic()
     with pytest.raises(RunFailedError, match="the server ended during the run: the server ended with status 7"):
-        run(asked, mode="live")
+        run(asked, mode="live", output=tmp_path / "out")
     assert time.monotonic() - began < 20
+    kept = load(tmp_path / "out")
+    assert kept.outcomes["ok"] > 0
+    assert "failed" in [reason.code for reason in kept.invalid_reasons]
