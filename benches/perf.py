@@ -1,27 +1,33 @@
 """Speed against the yardsticks: `./run perf`.
 
-live    keep-alive throughput of `wasp bench` and of wrk before the same nginx, in turns: paired ratios
-sim     packets that simulated bulk transfers deliver end to end a second on one core
+live          requests a second of `wasp bench` and of wrk before the same nginx, in turns: paired ratios
+wan           over 100 ms: cost of a transaction, exactness, the highest rate; bulk over 10 ms
+scale         20,000 clients at once, and the memory of an idle connection
+sim           packets that simulated bulk transfers deliver end to end a second on one core
+instructions  what fixed simulations execute, against a baseline: status 1 if it grew by more than 2 %
 """
 
 import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import duel
+import instructions
 import simulation
+import wan
 import wrk
 from waspbench.errors import WaspError
 from waspbench.results.manifest import now, versions
 from waspbench.testbed import CannotDoIt, TestbedError, machine, place
 
-PARTS = ("live", "sim")
+PARTS = ("live", "wan", "scale", "sim", "instructions")
+QUICK = ("live", "wan", "instructions")
 _OTHERS = 0.1
 """Part of the CPUs' time that other programs may take before a pair of runs without a word about it."""
-_CANNOT, _FAILED, _INTERRUPTED = 3, 4, 130  # exit status, as those of `wasp`
+_GREW, _CANNOT, _FAILED, _INTERRUPTED = 1, 3, 4, 130  # exit status, as those of `wasp`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,9 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _arguments(arguments)
     report: dict[str, Any] = {"date": now(), "machine": machine.describe(), "versions": _versions()}
     status = 0
-    for part in asked.parts or PARTS:
+    for part in asked.parts or (QUICK if asked.quick else PARTS):
         try:
-            report[part] = _live(asked) if part == "live" else [simulation.bulk(flows) for flows in asked.flows]
+            report[part] = _part(part, asked, report)
         except CannotDoIt as error:
             report[part] = {"skipped": str(error)}
             status = _CANNOT if asked.parts else status
@@ -42,7 +48,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"perf: {part}: interrupted", file=sys.stderr)
             return _INTERRUPTED
     print(json.dumps(report, indent=2) if asked.json else _readable(report))
-    return status
+    grew = any(count["too_many"] for count in report.get("instructions", {}).get("counts", []))
+    return _GREW if grew else status
+
+
+def _part(part: str, asked: argparse.Namespace, report: dict[str, Any]) -> Any:
+    if part == "sim":
+        return [simulation.bulk(flows) for flows in asked.flows]
+    if part == "instructions":
+        counts, why = instructions.measure(renew=asked.renew)
+        return {"why": why, "counts": [each.as_dict() for each in counts]}
+    if part == "live":
+        return _live(asked)
+    duel.require()
+    far = wan.Wan(asked.placement, asked.seconds, asked.warmup)
+    if part == "scale":
+        return far.scale()
+    compared = report.get("live", {}).get("comparisons")
+    return far.measure(wan.median_rate(compared[0]) if compared else None, _progress)
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -50,8 +73,12 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="./run perf", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "parts", nargs="*", metavar="PART", help="live or sim; both unless named, as far as they can be"
+        "parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; all unless named, as far as they can be"
     )
+    parser.add_argument(
+        "--quick", action="store_true", help="one short run of each kind, and neither scale nor sim: no figures to keep"
+    )
+    parser.add_argument("--renew", action="store_true", help="make what instructions finds its baseline")
     parser.add_argument("--pairs", type=_positive, default=5, metavar="N", help="pairs of live runs [5]")
     parser.add_argument("--seconds", type=_positive, default=5, metavar="N", help="length of a live run [5]")
     parser.add_argument("--warmup", type=_positive, default=2, metavar="N", help="seconds before each [2]")
@@ -63,9 +90,11 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args(arguments)
+    if asked.quick:
+        asked.pairs, asked.seconds, asked.warmup = 1, 2, 1
     for part in asked.parts:
         if part not in PARTS:
-            parser.error(f"{part!r} is no part: {' or '.join(PARTS)} would be valid")
+            parser.error(f"{part!r} is no part: {', '.join(PARTS)} would be valid")
     try:
         asked.placement = place(asked.server_cpus, asked.emulator_cpus)
     except TestbedError as error:
@@ -123,9 +152,30 @@ def _readable(report: dict[str, Any]) -> str:
     ]
     if "live" in report:
         lines += ["", *_readable_live(report["live"])]
+    if "wan" in report:
+        lines += ["", *_unless_skipped("wan", report["wan"], wan.readable)]
+    if "scale" in report:
+        lines += ["", *_unless_skipped("scale", report["scale"], wan.readable_scale)]
     if "sim" in report:
         lines += ["", *_readable_sim(report["sim"])]
+    if "instructions" in report:
+        lines += ["", *_unless_skipped("instructions", report["instructions"], _readable_instructions)]
     return "\n".join(lines)
+
+
+def _unless_skipped(part: str, found: dict[str, Any], readable: Callable[[dict[str, Any]], list[str]]) -> list[str]:
+    return [f"{part}: skipped: {found['skipped']}"] if "skipped" in found else readable(found)
+
+
+def _readable_instructions(found: dict[str, Any]) -> list[str]:
+    allowed = f"{100 * instructions.TOLERANCE:.0f} %"
+    lines = [f"instructions: fixed simulations, in user space (at most {allowed} more than the baseline)"]
+    for count in found["counts"]:
+        against = "no baseline" if count["growth"] is None else f"{100 * count['growth']:+.2f} %"
+        lines.append(f"  {count['name']:8} {count['instructions']:>15,}  {against}")
+        if count["too_many"]:
+            lines.append(f"    TOO MANY: make it cheaper, or accept it: {instructions.RENEW}")
+    return lines + ([f"  {found['why']}"] if found["why"] else [])
 
 
 def _readable_live(found: dict[str, Any]) -> list[str]:

@@ -61,6 +61,8 @@ pub struct Client {
     /// Transactions begun so far.
     requests: u32,
     alarm: Timer,
+    /// Slots of connections to which something has happened since their timers were armed.
+    unarmed: Vec<u32>,
 }
 
 /// The place of one of a client's parallel connections.
@@ -91,6 +93,7 @@ impl Client {
             opened: 0,
             requests: 0,
             alarm: Timer::default(),
+            unarmed: Vec::new(),
         }
     }
 
@@ -203,10 +206,10 @@ impl Client {
         if connection.spent && connection.is_closed() {
             self.clear_lane(&connection);
         }
-        let event = Event::ClientConnection { client: self.place.index, slot };
-        let deadline = connection.deadline(&self.behaviour);
-        connection.socket.arm(deadline, self.place.node, event, world);
         self.connections[slot as usize] = Some(connection);
+        if self.unarmed.last() != Some(&slot) {
+            self.unarmed.push(slot);
+        }
     }
 
     /// Handles an event of a connection; returns whether the connection is over.
@@ -257,6 +260,18 @@ impl Client {
                     connection.send_requests(&client.behaviour, world.now());
                 });
             }
+        }
+        self.arm(world);
+    }
+
+    /// Arms the timers, when all that follows from an event has happened: an acknowledgment that was due is likely to have left with the next
+    /// request, and needs none.
+    fn arm<O: Observer>(&mut self, world: &mut World<'_, O>) {
+        while let Some(slot) = self.unarmed.pop() {
+            let Some(connection) = &mut self.connections[slot as usize] else { continue };
+            let event = Event::ClientConnection { client: self.place.index, slot };
+            let deadline = connection.deadline(&self.behaviour);
+            connection.socket.arm(deadline, self.place.node, event, world);
         }
         self.arm_alarm(world);
     }

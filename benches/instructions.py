@@ -1,0 +1,108 @@
+"""How many instructions fixed simulations take: a gate against slower code that a busy machine does not disturb.
+
+`cargo bench -p wasp-engine --bench instructions` has the simulations; valgrind counts what they execute in user space.
+The counts are held against `instructions.json`; they depend on the compiler and mean nothing with another one.
+"""
+
+import json
+import platform
+import re
+import shutil
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from waspbench.testbed.errors import CannotDoIt, TestbedError
+
+NAMES = ("bulk", "web")
+TOLERANCE = 0.02
+"""Growth that is let pass: layout of code and data moves the counts by less."""
+BASELINE = Path(__file__).with_name("instructions.json")
+RENEW = "./run perf instructions --renew"
+
+_ROOT = BASELINE.parent.parent
+
+
+@dataclass(frozen=True)
+class Count:
+    """One simulation."""
+
+    name: str
+    instructions: int
+    baseline: int | None
+    """None where there is none for this compiler."""
+
+    @property
+    def growth(self) -> float | None:
+        """Against the baseline: 0.01 is a hundredth more."""
+        return None if self.baseline is None else self.instructions / self.baseline - 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every figure, for JSON."""
+        return {**asdict(self), "growth": self.growth, "too_many": self.too_many}
+
+    @property
+    def too_many(self) -> bool:
+        """Whether it grew beyond the tolerance."""
+        return self.growth is not None and self.growth > TOLERANCE
+
+
+def measure(*, renew: bool = False) -> tuple[list[Count], str | None]:
+    """Counts every simulation, and writes the baseline anew if asked to; also says why nothing is compared, if so.
+
+    Raises:
+        CannotDoIt: valgrind or cargo is missing.
+        TestbedError: the benchmark did not build or did not run.
+    """
+    for program in ("valgrind", "cargo", "rustc"):
+        if shutil.which(program) is None:
+            raise CannotDoIt(f"NOT CHECKED: instructions cannot be counted without {program}")
+    binary, compiler = _build(), _compiler()
+    start = _count(binary, "none")
+    counts = {name: _count(binary, name) - start for name in NAMES}
+    if renew:
+        BASELINE.write_text(json.dumps({"compiler": compiler, "instructions": counts}, indent=2) + "\n")
+    known = _baseline()
+    same = known.get("compiler") == compiler
+    baseline: dict[str, int] = known.get("instructions", {}) if same else {}
+    other = f"NOT CHECKED: the baseline is of {known.get('compiler', 'nobody')}, this is {compiler}: {RENEW}"
+    return [Count(name, counts[name], baseline.get(name)) for name in NAMES], None if same else other
+
+
+def _baseline() -> dict[str, Any]:
+    try:
+        return dict(json.loads(BASELINE.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return {}
+
+
+def _compiler() -> str:
+    said = _output(["rustc", "--version"]).strip()
+    return f"{said}, {platform.machine()}"
+
+
+def _build() -> str:
+    command = ["cargo", "bench", "--quiet", "--locked", "-p", "wasp-engine", "--bench", "instructions", "--no-run"]
+    for line in _output([*command, "--message-format=json"]).splitlines():
+        message = json.loads(line)
+        if message.get("executable") and message.get("target", {}).get("name") == "instructions":
+            return str(message["executable"])
+    raise TestbedError("cargo does not say where it put the benchmark")
+
+
+def _count(binary: str, name: str) -> int:
+    tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+    said = subprocess.run([*tool, binary, name], capture_output=True, text=True, check=False)
+    found = re.search(r"I\s+refs:\s+([\d,]+)", said.stderr)
+    if said.returncode != 0 or found is None:
+        raise TestbedError(f"valgrind: {(said.stderr.strip().splitlines() or ['no output'])[-1]}")
+    return int(found[1].replace(",", ""))
+
+
+def _output(command: list[str]) -> str:
+    said = subprocess.run(command, cwd=_ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if said.returncode != 0:
+        reason = (said.stderr.strip().splitlines() or [f"status {said.returncode}"])[-1]
+        raise TestbedError(f"{command[0]} failed: {reason}")
+    return said.stdout

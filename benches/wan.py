@@ -1,0 +1,242 @@
+"""Live runs over emulated distance: cost of a transaction, exactness, bulk, and how many clients there may be."""
+
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import scale
+from waspbench import session
+from waspbench.experiment import parse
+from waspbench.results import RunSummary
+from waspbench.testbed import Placement, cpus
+
+ATTEMPTS = 3
+"""Runs for accuracy: the first without steal and within its limits is it, else the best."""
+STEAL = 0.01
+"""Part of the CPUs' time beyond which nothing is said of accuracy."""
+LAG_P50, LAG_P99 = 60.0, 300.0
+"""Goals: microseconds by which packets leave late."""
+COST = 0.6
+"""Goal: the emulator's CPU time for a transaction to the server's."""
+BULK = 1.5e9
+"""Goal: bits a second."""
+SCALE = 20_000
+"""Clients at once, of which `SCALE_RAMP` start a second."""
+SCALE_RAMP = 2_000
+THINK = "4s"
+PEAK = 4_096
+"""Clients in the run for the highest rate."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One live run."""
+
+    what: str
+    clients: int
+    requests_per_s: float
+    server_busy: float
+    server_us: float
+    """CPU microseconds of the server's CPUs for a transaction, kernel included."""
+    emulator_busy: float
+    emulator_us: float
+    lag_p50_us: float
+    lag_p99_us: float
+    steal: float
+    ok: int
+    failed: int
+    """Transactions that ended in another way in the measured interval."""
+    complaints: tuple[str, ...]
+
+    @property
+    def cost(self) -> float:
+        """The emulator's CPU time to the server's."""
+        return self.emulator_us / self.server_us if self.server_us else float("nan")
+
+    @property
+    def limit(self) -> str:
+        """Which side set the rate."""
+        if self.server_busy >= 0.95:
+            return "server"
+        return "emulator" if self.emulator_busy >= 0.9 else "clients (each waits for its response)"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every figure, for JSON."""
+        return {**asdict(self), "cost": self.cost, "limit": self.limit}
+
+
+@dataclass(frozen=True)
+class Wan:
+    """What is the same for all of these runs."""
+
+    placement: Placement
+    seconds: int
+    warm_up: int
+
+    def measure(self, rate_at_zero: float | None, say: Say) -> dict[str, Any]:
+        """Every row; `rate_at_zero` is the keep-alive rate at RTT 0, found out if None.
+
+        Raises:
+            CannotDoIt: something is missing.
+            TestbedError, RunFailedError: a run failed.
+        """
+        zero = self._run("RTT 0, keep-alive", 64, rtt="0ms")
+        half = (rate_at_zero or zero.requests_per_s) / 2
+        say(f"half of the rate at RTT 0 is {half:,.0f} requests/s")
+        rows = [row.as_dict() for row in self._rows(zero, half, say)]
+        bulk = self.bulk()
+        say(f"bulk: {bulk / 1e9:.2f} Gbit/s")
+        return {"half_rate": half, "rows": rows, "bulk_bps": bulk}
+
+    def _rows(self, zero: Row, half: float, say: Say) -> Iterator[Row]:
+        yield zero
+        for row in (self._half("RTT 100 ms, 3 % loss", half, loss="3%"), self.accuracy(half, say)):
+            say(f"{row.what}: {row.requests_per_s:,.0f} requests/s, cost {row.cost:.2f}")
+            yield row
+        yield self._run("RTT 100 ms, 3 % loss, highest", PEAK, loss="3%")
+
+    def accuracy(self, half: float, say: Say) -> Row:
+        """Half the rate of RTT 0 without loss: the first run within the limits, else the best of three."""
+        rows: list[Row] = []
+        for attempt in range(ATTEMPTS):
+            row = self._half("RTT 100 ms, no loss", half)
+            if row.steal < STEAL and row.lag_p50_us <= LAG_P50 and row.lag_p99_us <= LAG_P99:
+                return row
+            say(f"accuracy, attempt {attempt + 1}: lag p99 {row.lag_p99_us:.0f} us, steal {100 * row.steal:.1f} %")
+            rows.append(row)
+        return min(rows, key=lambda row: (row.steal >= STEAL, row.lag_p99_us))
+
+    def bulk(self) -> float:
+        """Bits a second of bytes 25 to 100 MB of a 100 MB file over 10 ms, with Reno on the server's route.
+
+        It is the difference between the medians of downloads of 100 MB and of 25 MB, which share their beginning.
+        """
+        times = [self._download(size) for size in ("25MB", "100MB")]
+        return 75e6 * 8 / (times[1] - times[0])
+
+    def _download(self, size: str) -> float:
+        document = {
+            "name": "perf-bulk",
+            "server": {"kind": "nginx", "congestion": "reno"},
+            "workload": {"kind": "single", "size": size},
+            "clients": [{"count": 1, "rtt": "10ms", "http": {"requests_per_connection": 1}}],
+            "measure": {"warmup": "200ms", "duration": f"{max(3, self.seconds)}s", "runs": 1},
+        }
+        result = self._session(document)
+        median = result.response_time_ms.p50
+        return float("nan") if median is None else median / 1e3
+
+    def scale(self, clients: int = SCALE) -> dict[str, Any]:
+        """So many clients with an address each, ramped, each asking every four seconds; and what an idle one weighs."""
+        ramp = max(2, clients // SCALE_RAMP)
+        # Starts are spread over the first half of the warm-up.
+        row = self._run("scale", clients, think=THINK, warmup=f"{2 * ramp}s", duration="8s")
+        return {**row.as_dict(), "ramp_s": ramp, **scale.idle_slope(self.placement, clients // 10, clients)}
+
+    def _half(self, what: str, rate: float, **more: Any) -> Row:
+        """As many clients as give `rate`, found by a first guess and the rate that it gives."""
+        clients = max(1, round(rate * 0.105))
+        row = self._run(what, clients, **more)
+        if abs(row.requests_per_s / rate - 1) > 0.1:
+            row = self._run(what, max(1, round(clients * rate / row.requests_per_s)), **more)
+        return row
+
+    def _run(self, what: str, clients: int, **more: Any) -> Row:
+        measure = {"warmup": f"{self.warm_up}s", "duration": f"{self.seconds}s", "runs": 1}
+        measure |= {name: more.pop(name) for name in ("warmup", "duration") if name in more}
+        document = {
+            "name": "perf",
+            "server": {"kind": "nginx", "congestion": "cubic"},
+            "workload": {"kind": "single", "size": "1KiB"},
+            "clients": [{"count": clients, "rtt": "100ms", **more}],
+            "measure": measure,
+        }
+        (summary,) = self._session(document).runs
+        return _row(what, clients, len(self.placement.server), summary)
+
+    def _session(self, document: dict[str, Any]) -> Any:
+        show = cpus.show_list
+        result = session.run(
+            parse(document),
+            mode="live",
+            server_cpus=show(self.placement.server),
+            emulator_cpus=show(self.placement.emulator),
+        )
+        if result.interrupted:
+            raise KeyboardInterrupt
+        return result
+
+
+def _row(what: str, clients: int, server_cpus: int, summary: RunSummary) -> Row:
+    emulator, server = summary.emulator, summary.server_cpu
+    assert emulator is not None
+    each = 1e6 / summary.throughput if summary.throughput else float("nan")
+    busy, used = server.busy or 0.0, emulator.cpu or 0.0
+    others = {name: count for name, count in summary.outcomes.items() if name not in ("ok", "unfinished")}
+    return Row(
+        what=what,
+        clients=clients,
+        requests_per_s=summary.throughput,
+        server_busy=busy,
+        server_us=busy * server_cpus * each,
+        emulator_busy=used,
+        emulator_us=used * each,
+        lag_p50_us=emulator.lag_us.p50 or 0.0,
+        lag_p99_us=emulator.lag_us.p99 or 0.0,
+        steal=server.steal or 0.0,
+        ok=summary.outcomes.get("ok", 0),
+        failed=sum(others.values()),
+        complaints=tuple(reason.message for reason in summary.invalid),
+    )
+
+
+def readable(found: dict[str, Any]) -> list[str]:
+    """The rows and the figures judged by goals."""
+    lines = [
+        f"wan: nginx, 1 KiB, kept connections; half of the rate at RTT 0 is {found['half_rate']:,.0f} requests/s",
+        f"    {'':30} {'clients':>7} {'requests/s':>10} {'server':>8} {'us/req':>6} {'emulator':>8} {'us/req':>6} "
+        f"{'cost':>5} {'lag p50':>7} {'p99 us':>6} {'steal':>6}  limit",
+    ]
+    for row in found["rows"]:
+        lines.append(_line(row))
+        lines += [f"      not to be trusted: {text}" for text in row["complaints"]]
+    exact = next(row for row in found["rows"] if row["what"].endswith("no loss"))
+    lossy = next(row for row in found["rows"] if row["what"].endswith("3 % loss"))
+    lines += [
+        f"  cost of a transaction: {found['rows'][0]['cost']:.2f} of the server's at RTT 0, {lossy['cost']:.2f} at RTT "
+        f"100 ms with 3 % loss (goal {COST})",
+        f"  packets leave late by p50 {exact['lag_p50_us']:.0f} us, p99 {exact['lag_p99_us']:.0f} us "
+        f"(goals {LAG_P50:.0f} and {LAG_P99:.0f}; steal {100 * exact['steal']:.1f} %)",
+        f"  bulk, bytes 25 to 100 MB over 10 ms, reno: {found['bulk_bps'] / 1e9:.2f} Gbit/s (goal {BULK / 1e9:.1f})",
+    ]
+    return lines
+
+
+def readable_scale(found: dict[str, Any]) -> list[str]:
+    """The run with many clients, and the memory of idle ones."""
+    lines = [
+        f"scale: {found['clients']:,} clients, each with its own address, started within {found['ramp_s']} s, a "
+        f"request every {THINK} each",
+        f"  {found['requests_per_s']:,.0f} requests/s, {found['ok']:,} ok, {found['failed']} not; server "
+        f"{100 * found['server_busy']:.0f} % busy, emulator {100 * found['emulator_busy']:.0f} %, lag p99 "
+        f"{found['lag_p99_us']:.0f} us",
+        f"  memory of an idle connection: {found['bytes_per_connection'] / 1024:.2f} KiB (between {found['few']:,} and "
+        f"{found['many']:,} clients; goal 4)",
+    ]
+    return lines + [f"  not to be trusted: {text}" for text in found["complaints"]]
+
+
+def _line(row: dict[str, Any]) -> str:
+    return (
+        f"    {row['what']:30} {row['clients']:>7,} {row['requests_per_s']:>10,.0f} {100 * row['server_busy']:>6.1f} % "
+        f"{row['server_us']:>6.1f} {100 * row['emulator_busy']:>6.1f} % {row['emulator_us']:>6.1f} {row['cost']:>5.2f} "
+        f"{row['lag_p50_us']:>7.0f} {row['lag_p99_us']:>6.0f} {100 * row['steal']:>4.1f} %  {row['limit']}"
+    )
+
+
+def median_rate(comparison: dict[str, Any]) -> float:
+    """WASP's median rate of a comparison with wrk."""
+    return float(statistics.median(pair["wasp"]["requests_per_s"] for pair in comparison["pairs"]))
