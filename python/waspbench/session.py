@@ -29,6 +29,7 @@ from waspbench.results.store import LostTablesError
 from waspbench.settling import late_settling
 from waspbench.stats import Histogram
 from waspbench.testbed import Bed, Presence, Spec, aside
+from waspbench.workload.serving import check_log
 
 T = TypeVar("T")
 
@@ -369,6 +370,7 @@ def check(experiment: Source) -> Experiment:
     elif not isinstance(experiment, Experiment):
         experiment = parse(experiment)
     accept(experiment, experiment.mode or "sim")
+    check_log(experiment)
     return experiment
 
 

@@ -13,6 +13,7 @@ import pytest
 from waspbench import session
 from waspbench.experiment import Experiment
 from waspbench.testbed import nginx
+from waspbench.workload import generate
 from waspbench.workload.serving import build
 
 from .harness import Run, bed_for, capture, fell_behind, measure, needs, tshark, until_fit
@@ -102,6 +103,16 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
     workload = SMALL | {"embedded": {"model": "constant", "value": 6}}
     clients = [{"count": 3, "rtt": "20ms", "think": "50ms", "http": {"connections": 3}}]
     return witnessed(tmp_path_factory.mktemp("pages") / "packets", workload, clients, "3s")
+
+
+def test_a_directory_is_served_as_it_is(tmp_path: Path) -> None:
+    options = {name: value for name, value in SMALL.items() if name not in ("kind", "active_off")}
+    generate(tmp_path / "set", "surge", options, 7)
+    workload = SMALL | {"seed": 7, "directory": str(tmp_path / "set")}
+    seen = witnessed(tmp_path / "packets", workload, [{"count": 2, "rtt": "4ms", "think": "0s"}], "1s")
+    sizes = dict(build(seen.asked).files())
+    assert len(seen.log) > 50
+    assert {(line.status, line.bytes == sizes[line.target]) for line in seen.log} == {(200, True)}
 
 
 @pytest.fixture(scope="module")

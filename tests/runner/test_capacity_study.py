@@ -160,6 +160,11 @@ def test_clients_are_shared_among_the_groups_as_in_the_file() -> None:
         ({}, Search(most=7), r"--max-runs: 7: must be at least 8, the confirming runs and 4"),
         ({}, Search(high=10**6), r"--high: 1000000: "),
         ({}, Search(objectives=("p99",)), r'--slo: "p99": must be <'),
+        (
+            {"clients": [{"name": "a", "arrivals": {"rate": "9/s"}}]},
+            SEARCH,
+            r"clients\.a\.arrivals: an open loop's rate does not follow the number of clients",
+        ),
         ({"clients": [{"name": "a"}, {"name": "b"}]}, Search(low=1), r"--low: 1: must be at least 2"),
     ],
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from waspbench.cli.app import invoke
 from waspbench.errors import InputError
 from waspbench.experiment import Experiment, apply, parse
 from waspbench.workload import generate
@@ -49,7 +50,7 @@ def test_a_generated_set_is_that_of_the_files_command(tmp_path: Path) -> None:
     ("workload", "complaint"),
     [
         ({"kind": "surge", "seed": 2, **SMALL}, "holds the set with seed 1; give workload.seed = 1"),
-        ({"kind": "surge", **SMALL, "files": 21}, "holds a set with files = 20, and the workload has 21"),
+        ({"kind": "surge", **SMALL, "files": 21}, "holds another set than the workload means, with files = 20"),
         ({"kind": "prowgen"}, "holds a set of kind surge, and the workload is prowgen"),
     ],
 )
@@ -92,6 +93,14 @@ def test_what_the_directory_lacks_is_named(tmp_path: Path) -> None:
     assert len(lines) == 11
 
 
+def test_a_directory_that_the_server_may_not_read_is_refused(tmp_path: Path) -> None:
+    name = log(tmp_path / "a.log", ("/a.html", 10))
+    with pytest.raises(InputError, match=r"^workload\.directory: .*: cannot be read: No such file or directory$"):
+        served(experiment(kind="replay", log=name, directory=str(tmp_path / "www")))
+    with pytest.raises(InputError, match=r"^workload\.directory: .*: is no directory$"):
+        served(experiment(kind="replay", log=name, directory=name))
+
+
 def test_garbage_in_a_log_is_counted_with_line_numbers_up_to_a_threshold(tmp_path: Path) -> None:
     text = "".join(COMBINED.format(n % 60, f"/{n}", 10) for n in range(100)) + "garbage\n"
     path = tmp_path / "a.log.gz"
@@ -104,9 +113,15 @@ def test_garbage_in_a_log_is_counted_with_line_numbers_up_to_a_threshold(tmp_pat
         site_of(experiment(kind="replay", log=str(path), max_bad_lines="0.5%"))
 
 
-def test_a_log_that_is_not_there_is_told() -> None:
-    with pytest.raises(InputError, match=r"^workload: nowhere\.log: cannot be read: "):
+def test_a_log_that_is_not_there_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match=r"^workload\.log: nowhere\.log: cannot be read: "):
         served(experiment(kind="replay", log="nowhere.log"))
+    text = 'name = "x"\nworkload = { kind = "replay", log = "nowhere.log" }\n[[clients]]\n'
+    (here / "replay.toml").write_text(text)
+    for arguments in ("bench --workload replay --log nowhere.log", "run replay.toml"):
+        assert invoke([*arguments.split(), "--mode", "sim"]) == 2
+        assert "log: nowhere.log: cannot be read: " in capsys.readouterr().err
+    assert [path.name for path in here.iterdir()] == ["replay.toml"]
 
 
 def test_a_field_of_a_presets_table_can_be_set() -> None:

@@ -82,6 +82,10 @@ def prepare_capacity(
     for name, used in (("warmup", measure.warmup == AUTO), ("until", measure.until is not None)):
         if used:
             raise InputError.at(f"measure.{name}", "a search for capacity does not follow it; leave it out or set it")
+    for group in (group for point in found for group in point.experiment.clients):
+        if group.arrivals is not None:
+            message = "an open loop's rate does not follow the number of clients, which is what a search varies"
+            raise InputError.at(f"clients.{group.name}.arrivals", message)
     groups = max(len(point.experiment.clients) for point in found)
     if search.low < groups:
         raise InputError.at("--low", f"must be at least {groups}, one client for each group", search.low)

@@ -28,6 +28,7 @@ from waspbench.runner.schedule import Schedule, Task
 from waspbench.runner.timing import OVERHEAD, length, time_limit
 from waspbench.stats.stopping import Until
 from waspbench.testbed import machine
+from waspbench.workload.serving import check_log
 
 WARMUP = "warmup.json"
 """The warm-up that was found for a point."""
@@ -54,6 +55,7 @@ def prepare(
     with uncollected():
         for point in found:
             accept(point.experiment, chosen, text_of(point.settings))
+            check_log(point.experiment)
     live.placement(chosen, server_cpus, emulator_cpus)
     check_free(directory)
     plan = StudyPlan(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -43,6 +46,7 @@ def served(experiment: Experiment) -> Served:
     if workload.directory is None:
         return Served(_by_name(built.files()) if isinstance(workload, Replay) else built.files())
     directory = Path(workload.directory)
+    _open_to_all(directory)
     if isinstance(workload, Replay):
         _holds(directory, built.files())
     else:
@@ -84,21 +88,35 @@ def build(experiment: Experiment) -> _core.FileSet:
     Raises:
         InputError: an option is not possible, or the log cannot be read or makes no sense.
     """
-    return _build(*_asked(experiment))
+    with _told(experiment):
+        return _core.build_files(*_asked(experiment))
+
+
+def check_log(experiment: Experiment) -> None:
+    """Reads the log that is replayed, if there is one.
+
+    Raises:
+        InputError: it cannot be read or makes no sense.
+    """
+    if isinstance(experiment.workload, Replay):
+        site_of(experiment)
 
 
 def _asked(experiment: Experiment) -> tuple[str, int]:
-    """The options of the set, and its seed."""
+    """The options of the set, and its seed, on which a log does not depend."""
     options = experiment.workload.options()
     asked = {name: value for name, value in options.items() if name not in ("deal", "seed")}
-    return json.dumps(asked), set_seed(experiment)
+    return json.dumps(asked), 0 if isinstance(experiment.workload, Replay) else set_seed(experiment)
 
 
-def _build(options: str, seed: int) -> _core.FileSet:
+@contextmanager
+def _told(experiment: Experiment) -> Iterator[None]:
+    """Turns what the engine says of a workload into an `InputError`."""
     try:
-        return _core.build_files(options, seed)
+        yield
     except ValueError as error:
-        raise InputError.at("workload", str(error)) from None
+        field = "workload.log" if isinstance(experiment.workload, Replay) else "workload"
+        raise InputError.at(field, str(error)) from None
 
 
 def site_of(experiment: Experiment) -> Site:
@@ -111,14 +129,15 @@ def site_of(experiment: Experiment) -> Site:
     if isinstance(workload, Single):
         sizes = [_core.parse_bytes(size) for _, size in single_files(workload)]
         return Site(files=len(sizes), bytes=sum(sizes))
-    files, total, told = _measured(*_asked(experiment))
+    with _told(experiment):
+        files, total, told = _measured(*_asked(experiment))
     return Site(files=files, bytes=total, log=None if told is None else LogReading.model_validate_json(told))
 
 
 @lru_cache(maxsize=64)
 def _measured(options: str, seed: int) -> tuple[int, int, str | None]:
     """Number and bytes of the files of a workload, and the reading of its log. The points of a sweep share them."""
-    built = _build(options, seed)
+    built = _core.build_files(options, seed)
     files = built.files()
     return len(files), sum(size for _, size in files), built.reading()
 
@@ -165,6 +184,23 @@ def _holds(directory: Path, targets: Iterable[tuple[str, int]]) -> None:
         raise InputError(problems)
 
 
+def _open_to_all(directory: Path) -> None:
+    """Makes sure that a server which has given up its rights can read a directory.
+
+    Raises:
+        InputError: it cannot be read by others, and may not be.
+    """
+    try:
+        mode = directory.stat().st_mode
+    except OSError as error:
+        raise InputError.at("workload.directory", f"cannot be read: {error.strerror}", str(directory)) from None
+    if not stat.S_ISDIR(mode):
+        raise InputError.at("workload.directory", "is no directory", str(directory))
+    if os.geteuid() == 0 and mode & 0o005 != 0o005:
+        message = "the server runs as nobody, who may not read it: chmod o+rx"
+        raise InputError.at("workload.directory", message, str(directory))
+
+
 def _is_set(directory: Path, workload: Surge | Prowgen, built: _core.FileSet, seed: int) -> None:
     """Makes sure that a directory holds the set that the workload means, file by file.
 
@@ -178,12 +214,13 @@ def _is_set(directory: Path, workload: Surge | Prowgen, built: _core.FileSet, se
     if manifest.seed != seed:
         message = f"{directory} holds the set with seed {manifest.seed}; give workload.seed = {manifest.seed}"
         raise InputError.at("workload.directory", message)
+    # Pauses and the order of requests may differ.
+    if [(entry.path, entry.size, entry.part) for entry in manifest.entries] == [entry[:3] for entry in built.entries()]:
+        return
     parameters: dict[str, Any] = json.loads(built.parameters() or "{}")
-    for name, value in parameters.items():
-        theirs = manifest.parameters.get(name)
-        if theirs != value:
-            message = f"{directory} holds a set with {name} = {_toml(theirs)}, and the workload has {_toml(value)}"
-            raise InputError.at("workload.directory", message)
+    others = (f"{name} = {_toml(theirs)}" for name, theirs in manifest.parameters.items() if theirs != parameters[name])
+    message = f"{directory} holds another set than the workload means, with {', '.join(others)}"
+    raise InputError.at("workload.directory", message)
 
 
 def _toml(value: Any) -> str:
