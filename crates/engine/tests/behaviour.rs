@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Row, run, scenario, transactions};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wasp_engine::RunOutput;
@@ -223,5 +224,59 @@ fn a_slow_reader_takes_the_time_of_its_rate_and_its_window_closes() {
         let seconds = (row.end - row.start) as f64 / 1e9;
         // 40,000 bytes at 64 kbit/s are 5 s; connecting, asking and the window's round trips come on top.
         assert!((5.0..7.0).contains(&seconds), "{seconds} s");
+    }
+}
+
+/// Behaviour of any kind that is possible.
+fn behaviour() -> impl Strategy<Value = Value> {
+    let connection = (1..=8_u8, 1..=8_u8, prop_oneof![Just(None), (8..20_u32).prop_map(Some)], any::<bool>());
+    let giving_up = (
+        prop_oneof![Just(None), (10..900_u64).prop_map(Some)],
+        prop_oneof![Just(None), (0..40_000_u64).prop_map(Some)],
+    );
+    let reading = prop_oneof![Just(None), (64..5_000_u64).prop_map(Some)];
+    (connection, giving_up, reading, any::<bool>()).prop_map(|(connection, (after, bytes), reading, head)| {
+        let (connections, pipeline, requests, close) = connection;
+        let after = after.map(|after| format!("{after}ms"));
+        let bytes = bytes.map(|bytes| format!("{bytes}B"));
+        let abort = (after.is_some() || bytes.is_some()).then(|| json!({"after": after, "bytes": bytes}));
+        json!({
+            "connections": connections, "pipeline": pipeline, "requests_per_connection": requests, "timeout": "2s",
+            "next_after": if close { "close" } else { "response" }, "method": if head { "HEAD" } else { "GET" },
+            "abort": abort, "read_rate": reading.map(|rate| format!("{rate}kbit/s")),
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn any_behaviour_conserves_packets_and_transactions(
+        http in behaviour(), paged in any::<bool>(), open in any::<bool>(), loss in 0..20_u64, kept in 1..9_u32, seed in any::<u64>(),
+    ) {
+        let mut scenario = scenario(4, "20KB");
+        scenario["seed"] = json!(seed);
+        if paged {
+            scenario["workload"] = json!({"kind": "surge", "files": 200, "active_off": {"model": "constant", "value": "5ms"}});
+        }
+        scenario["server"]["model"]["requests_per_connection"] = json!(kept);
+        let group = &mut scenario["clients"][0];
+        group["http"] = http;
+        group["rtt"] = json!("20ms");
+        let loss = json!({"model": "independent", "rate": format!("{loss}%")});
+        group["loss"] = json!({"up": loss, "down": loss});
+        if open {
+            group["arrivals"] = json!({"model": "poisson", "rate": "60/s", "outstanding": 40});
+        }
+        scenario["measure"] = json!({"warmup": "1s", "duration": "4s"});
+        let output = run(&scenario);
+        let summary = &output.summary;
+        prop_assert_eq!(summary.packets.made, summary.fates.values().sum::<u64>() + summary.packets.in_flight);
+        let (integral, records) = output.ledger.little();
+        prop_assert_eq!(integral, records);
+        for row in transactions(&output) {
+            prop_assert!(row.end >= row.start && row.attempts <= 2);
+            prop_assert!(row.intended.is_none_or(|intended| open && intended <= row.start));
+        }
     }
 }

@@ -60,6 +60,8 @@ pub struct Client {
     opened: u32,
     /// Transactions begun so far.
     requests: u32,
+    /// Something has happened that may let the client ask for more.
+    due: bool,
     alarm: Timer,
     /// Slots of connections to which something has happened since their timers were armed.
     unarmed: Vec<u32>,
@@ -92,6 +94,7 @@ impl Client {
             connections: Vec::new(),
             opened: 0,
             requests: 0,
+            due: false,
             alarm: Timer::default(),
             unarmed: Vec::new(),
         }
@@ -161,6 +164,7 @@ impl Client {
                 world.journal.arrival(Arrival::Shed, now);
             }
         }
+        self.due = true;
         self.go_on(world);
     }
 
@@ -222,6 +226,7 @@ impl Client {
         match event {
             TcpEvent::Connected => {
                 connection.established = Some(world.now());
+                self.due = true;
             }
             TcpEvent::Readable => self.read(connection, world),
             TcpEvent::RemoteClosed => {
@@ -242,6 +247,9 @@ impl Client {
     /// Makes requests once more that are to be, then takes whatever the schedule has for lanes with room. What a connection can send
     /// at once leaves together.
     fn go_on<O: Observer>(&mut self, world: &mut World<'_, O>) {
+        if !std::mem::take(&mut self.due) {
+            return;
+        }
         let now = world.now();
         for lane in 0..self.lanes.len() {
             if let Some(queue) = self.lanes[lane].again.take() {
@@ -294,6 +302,7 @@ impl Client {
     fn clear_lane(&mut self, connection: &Connection) {
         let slot = &mut self.lanes[usize::from(connection.lane)].slot;
         *slot = slot.filter(|slot| *slot != connection.slot);
+        self.due = true;
     }
 
     /// Opens a connection for these transactions.
@@ -349,5 +358,16 @@ impl Client {
             retransmitted: endpoint.statistics().retransmitted,
         });
         endpoint.release(&mut world.network.pool);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_with_an_idle_connection_takes_less_than_two_kib() {
+        let sizes = [size_of::<Client>(), size_of::<Lane>(), size_of::<Connection>()];
+        assert!(sizes.iter().sum::<usize>() <= 2_048, "{sizes:?}");
     }
 }

@@ -23,10 +23,6 @@ impl Queue {
         self.front.as_ref()
     }
 
-    pub(super) fn front_mut(&mut self) -> Option<&mut Transaction> {
-        self.front.as_mut()
-    }
-
     pub(super) fn push(&mut self, transaction: Transaction) {
         if self.front.is_none() {
             self.front = Some(transaction);
@@ -36,7 +32,19 @@ impl Queue {
     }
 
     pub(super) fn pop(&mut self) -> Option<Transaction> {
-        std::mem::replace(&mut self.front, self.behind.pop_front())
+        let front = self.front.take();
+        if !self.behind.is_empty() {
+            self.front = self.behind.pop_front();
+        }
+        front
+    }
+
+    /// The transaction at this place.
+    pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Transaction> {
+        match place.checked_sub(1) {
+            None => self.front.as_mut(),
+            Some(behind) => self.behind.get_mut(behind),
+        }
     }
 
     /// The transactions from place `from` on.

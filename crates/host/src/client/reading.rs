@@ -31,7 +31,7 @@ impl Reading {
             View::Virtual(count) => (&[][..], u64::from(count)),
         };
         while !self.last && !self.malformed {
-            let Some(transaction) = queue.iter_mut_from(self.complete).next() else { return };
+            let Some(transaction) = queue.get_mut(self.complete) else { return };
             transaction.record.first_byte.get_or_insert(now);
             let piece = if counted > 0 { Piece::Counted(counted) } else { Piece::Bytes(bytes) };
             let Ok((used, event)) = reader.handle(piece) else {

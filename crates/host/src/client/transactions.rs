@@ -93,7 +93,7 @@ impl Client {
         self.release(connection);
         match connection.reader.handle_eof() {
             Eof::Complete if !connection.queue.is_empty() => {
-                if let Some(transaction) = connection.queue.front_mut() {
+                if let Some(transaction) = connection.queue.get_mut(0) {
                     transaction.record.last_byte = Some(world.now());
                     transaction.record.bytes = connection.reader.body_received();
                 }
@@ -153,6 +153,7 @@ impl Client {
                 self.end(connection.lane, transaction, outcome, world);
             } else {
                 record.attempts += 1;
+                self.due = true;
                 self.lanes[usize::from(connection.lane)].again.get_or_insert_default().push(transaction);
             }
             fails = false;
@@ -174,6 +175,7 @@ impl Client {
             until = until.max(now + PAUSE_AFTER_FAILURE);
         }
         self.lanes[usize::from(lane)].pause_until = until;
+        self.due = true;
     }
 
     /// Deadlines of a connection that are not TCP's.

@@ -7,6 +7,7 @@ use crate::socket::{Interface, Socket};
 use crate::{Event, Identities, World};
 pub use cpu::{Costs, Cpu};
 use rustc_hash::FxHashMap;
+use std::fmt::Write;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 pub use tcp_totals::TcpTotals;
@@ -280,13 +281,18 @@ impl Server {
             Some(_) if request.conditional && request.method != Method::Post => ("304 Not Modified", None),
             Some(file) => ("200 OK", Some(file.size.get())),
         };
-        let length_field = length.map(|length| format!("Content-Length: {length}\r\n")).unwrap_or_default();
-        let connection = match (request.keep_alive, request.version) {
-            (true, Version::Http11) => "",
-            (true, Version::Http10) => "Connection: keep-alive\r\n",
-            (false, _) => "Connection: close\r\n",
-        };
-        let head = format!("HTTP/1.1 {status}\r\nServer: wasp-model\r\n{length_field}{connection}\r\n");
+        let mut head = String::with_capacity(128);
+        for part in ["HTTP/1.1 ", status, "\r\nServer: wasp-model\r\n"] {
+            head.push_str(part);
+        }
+        if let Some(length) = length {
+            let _ = write!(head, "Content-Length: {length}\r\n");
+        }
+        head.push_str(match (request.keep_alive, request.version) {
+            (true, Version::Http11) => "\r\n",
+            (true, Version::Http10) => "Connection: keep-alive\r\n\r\n",
+            (false, _) => "Connection: close\r\n\r\n",
+        });
         let body = if request.method == Method::Head { 0 } else { length.unwrap_or_default() };
         Response { head: head.into_bytes().into(), body, keep_alive: request.keep_alive }
     }
