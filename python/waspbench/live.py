@@ -56,8 +56,8 @@ def choose_mode(asked: Mode | None, experiment: Experiment) -> tuple[Mode, str]:
         raise CannotRunError(f"live mode: this machine cannot do it: {support.why} (wasp doctor says more)")
     if experiment.server.kind != "builtin":
         raise CannotRunError(
-            f"server.kind: {experiment.server.kind!r} needs live mode, and this machine cannot do it: {support.why}; "
-            "--mode sim would put a modelled server in its place"
+            f"server.kind: {experiment.server.kind!r} needs live mode, and this machine cannot do it: {support.why} "
+            "(wasp doctor says more); --mode sim would put a modelled server in its place"
         )
     return "sim", f"this machine cannot do live: {support.why}"
 

@@ -75,7 +75,7 @@ class OneRun:
                 self._presence = self._held.enter_context(Presence())
                 self._bed = bed = spec.start()
                 self._held.callback(bed.close)
-                scenario = {**scenario, "network": {**scenario["network"], "prefix": bed.prefix}}
+                scenario = {**scenario, "network": {**scenario["network"], "prefix": bed.prefix}, **bed.clock()}
                 self.description = bed.describe()
                 options = {
                     "device": bed.device_fds,

@@ -73,6 +73,7 @@ pub(crate) fn clients(scenario: &Scenario, site: &Site, star: &Star, root: Key) 
     let make = |((group, number, member), index): ((&Group, u16, u32), u32)| {
         let identities =
             Identities::new(|purpose| root.purpose(purpose).name(&group.name).entity(u64::from(member)));
+        let identities = scenario.clock.map_or(identities, |clock| identities.with_clock(clock));
         let plan = plan(scenario, site, &requests, root, (group, member, index));
         Client::new(place(number, index), Arc::clone(&behaviours[usize::from(number)]), identities, plan)
     };

@@ -33,6 +33,13 @@ impl Identities {
         }
     }
 
+    /// The same host, whose clock (the TCP timestamps, RFC 7323) shows `clock` at the start, to the millisecond.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Duration) -> Self {
+        self.timestamp_offset = (clock.as_nanos() / 1_000_000) as u32;
+        self
+    }
+
     /// The port and identity of the host's connection number `ordinal`.
     #[must_use]
     pub fn connection(&self, ordinal: u32) -> (u16, Identity) {
@@ -48,5 +55,20 @@ impl Identities {
             timestamp_offset: self.timestamp_offset,
             timer_phase: self.timer_phase,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_given_takes_the_place_of_the_keys_and_changes_nothing_else() {
+        let drawn = Identities::new(|purpose| Key::root(1, 0).purpose(purpose));
+        let given = drawn.with_clock(Duration::from_millis((1 << 32) + 7));
+        let ((port, before), (same, after)) = (drawn.connection(3), given.connection(3));
+        assert_eq!((port, before.isn, before.timer_phase), (same, after.isn, after.timer_phase));
+        assert_ne!(before.timestamp_offset, 7);
+        assert_eq!(after.timestamp_offset, 7);
     }
 }

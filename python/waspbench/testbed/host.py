@@ -10,6 +10,7 @@ import ipaddress
 import os
 import socket
 import struct
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,6 +99,12 @@ class HostTestbed:
     def namespace(self) -> int:
         """A process in the network namespace of the device: this one."""
         return os.getpid()
+
+    def clock(self) -> dict[str, str]:
+        """What the clients' clocks show: this machine's time, because its kernel remembers clients of earlier runs, and
+        lets a connection in TIME-WAIT go only if the timestamps of the new one are higher.
+        """
+        return {"clock": f"{time.monotonic_ns() // 1_000_000}ms"}
 
     @property
     def server_cpus(self) -> list[int]:

@@ -37,6 +37,10 @@ pub struct Scenario {
     pub clients: Vec<Group>,
     /// What is measured.
     pub measure: Measure,
+    /// What the clocks of all clients show at the start, to the millisecond. Unless given, each shows what its key says; a kernel that
+    /// remembers the connections of earlier runs takes new ones at once only if the clocks went on (RFC 6191).
+    #[serde(default)]
+    pub clock: Option<Duration>,
 }
 
 /// How a scenario is run.
