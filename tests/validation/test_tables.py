@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from waspbench.cli.app import invoke
+from waspbench.cli.status import Status
+from waspbench.testbed.capability import Support
 from waspbench.validation import Row, Table, bulk, latency, paper2001, tcp
 from waspbench.validation.figure import Figure, Point
 from waspbench.validation.page import LIVE_BEGIN, LIVE_END, write
@@ -75,3 +77,11 @@ def test_the_command_prints_a_summary_writes_the_page_and_tells_by_its_status(
     assert f"| One | {int(met)} of 1 |" in said.out
     assert str(tmp_path / "validation.md") in said.err
     assert (tmp_path / "validation.md").exists()
+
+
+def test_live_is_refused_at_once_where_the_machine_cannot(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("waspbench.live.live_support", lambda: Support(ok=False, why="no TUN"))
+    assert invoke(["validate", "tcp", "--live"]) == Status.CANNOT
+    assert "no TUN" in capsys.readouterr().err

@@ -10,9 +10,7 @@ import typer
 
 from waspbench.cli.app import app
 from waspbench.cli.status import Status
-from waspbench.experiment import parse
-from waspbench.live import choose_mode
-from waspbench.validation import validate_tcp
+from waspbench.validation import linux, validate_tcp
 from waspbench.validation.page import text, write
 
 validate = typer.Typer(help="Hold the model to formulas, to the papers' findings and to Linux.")
@@ -36,7 +34,7 @@ def tcp(
 ) -> int:
     """Measure the simulated senders against PFTK, Cardwell, RFC 9438 and the WASP paper; some minutes."""
     if live:
-        choose_mode("live", parse({"name": "validation"}))
+        linux.require()
     simulated, compared = validate_tcp(live, lambda line: print(line, file=sys.stderr, flush=True))
     tables = [*simulated, *(compared or ())]
     print(text(tables), end="")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from waspbench.experiment import parse
+from waspbench.live import choose_mode
 from waspbench.results import RunSummary
 from waspbench.session import run
 from waspbench.stats import mean_interval
@@ -45,6 +47,11 @@ class _Point:
             ],
             "measure": {"warmup": "5s", "duration": f"{duration:.0f}s", "runs": RUNS},
         }
+
+
+def require() -> None:
+    """Raises CannotRunError where no live run is possible."""
+    choose_mode("live", parse(_Point("20KB", "1%", sack=True).document(10)))
 
 
 def _simulated(point: _Point) -> list[RunSummary]:
