@@ -200,7 +200,7 @@ def test_a_server_that_dies_in_mid_run_is_reported(tmp_path: Path, server: str) 
     complaint = running.said().splitlines()[-1]
     assert complaint.startswith("wasp: ")
     assert "the server ended during the run: the server was killed by SIGKILL" in complaint
-    assert not running.output.exists()
+    assert json.loads((running.output / "manifest.json").read_text())["valid"] is False
 
 
 @root

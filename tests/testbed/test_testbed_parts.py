@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waspbench.testbed import TestbedError, TestbedSpec, capability, command, counters, cpus, files, kernel, process
+from waspbench.testbed import TestbedError, TestbedSpec, capability, command, cpus, files, kernel, listeners, process
 from waspbench.testbed.apache import MPMS, Sizes, apache_configuration, event_sizes, prefork
 from waspbench.testbed.commandline import words
 from waspbench.testbed.errors import CannotDoIt
@@ -18,13 +18,6 @@ from waspbench.testbed.machine import cpu_model, memory_bytes
 from waspbench.testbed.netlink import NetlinkError, raise_refusal
 from waspbench.testbed.servers import nginx_configuration, parse_build, share_connections
 from waspbench.testbed.testbed import queue_length
-
-NETSTAT = """\
-TcpExt: SyncookiesSent ListenOverflows ListenDrops
-TcpExt: 1 2 3
-IpExt: InNoRoutes
-IpExt: 4
-"""
 
 
 @given(st.sets(st.integers(0, 300), min_size=1))
@@ -64,27 +57,9 @@ def test_a_cpu_that_is_not_there_is_refused() -> None:
         cpus.place(None, "0-99", range(100))
 
 
-def test_netstat_is_read_as_pairs() -> None:
-    assert counters.parse_pairs(NETSTAT) == {
-        "TcpExt": {"SyncookiesSent": 1, "ListenOverflows": 2, "ListenDrops": 3},
-        "IpExt": {"InNoRoutes": 4},
-    }
-
-
 @given(st.text())
-def test_no_text_upsets_the_counter_parsers(text: str) -> None:
-    counters.parse_pairs(text)
-    counters.parse_softnet(text)
-    counters.listeners(text)
-
-
-@given(st.lists(st.tuples(*[st.integers(0, 2**32 - 1)] * 13), max_size=8))
-def test_softnet_sums_over_cpus(rows: list[tuple[int, ...]]) -> None:
-    text = "".join(" ".join(f"{value:08x}" for value in row) + "\n" for row in rows)
-    assert counters.parse_softnet(text) == {
-        name: sum(row[column] for row in rows)
-        for name, column in (("processed", 0), ("dropped", 1), ("time_squeeze", 2), ("received_rps", 9))
-    }
+def test_no_text_upsets_the_parser_of_listeners(text: str) -> None:
+    listeners.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +76,7 @@ def test_softnet_sums_over_cpus(rows: list[tuple[int, ...]]) -> None:
 )
 @pytest.mark.skipif(sys.byteorder == "big", reason="the texts are those of a little-endian kernel")
 def test_a_listener_is_one_in_state_listen_on_the_address_or_any(line: str, shown: str | None, takes: bool) -> None:
-    found = counters.listeners(f"  sl  local_address ...\n{line} 00000000:00000000 00:00000000 00000000 0 0 4711 1\n")
+    found = listeners.parse(f"  sl  local_address ...\n{line} 00000000:00000000 00:00000000 00000000 0 0 4711 1\n")
     assert [(str(listener), listener.inode) for listener in found] == ([(shown, 4711)] if shown else [])
     address = ipaddress.ip_address("198.18.0.1").packed
     assert any(listener.takes(address, 80) for listener in found) is takes

@@ -26,7 +26,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from waspbench.testbed import counters, cpus, files, kernel, linux
+from waspbench.testbed import cpus, files, kernel, linux, listeners
 from waspbench.testbed.errors import CannotDoIt, TestbedError
 from waspbench.testbed.netlink import Netlink, NetlinkError
 from waspbench.testbed.protocol import DOCUMENT_ROOT, PRIVATE, SERVER_LOG, Channel, Message, Plan
@@ -261,7 +261,7 @@ class Init:
         address = ipaddress.ip_address(plan.address).packed
         deadline = time.monotonic() + plan.ready_timeout
         while True:
-            found = counters.read_listeners()
+            found = listeners.read()
             if any(listener.takes(address, plan.port) for listener in found):
                 return
             self._reap(tell=False)
@@ -301,8 +301,6 @@ class Init:
             return False
         while (message := self._channel.take()) is not None:
             match message.get("request"):
-                case "counters":
-                    self._channel.send({"counters": dict(counters.read(plan.device))})
                 case "close":
                     self._stop_server(plan)
                     return False

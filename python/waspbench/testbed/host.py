@@ -17,10 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from waspbench.testbed import counters, cpus, kernel, linux, machine
-from waspbench.testbed.counters import Listener
+from waspbench.testbed import cpus, kernel, linux, listeners, machine
 from waspbench.testbed.cpus import Placement, place
 from waspbench.testbed.errors import CannotDoIt, TestbedError
+from waspbench.testbed.listeners import Listener
 from waspbench.testbed.netlink import Netlink, NetlinkError, Network
 from waspbench.testbed.testbed import queue_length
 
@@ -212,7 +212,7 @@ def server_processes(address: str, port: int) -> list[int]:
         TestbedError: nothing listens there.
     """
     packed = ipaddress.ip_address(address).packed
-    found = [listener for listener in counters.read_listeners() if listener.takes(packed, port)]
+    found = [listener for listener in listeners.read() if listener.takes(packed, port)]
     if not found:
         raise TestbedError(f"url: nothing listens on {address}:{port}")
     # A socket bound to the address itself goes before one that is bound to any.

@@ -1,8 +1,8 @@
 """What the holder process and its parent say to each other: JSON lines over a socket pair, one descriptor beside them.
 
-Parent to holder: first a `Plan`, then requests `{"request": "counters"}` or `{"request": "close"}`. Holder to parent:
-`{"ready": {...}}` with a TUN descriptor for each queue, or `{"error": text, "cannot": bool}`; then
-`{"counters": {...}}` for each request, and at any time `{"server_ended": text}`.
+Parent to holder: first a `Plan`, at the end `{"request": "close"}`. Holder to parent:
+`{"ready": {...}}` with a TUN descriptor for each queue, or `{"error": text, "cannot": bool}`; and
+at any time `{"server_ended": text}`.
 """
 
 import json

@@ -14,7 +14,6 @@ from types import TracebackType
 from typing import Self
 
 from waspbench.testbed import files, kernel, machine, process
-from waspbench.testbed.counters import Counters
 from waspbench.testbed.cpus import Placement, place
 from waspbench.testbed.errors import CannotDoIt, TestbedError
 from waspbench.testbed.protocol import Channel, Message, Plan
@@ -215,15 +214,6 @@ class Testbed:
             self._listen(time.monotonic())
         return self._ended
 
-    def counters(self) -> Counters:
-        """Counters inside the namespace now: tables `device`, `Tcp`, `TcpExt`, `Ip`, `softnet` (the whole machine's)...
-
-        Raises:
-            TestbedError: the holder is gone or does not answer.
-        """
-        answer = self._request("counters")
-        return {table: dict(values) for table, values in answer.items()}
-
     def describe(self) -> dict[str, object]:
         """What belongs beside the results: server and its configuration, device, settings, CPUs, labels, machine."""
         labels = [*self._spec.placement.labels, *self._setup["labels"]]
@@ -263,21 +253,6 @@ class Testbed:
         self._queues = list(self._channel.descriptors)
         self._channel.descriptors.clear()
 
-    def _request(self, what: str) -> Message:
-        try:
-            self._channel.send({"request": what})
-        except OSError:
-            raise TestbedError(self._holder_ending()) from None
-        deadline = time.monotonic() + _ANSWER_TIMEOUT
-        while (message := self._next(deadline)) is not None:
-            if "server_ended" in message:
-                self._ended = message["server_ended"]
-            elif what in message:
-                return dict(message[what])
-            else:
-                raise TestbedError(f"the testbed's process failed: {message.get('error', message)}")
-        raise TestbedError(self._holder_ending())
-
     def _next(self, deadline: float) -> Message | None:
         try:
             return self._channel.receive(deadline)
@@ -291,7 +266,7 @@ class Testbed:
                 self._ended = message.get("server_ended") or message.get("error") or self._ended
         except TimeoutError:
             return
-        self._ended = self._ended or "the testbed's process is gone"
+        self._ended = self._ended or self._holder_ending()
 
     def _holder_ending(self) -> str:
         try:
