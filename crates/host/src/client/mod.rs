@@ -244,12 +244,24 @@ impl Client {
         false
     }
 
+    /// Asks for more if something has happened that may let the client, then arms the timers: an acknowledgment that was due is likely
+    /// to have left with the next request, and needs none.
+    fn go_on<O: Observer>(&mut self, world: &mut World<'_, O>) {
+        if std::mem::take(&mut self.due) {
+            self.ask_for_more(world);
+            self.arm_alarm(world);
+        }
+        while let Some(slot) = self.unarmed.pop() {
+            let Some(connection) = &mut self.connections[slot as usize] else { continue };
+            let event = Event::ClientConnection { client: self.place.index, slot };
+            let deadline = connection.deadline(&self.behaviour);
+            connection.socket.arm(deadline, self.place.node, event, world);
+        }
+    }
+
     /// Makes requests once more that are to be, then takes whatever the schedule has for lanes with room. What a connection can send
     /// at once leaves together.
-    fn go_on<O: Observer>(&mut self, world: &mut World<'_, O>) {
-        if !std::mem::take(&mut self.due) {
-            return;
-        }
+    fn ask_for_more<O: Observer>(&mut self, world: &mut World<'_, O>) {
         let now = world.now();
         for lane in 0..self.lanes.len() {
             if let Some(queue) = self.lanes[lane].again.take() {
@@ -269,19 +281,6 @@ impl Client {
                 });
             }
         }
-        self.arm(world);
-    }
-
-    /// Arms the timers, when all that follows from an event has happened: an acknowledgment that was due is likely to have left with the next
-    /// request, and needs none.
-    fn arm<O: Observer>(&mut self, world: &mut World<'_, O>) {
-        while let Some(slot) = self.unarmed.pop() {
-            let Some(connection) = &mut self.connections[slot as usize] else { continue };
-            let event = Event::ClientConnection { client: self.place.index, slot };
-            let deadline = connection.deadline(&self.behaviour);
-            connection.socket.arm(deadline, self.place.node, event, world);
-        }
-        self.arm_alarm(world);
     }
 
     /// The lane with the fewest requests of those that may take another.
