@@ -26,6 +26,8 @@ Sampling = Literal["independent", "stratified"]
 
 
 class _Dealt(Part):
+    kind: str
+    """Kind of workload."""
     deal: Literal["own", "modulo"] = "own"
     """How requests are dealt: each client has a stream of its own; or client c of n takes requests c, c + n, c + 2n...
     of the one sequence [S03]."""
