@@ -71,5 +71,12 @@ def mean(values: Sequence[float]) -> float:
 def shown(values: Sequence[float], digits: int = 3) -> str:
     """The mean with its interval."""
     interval = mean_interval(values)
-    middle = f"{mean(values):,.{digits}g}"
-    return middle if interval is None else f"{middle} ({interval[0]:,.{digits}g} to {interval[1]:,.{digits}g})"
+    middle = _digits(mean(values), digits)
+    return (
+        middle if interval is None else f"{middle} ({_digits(interval[0], digits)} to {_digits(interval[1], digits)})"
+    )
+
+
+def _digits(value: float, digits: int) -> str:
+    """With so many significant digits, or all that are before the point."""
+    return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
