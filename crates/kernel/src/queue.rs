@@ -12,17 +12,22 @@ const ARITY: usize = 4;
 #[derive(Debug)]
 pub struct EventQueue<E> {
     heap: Vec<(EventKey, E)>,
+    /// The root was taken and its place is still to be filled: an event that is handled nearly always leads to another, which can have it.
+    vacant: bool,
 }
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        Self { heap: Vec::new() }
+        Self { heap: Vec::new(), vacant: false }
     }
 }
 
 impl<E: Copy> EventQueue<E> {
     /// Adds an event.
     pub fn push(&mut self, key: EventKey, event: E) {
+        if std::mem::take(&mut self.vacant) {
+            return self.sift_down((key, event));
+        }
         self.heap.push((key, event));
         self.sift_up(self.heap.len() - 1);
     }
@@ -30,32 +35,45 @@ impl<E: Copy> EventQueue<E> {
     /// The time of the first event.
     #[must_use]
     pub fn next_time(&self) -> Option<Instant> {
+        if self.vacant {
+            return self.heap.iter().skip(1).take(ARITY).map(|(key, _)| key.time()).min();
+        }
         self.heap.first().map(|(key, _)| key.time())
     }
 
     /// Takes the first event if it is due at `limit` or before.
     pub fn pop_until(&mut self, limit: Instant) -> Option<(EventKey, E)> {
+        self.fill();
         let first = *self.heap.first()?;
         if first.0.time() > limit {
             return None;
         }
-        let last = self.heap.pop()?;
-        if !self.heap.is_empty() {
-            self.sift_down(last);
-        }
+        self.vacant = true;
         Some(first)
     }
 
     /// Number of pending events.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.heap.len() - usize::from(self.vacant)
     }
 
     /// Whether nothing is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len() == 0
+    }
+
+    /// Fills the root's place with the last event, if it is vacant.
+    fn fill(&mut self) {
+        if !std::mem::take(&mut self.vacant) {
+            return;
+        }
+        if let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
+            self.sift_down(last);
+        }
     }
 
     fn sift_up(&mut self, mut place: usize) {
