@@ -52,6 +52,7 @@ def test_a_simulated_run_is_told_everything() -> None:
                 "per_kib": "1us",
                 "per_packet": "0ms",
                 "requests_per_connection": None,
+                "accept_queue": None,
             },
         },
         "network": {"prefix": "198.18.0.0/17", "shared": {"up": UNLIMITED, "down": UNLIMITED}},

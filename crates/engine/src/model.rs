@@ -188,8 +188,12 @@ fn modelled_server(scenario: &Scenario, site: &Arc<Site>, star: &Star, root: Key
     let tcp = scenario.server.tcp.clone().unwrap_or_default();
     let tcp = Arc::new(resolve(&tcp).expect("a checked scenario has valid TCP options"));
     let identities = Identities::new(|purpose| root.purpose(purpose).name(""));
-    let service =
-        Service { site: Arc::clone(site), tcp, requests_per_connection: model.requests_per_connection };
+    let service = Service {
+        site: Arc::clone(site),
+        tcp,
+        requests_per_connection: model.requests_per_connection,
+        accept_queue: model.accept_queue,
+    };
     Some(Server::new(place, service, Cpu::new(model.cores as usize, costs), identities))
 }
 

@@ -120,6 +120,26 @@ fn a_saturated_server_works_without_pause_and_paces_its_clients() {
 }
 
 #[test]
+fn a_server_with_a_full_accept_queue_drops_syns_and_they_come_again() {
+    let mut scenario = scenario(64, "1KB");
+    scenario["server"]["model"]["per_connection"] = json!("5ms");
+    let unbounded = run(&scenario).summary;
+    scenario["server"]["model"]["accept_queue"] = json!(8);
+    let bounded = run(&scenario).summary;
+    assert_eq!(unbounded.fates["accept queue full"], 0);
+    assert!(bounded.fates["accept queue full"] > 100, "{}", bounded.fates["accept queue full"]);
+    assert_eq!(bounded.packets.made, bounded.fates.values().sum::<u64>() + bounded.packets.in_flight);
+    // 64 clients could make 320 connections a second; the CPU accepts 200. Who finds the queue full sends its SYN again after a second.
+    let slowest = |summary: &wasp_engine::Summary| summary.response_time_ms.max.unwrap();
+    assert!(
+        slowest(&unbounded) < 500.0 && slowest(&bounded) > 1_000.0,
+        "{} {}",
+        slowest(&unbounded),
+        slowest(&bounded)
+    );
+}
+
+#[test]
 fn every_packet_is_delivered_lost_dropped_or_in_flight() {
     for scope in ["direction", "connection", "link"] {
         let mut scenario = scenario(20, "64KB");

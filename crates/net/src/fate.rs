@@ -27,11 +27,13 @@ pub enum Fate {
     DeviceFull,
     /// The payload pool was at its bound.
     PoolExhausted,
+    /// A SYN for a modelled server whose queue of connections to accept was full.
+    AcceptQueueFull,
 }
 
 impl Fate {
     /// Every fate.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Delivered,
         Self::RandomLoss,
         Self::QueueFull,
@@ -43,6 +45,7 @@ impl Fate {
         Self::Unsupported,
         Self::DeviceFull,
         Self::PoolExhausted,
+        Self::AcceptQueueFull,
     ];
 
     /// The name in results.
@@ -60,6 +63,7 @@ impl Fate {
             Self::Unsupported => "unsupported",
             Self::DeviceFull => "device full",
             Self::PoolExhausted => "pool exhausted",
+            Self::AcceptQueueFull => "accept queue full",
         }
     }
 }

@@ -170,7 +170,7 @@ impl<O: Observer> Network<O> {
         self.fates.add(fate, packets);
     }
 
-    /// The device did not take a delivered packet: its fate was another.
+    /// The device or the host did not take a delivered packet: its fate was another.
     pub fn refuse(&mut self, fate: Fate) {
         self.fates.reclassify(Fate::Delivered, fate);
     }

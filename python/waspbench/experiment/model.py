@@ -54,6 +54,8 @@ class ServerModel(Part):
     """CPU time of the network stack for each packet that arrives."""
     requests_per_connection: PositiveCount | None = None
     """Requests before the server closes a connection; kept as long as the client wants unless set."""
+    accept_queue: PositiveCount | None = None
+    """Connections that may wait to be accepted; a SYN beyond is dropped. Unlimited unless set."""
 
 
 class Server(Part):

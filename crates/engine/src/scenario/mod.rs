@@ -90,6 +90,9 @@ pub struct ServerModel {
     /// Requests before the server closes a connection; none keeps it as long as the client wants.
     #[serde(default)]
     pub requests_per_connection: Option<NonZeroU32>,
+    /// Connections that may wait to be accepted; none has no limit.
+    #[serde(default)]
+    pub accept_queue: Option<NonZeroU32>,
 }
 
 /// The network between clients and server.

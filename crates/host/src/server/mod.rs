@@ -7,14 +7,16 @@ use crate::socket::{Interface, Socket};
 use crate::{Event, Identities, World};
 pub use cpu::{Costs, Cpu};
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 pub use tcp_totals::TcpTotals;
 use wasp_http::{Method, RequestHead, RequestReader, Version};
 use wasp_kernel::NodeId;
-use wasp_net::{LinkId, Observer};
+use wasp_net::{Fate, LinkId, Observer};
 use wasp_tcp::{Chunk, Endpoint, Event as TcpEvent, reset_for};
+use wasp_units::Instant;
 use wasp_wire::{Address, Flags, Packet, Payload, TcpHeader, Transport, View};
 use wasp_workload::Site;
 
@@ -40,6 +42,8 @@ pub struct Service {
     pub tcp: Arc<wasp_tcp::Config>,
     /// Requests before it closes a connection; `None` keeps it as long as the client wants.
     pub requests_per_connection: Option<NonZeroU32>,
+    /// Connections that may wait to be accepted; `None` has no limit.
+    pub accept_queue: Option<NonZeroU32>,
 }
 
 /// A server that has the files of a site and answers each request for it after its CPU has done the work.
@@ -51,6 +55,8 @@ pub struct Server {
     cpu: Cpu,
     identities: Identities,
     accepted: u32,
+    /// When the CPU will have accepted each connection that waits for it, in their order.
+    accepting: VecDeque<Instant>,
     /// Of the connections that are over.
     tcp_totals: TcpTotals,
     slots: Vec<Option<Box<Connection>>>,
@@ -97,6 +103,7 @@ impl Server {
             cpu,
             identities,
             accepted: 0,
+            accepting: VecDeque::new(),
             tcp_totals: TcpTotals::default(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -140,6 +147,9 @@ impl Server {
             }),
             None if opens && header.destination_port == self.port => {
                 world.network.pool.release(payload);
+                if self.has_backlog(world.now()) {
+                    return world.network.refuse(Fate::AcceptQueueFull);
+                }
                 self.accept(source, &header, world);
             }
             None => {
@@ -191,6 +201,15 @@ impl Server {
         true
     }
 
+    /// Whether as many connections wait to be accepted as may. Then a SYN is dropped, as Linux does (`tcp_conn_request`).
+    fn has_backlog(&mut self, now: Instant) -> bool {
+        let Some(limit) = self.service.accept_queue else { return false };
+        while self.accepting.front().is_some_and(|done| *done <= now) {
+            self.accepting.pop_front();
+        }
+        self.accepting.len() >= limit.get() as usize
+    }
+
     fn accept<O: Observer>(&mut self, source: Address, syn: &TcpHeader, world: &mut World<'_, O>) {
         let identity = self.identities.identity(self.accepted);
         let endpoint = Endpoint::accept(&self.service.tcp, syn, self.port, identity, world.now());
@@ -228,7 +247,10 @@ impl Server {
         while let Some(event) = connection.socket.endpoint.poll_event() {
             match event {
                 TcpEvent::Connected => {
-                    self.cpu.work(world.now(), self.cpu.costs().per_connection);
+                    let done = self.cpu.work(world.now(), self.cpu.costs().per_connection);
+                    if self.service.accept_queue.is_some() {
+                        self.accepting.push_back(done);
+                    }
                 }
                 TcpEvent::RemoteClosed => connection.remote_closed = true,
                 TcpEvent::Readable | TcpEvent::SendSpace => {}
