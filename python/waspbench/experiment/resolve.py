@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from waspbench import _core
 from waspbench.errors import InputError
 from waspbench.experiment.location import Location
 from waspbench.experiment.model import Experiment, Mode, Server
+from waspbench.experiment.sweep import text_of
 from waspbench.experiment.units import AUTO
 
 SERVER_ADDRESS = "198.18.0.1"
@@ -39,8 +41,8 @@ def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, An
     }
 
 
-def accept(experiment: Experiment, mode: Mode, at: str = "") -> None:
-    """Lets the engine check the scenario. ``at``, if given, says in an error which of many it was.
+def accept(experiment: Experiment, mode: Mode, settings: Mapping[str, Any] | None = None) -> None:
+    """Lets the engine check the scenario. ``settings`` are those of its point in a sweep, which an error tells.
 
     Raises:
         InputError: the engine cannot run it.
@@ -52,7 +54,7 @@ def accept(experiment: Experiment, mode: Mode, at: str = "") -> None:
         where, message = (where, message) if separator else ("experiment", where)
         if where == "workload" and (inner := re.fullmatch(r"([\w.]+): (.*)", message, re.DOTALL)):
             where, message = f"workload.{inner[1]}", inner[2]
-        raise InputError.at(where, f"{message} (at {at})" if at else message) from None
+        raise InputError.at(where, f"{message} (at {text_of(settings)})" if settings else message) from None
 
 
 def warmup_of(experiment: Experiment) -> str:

@@ -54,7 +54,7 @@ def prepare(
     chosen, _ = live.choose_mode(mode, first)
     with uncollected():
         for point in found:
-            accept(point.experiment, chosen, text_of(point.settings))
+            accept(point.experiment, chosen, point.settings)
             check_log(point.experiment)
     live.placement(chosen, server_cpus, emulator_cpus)
     check_free(directory)
