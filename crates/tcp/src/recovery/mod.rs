@@ -151,8 +151,7 @@ impl Recovery {
     pub(crate) fn on_ack(&mut self, context: &mut Context<'_>, acked: &Acked) -> Verdict {
         let una = context.scoreboard.una();
         if self.phase == Phase::Open && una.after(self.recover) {
-            // Dragged along, so that it never looks new again when the numbers have gone half around.
-            self.recover = una - 1;
+            self.drag_along(una);
         }
         let quiet = acked.sacked == 0 && acked.duplicate.is_none() && !self.is_probing();
         if self.phase == Phase::Open && self.duplicates == 0 && quiet {
@@ -169,6 +168,15 @@ impl Recovery {
         };
         self.limited = 0;
         verdict
+    }
+
+    /// What is remembered of numbers below `una` must not look new again when the numbers have gone half around.
+    #[inline]
+    fn drag_along(&mut self, una: SequenceNumber) {
+        self.recover = una - 1;
+        if let Some(rack) = &mut self.rack {
+            rack.end_round(una);
+        }
     }
 
     /// A duplicate acknowledgment: for `sack` and `rack` one with new selective acknowledgments (RFC 6675 section 2) or,

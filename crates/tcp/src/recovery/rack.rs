@@ -82,6 +82,13 @@ impl Rack {
         self.tlp_is_retrans = retransmission;
     }
 
+    /// Forgets the round of a D-SACK once all of it is acknowledged.
+    pub(super) fn end_round(&mut self, una: SequenceNumber) {
+        if self.dsack_round.is_some_and(|round| una.at_or_after(round)) {
+            self.dsack_round = None;
+        }
+    }
+
     /// Ends a recovery by timeout: no timer, no probe.
     pub(super) fn on_timeout(&mut self) {
         self.deadline = Instant::MAX;
@@ -98,9 +105,7 @@ impl Rack {
 
     /// Step 4, first half (RACK_update_reo_wnd): D-SACKs widen the window, recoveries without them narrow it.
     fn adapt(&mut self, una: SequenceNumber, next: SequenceNumber, dsack: bool, exiting: bool) {
-        if self.dsack_round.is_some_and(|round| una.at_or_after(round)) {
-            self.dsack_round = None;
-        }
+        self.end_round(una);
         if self.dsack_round.is_none() && dsack {
             self.dsack_round = Some(next);
             self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
@@ -267,5 +272,26 @@ fn pace(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, lost:
     if let Some(rack) = &mut recovery.rack {
         let window = rack.prr.window(delivery);
         context.congestion.set_window(context.mss, window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn the_round_of_a_duplicate_ends_in_quiet_too() {
+        let start = SequenceNumber(0);
+        let mut recovery = Recovery::new(&Config::linux(), true, start);
+        let mut rack = Rack::default();
+        rack.adapt(start, start + 1_000, true, false);
+        recovery.rack = Some(Box::new(rack));
+        // An uneventful acknowledgment behind the round, and then a duplicate when the numbers have gone half around.
+        recovery.drag_along(start + 2_000);
+        let later = start + 1_000 + (1 << 31);
+        let rack = recovery.rack.as_mut().expect("it was made");
+        rack.adapt(later, later, true, false);
+        assert_eq!((rack.reo_wnd_mult, rack.dsack_round), (3, Some(later)));
     }
 }
