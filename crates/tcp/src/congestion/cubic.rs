@@ -134,6 +134,12 @@ impl Algorithm for Cubic {
         self.epoch_start = None;
         self.hystart = None;
     }
+
+    /// Section 4.8: the next congestion avoidance has its plateau where it begins, K = 0 (as in Linux `bictcp_reset`).
+    fn on_timeout(&mut self) {
+        self.w_max = 0.0;
+        self.epoch_start = None;
+    }
 }
 
 #[cfg(test)]
@@ -203,6 +209,25 @@ mod tests {
         let windows = grow(&mut congestion, &config, Instant::ZERO, 80);
         // W_max = 700 * 0.85 = 595, K = cbrt(105 / 0.4) = 6.4 s.
         assert!((windows[64] - 595.0).abs() < 1.0, "{}", windows[64]);
+    }
+
+    #[test]
+    fn after_a_timeout_the_plateau_is_where_congestion_avoidance_begins() {
+        let config = config();
+        for first in [true, false] {
+            let mut congestion = Congestion::new(&config, MSS, 1_000);
+            lose(&mut congestion, &config);
+            let event = LossEvent { flight: congestion.window(), send_window: u32::MAX };
+            congestion.on_timeout(&config, MSS, Instant::ZERO, event, first);
+            let threshold = if first { 489.0 } else { 700.0 };
+            assert_eq!(f64::from(congestion.ssthresh() / MSS), threshold);
+            // 2^9 > 489, 2^10 > 700: the epoch begins in round 9 or 10, and 50 round trips later W = W_max + 0.4 * 5^3.
+            let windows = grow(&mut congestion, &config, Instant::ZERO, 70);
+            let begin = if first { 8 } else { 9 };
+            assert!((windows[begin] - threshold).abs() < 1.0, "{}", windows[begin]);
+            let later = windows[begin + 50];
+            assert!((later - (threshold + 50.0)).abs() < 4.0, "{later}");
+        }
     }
 
     #[test]

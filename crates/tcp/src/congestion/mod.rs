@@ -41,7 +41,10 @@ pub(crate) struct LossEvent {
 /// What an algorithm answers to, each event at its time `now`. `mss` is the sender's segment size in bytes.
 trait Algorithm {
     fn on_ack(&mut self, window: &mut Window, config: &Config, mss: u32, now: Instant, event: AckEvent<'_>);
+    /// Sets the slow-start threshold.
     fn on_loss(&mut self, window: &mut Window, config: &Config, mss: u32, now: Instant, event: LossEvent);
+    /// The window falls to a segment, whether or not the threshold has just been set.
+    fn on_timeout(&mut self) {}
 }
 
 /// The state every algorithm shares, in bytes.
@@ -147,6 +150,7 @@ impl Congestion {
         if first || config.bsd_ssthresh {
             self.kind.algorithm().on_loss(&mut self.window, config, mss, now, event);
         }
+        self.kind.algorithm().on_timeout();
         self.window.cwnd = mss;
         self.window.after_timeout = true;
     }
