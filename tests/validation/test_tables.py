@@ -85,3 +85,49 @@ def test_live_is_refused_at_once_where_the_machine_cannot(
     monkeypatch.setattr("waspbench.live.live_support", lambda: Support(ok=False, why="no TUN"))
     assert invoke(["validate", "tcp", "--live"]) == Status.CANNOT
     assert "no TUN" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rows", "status", "summary"),
+    [
+        ([Row(("1",), met=True), Row(("2",))], Status.DONE, "1 of 1"),
+        ([Row(("1",), met=True), Row(("2",), unjudged="lag")], Status.INVALID, "1 of 2 (1 not judged)"),
+        ([Row(("1",), met=False), Row(("2",), unjudged="lag")], Status.CHECK_FAILED, "0 of 2 (1 not judged)"),
+        ([Row(("1",))], Status.DONE, "none set"),
+    ],
+)
+def test_a_bar_that_could_not_be_judged_leaves_the_verdict_open(
+    rows: list[Row],
+    status: Status,
+    summary: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = Table("one", "One", "What.", "the bar", ("x",), rows)
+    monkeypatch.setattr(tcp, "SIMULATED", (lambda: one,))
+    assert invoke(["validate", "tcp"]) == status
+    assert f"| One | {summary} |" in capsys.readouterr().out
+
+
+def never() -> Table:
+    raise AssertionError("nothing is measured")
+
+
+def test_a_page_of_somebody_else_is_found_before_anything_is_measured_and_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tcp, "SIMULATED", (never,))
+    page = tmp_path / "validation.md"
+    page.write_text("mine\n")
+    assert invoke(["validate", "tcp", "-o", str(tmp_path)]) == Status.BAD_INPUT
+    assert "has a validation.md that this command has not written" in capsys.readouterr().err
+    assert page.read_text() == "mine\n"
+
+
+def test_a_place_that_is_no_directory_is_found_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tcp, "SIMULATED", (never,))
+    (tmp_path / "file").write_text("")
+    assert invoke(["validate", "tcp", "-o", str(tmp_path / "file")]) == Status.BAD_INPUT
+    assert "cannot be written to" in capsys.readouterr().err

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from waspbench.experiment import parse
 from waspbench.live import choose_mode
-from waspbench.results import RunSummary
+from waspbench.results import Result, RunSummary
+from waspbench.results.manifest import now
 from waspbench.session import run
 from waspbench.stats import mean_interval
 from waspbench.validation.figure import Figure, Point
@@ -16,6 +18,7 @@ from waspbench.validation.page import Bar, Row, Table
 from waspbench.validation.simulation import each, mean, shown, simulate
 
 RTT, CLIENTS, RUNS, TRANSACTIONS, BUSIEST = "50ms", 96, 3, 5_000, 0.6
+BAR = Bar.within(0.15)
 
 
 @dataclass(frozen=True)
@@ -57,15 +60,81 @@ def require() -> None:
 def _simulated(point: _Point) -> list[RunSummary]:
     """Runs of five thousand transactions together, at least; the length follows from a short run."""
     throughput = simulate(point.document(30)).throughput
-    document = point.document(max(5.0, 1.3 * TRANSACTIONS / throughput / RUNS))
+    duration = max(5.0, 1.3 * TRANSACTIONS / throughput / RUNS) if throughput > 0 else 30.0
+    document = point.document(duration)
     return [simulate(document, number) for number in range(RUNS)]
 
 
-def _figures(runs: Sequence[RunSummary]) -> dict[str, list[float]]:
-    return {
-        "mean": [summary.response_time_ms.mean or 0.0 for summary in runs],
-        "p90": [summary.response_time_ms.p90 or 0.0 for summary in runs],
-    }
+@dataclass(frozen=True)
+class _Side:
+    """A point's response times in milliseconds, a figure a run; None where a run has none."""
+
+    mean: list[float] | None
+    p90: list[float] | None
+
+    @classmethod
+    def of(cls, runs: Sequence[RunSummary]) -> _Side:
+        times = [summary.response_time_ms for summary in runs]
+        return cls(_complete([time.mean for time in times]), _complete([time.p90 for time in times]))
+
+
+def _complete(values: list[float | None]) -> list[float] | None:
+    known = [value for value in values if value is not None]
+    return known if known and len(known) == len(values) else None
+
+
+def _ratio(model: list[float] | None, kernel: list[float] | None) -> float | None:
+    return None if model is None or kernel is None else mean(model) / mean(kernel)
+
+
+def _said(values: list[float] | None) -> str:
+    return "?" if values is None else f"{mean(values):,.0f}"
+
+
+def _unjudged(result: Result, transactions: int, busy: float | None, ratios: Sequence[float | None]) -> str:
+    """What stands against judging a point; empty where nothing does."""
+    reasons = sorted({reason.code for reason in result.invalid_reasons})
+    if not result.valid and not reasons:
+        reasons.append("not valid")
+    if busy is None:
+        reasons.append("server CPU unknown")
+    elif busy >= BUSIEST:
+        reasons.append("server CPU too busy")
+    if transactions < TRANSACTIONS:
+        reasons.append("too few transactions")
+    if None in ratios:
+        reasons.append("a run without response times")
+    return ", ".join(reasons)
+
+
+def _row(point: _Point, twin: Sequence[RunSummary], result: Result) -> tuple[Row, bool, Point | None]:
+    """The line of a point, whether it is within the bar (judged or not), and its mark."""
+    model, kernel = _Side.of(twin), _Side.of(result.runs)
+    ratios = [_ratio(model.mean, kernel.mean), _ratio(model.p90, kernel.p90)]
+    shares = ["?" if ratio is None else f"{ratio:.2f}" for ratio in ratios]
+    transactions = sum(summary.outcomes.get("ok", 0) for summary in result.runs)
+    loads = _complete([summary.server_cpu.busy for summary in result.runs])
+    busy = None if loads is None else max(loads)
+    cells = (
+        point.size,
+        point.loss,
+        "on" if point.sack else "off",
+        f"{transactions:,}",
+        "?" if busy is None else f"{100 * busy:.0f} %",
+        "?" if kernel.mean is None else shown(kernel.mean),
+        _said(model.mean),
+        shares[0],
+        _said(kernel.p90),
+        _said(model.p90),
+        shares[1],
+    )
+    close = all(ratio is not None and BAR.met(ratio) for ratio in ratios)
+    unjudged = _unjudged(result, transactions, busy, ratios)
+    mark = None
+    if kernel.mean is not None and model.mean is not None:
+        series = "sack" if point.sack else "no sack"
+        mark = Point(mean(kernel.mean), mean(model.mean), mean_interval(model.mean), series)
+    return Row(cells, None if unjudged else close, unjudged), close, mark
 
 
 def compare() -> Table:
@@ -81,45 +150,27 @@ def compare() -> Table:
         for loss in ("1%", "3%")
     ]
     simulated = each(_simulated, points)
-    rows, marks, bar, close = [], [], Bar.within(0.15), 0
+    rows, marks, close, servers = [], [], 0, set()
     for point, twin in zip(points, simulated, strict=True):
         result = run(point.document(twin[0].interval_s), mode="live")
-        model, kernel = _figures(twin), _figures(result.runs)
-        ratios = {name: mean(model[name]) / mean(kernel[name]) for name in model}
-        transactions = sum(summary.outcomes["ok"] for summary in result.runs)
-        busy = max(summary.server_cpu.busy or 0.0 for summary in result.runs)
-        cells = (
-            point.size,
-            point.loss,
-            "on" if point.sack else "off",
-            f"{transactions:,}",
-            f"{100 * busy:.0f} %",
-            shown(kernel["mean"]),
-            f"{mean(model['mean']):,.0f}",
-            f"{ratios['mean']:.2f}",
-            f"{mean(kernel['p90']):,.0f}",
-            f"{mean(model['p90']):,.0f}",
-            f"{ratios['p90']:.2f}",
-            "yes" if result.valid else ", ".join(sorted({reason.code for reason in result.invalid_reasons})),
-        )
-        fair = result.valid and busy < BUSIEST and transactions >= TRANSACTIONS
-        met = all(bar.met(ratio) for ratio in ratios.values())
-        close += met
-        rows.append(Row(cells, met if fair else None))
-        interval = mean_interval(model["mean"])
-        marks.append(Point(mean(kernel["mean"]), mean(model["mean"]), interval, "sack" if point.sack else "no sack"))
+        servers.add(f"{result.server.get('name', 'nginx')} {result.server.get('version') or 'of unknown version'}")
+        row, within, mark = _row(point, twin, result)
+        rows.append(row)
+        close += within
+        marks += [] if mark is None else [mark]
+    measured = f"{', '.join(sorted(servers))} on Linux {os.uname().release}, {now()[:10]}"
     columns = ("size", "loss", "tcp_sack", "transactions", "server CPU", "kernel: mean, ms", "model", "ratio")
     return Table(
         "linux",
         "The simulated server against the kernel",
         "nginx before the kernel's TCP (`cubic`) and the modelled server with the preset `linux`, each behind the "
         f"same emulated network: {CLIENTS} clients at {RTT}, independent loss in both directions, a request a "
-        f"connection, {RUNS} runs.",
+        f"connection, {RUNS} runs. Measured with {measured}.",
         "mean and 90th percentile of the response times within 15 %, with at least 5,000 transactions and the "
-        "server's CPU below 60 % busy. Where the live runs were not valid or their CPU busier, nothing is judged.",
-        (*columns, "kernel: p90, ms", "model", "ratio", "valid"),
+        "server's CPU below 60 % busy. Where that is not so, or a live run was not valid, nothing is judged.",
+        (*columns, "kernel: p90, ms", "model", "ratio"),
         rows,
-        f"Judged or not, both ratios are within 15 % at {close} of {len(rows)} points. What makes a run invalid "
-        "(`lag`: packets left the emulator late, because other work kept the machine busy) adds to the kernel's times.",
-        figure=Figure(tuple(marks), "mean response time, ms", bar.low, bar.high),
+        f"Judged or not, both ratios are within 15 % at {close} of {len(rows)} points. The reasons that make a run "
+        "invalid, such as `lag`, are explained in [concepts](concepts.md).",
+        figure=Figure(tuple(marks), "mean response time, ms", BAR.low, BAR.high) if marks else None,
     )

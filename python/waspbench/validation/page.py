@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from waspbench.errors import RunFailedError
+from waspbench.errors import InputError, RunFailedError
 from waspbench.validation.figure import Figure
 
 
@@ -33,7 +34,16 @@ class Row:
 
     cells: tuple[str, ...]
     met: bool | None = None
-    """Whether the bar is met; None where there is none."""
+    """Whether the bar is met; None where there is none, or where it could not be judged."""
+    unjudged: str = ""
+    """Why the bar that this row has could not be judged."""
+
+    @property
+    def verdict(self) -> str:
+        """What the last column says."""
+        if self.unjudged:
+            return f"not judged: {self.unjudged}"
+        return {True: "yes", False: "**no**", None: ""}[self.met]
 
 
 @dataclass(frozen=True)
@@ -53,18 +63,32 @@ class Table:
     figure: Figure | None = field(default=None)
 
     @property
-    def met(self) -> bool:
-        """Whether every bar is met."""
-        return all(row.met is not False for row in self.rows)
+    def judged(self) -> list[bool]:
+        """Of each row that was judged, whether its bar is met."""
+        return [row.met for row in self.rows if row.met is not None]
+
+    @property
+    def unjudged(self) -> int:
+        """Rows that have a bar and could not be judged."""
+        return sum(bool(row.unjudged) for row in self.rows)
+
+    @property
+    def summary(self) -> str:
+        """How many bars are met, of how many."""
+        bars = len(self.judged) + self.unjudged
+        if bars == 0:
+            return "none set"
+        left = f" ({self.unjudged} not judged)" if self.unjudged else ""
+        return f"{sum(self.judged)} of {bars}{left}"
 
     def markdown(self) -> str:
         """The section."""
-        judged = any(row.met is not None for row in self.rows)
-        columns = (*self.columns, "met") if judged else self.columns
+        barred = bool(self.judged or self.unjudged)
+        columns = (*self.columns, "met") if barred else self.columns
         lines = [f"## {self.title}", "", self.what, "", f"**Bar:** {self.bar}", ""]
         lines += ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
         for row in self.rows:
-            verdict = {True: ("yes",), False: ("**no**",), None: ("",)}[row.met] if judged else ()
+            verdict = (row.verdict,) if barred else ()
             lines.append("| " + " | ".join((*row.cells, *verdict)) + " |")
         if self.figure is not None:
             lines += ["", f"![{self.title}](validation/{self.name}.svg)"]
@@ -76,9 +100,7 @@ class Table:
 def text(tables: Sequence[Table]) -> str:
     """The summary of all tables, for a terminal and for the page's beginning."""
     lines = ["| comparison | bars met |", "| --- | --- |"]
-    for table in tables:
-        judged = [row.met for row in table.rows if row.met is not None]
-        lines.append(f"| {table.title} | {f'{sum(judged)} of {len(judged)}' if judged else 'none set'} |")
+    lines += [f"| {table.title} | {table.summary} |" for table in tables]
     return "\n".join(lines) + "\n"
 
 
@@ -93,13 +115,37 @@ LIVE_BEGIN, LIVE_END = "<!-- live -->", "<!-- /live -->"
 """What lies between was measured on a live kernel; a run without ``--live`` leaves it as it is."""
 
 
+PAGE = "validation.md"
+
+
+def check(directory: Path) -> None:
+    """Makes ``directory`` and looks whether the page can be written there.
+
+    Raises:
+        InputError: it cannot, or another page of that name is there.
+    """
+    page = directory / PAGE
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        before = page.read_text() if page.exists() else None
+    except OSError as error:
+        raise InputError.at("--output", f"cannot be written to: {error.strerror}", str(directory)) from error
+    if not os.access(directory if before is None else page, os.W_OK):
+        raise InputError.at("--output", "cannot be written to", str(directory))
+    if before is not None and not (LIVE_BEGIN in before and LIVE_END in before):
+        message = f"has a {PAGE} that this command has not written: choose another directory"
+        raise InputError.at("--output", message, str(directory))
+
+
 def write(directory: Path, simulated: Sequence[Table], live: Sequence[Table] | None) -> Path:
     """Writes ``validation.md`` and the figures into ``directory``, and returns the page's path.
 
     Raises:
+        InputError: another page of that name is there.
         RunFailedError: a file cannot be written.
     """
-    page = directory / "validation.md"
+    check(directory)
+    page = directory / PAGE
     try:
         figures = directory / "validation"
         figures.mkdir(parents=True, exist_ok=True)

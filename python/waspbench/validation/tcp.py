@@ -30,7 +30,7 @@ def validate_tcp(live: bool, say: Callable[[str], None]) -> tuple[list[Table], l
         tables = []
         for measure in measures:
             tables.append(measure())
-            say(f"{tables[-1].title}: {'bars met' if tables[-1].met else 'not every bar is met'}")
+            say(f"{tables[-1].title}: bars met: {tables[-1].summary}")
         return tables
 
     return measured(SIMULATED), measured(LIVE) if live else None
