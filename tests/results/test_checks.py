@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
 
 from measured_runs import result, study_of
+from waspbench import Result, run
 from waspbench.errors import InputError
 from waspbench.experiment.conditions import condition
-from waspbench.results.checks import estimate, judge, junit, markdown, shown
+from waspbench.results.checks import BOOTSTRAP_RUNS, estimate, judge, junit, markdown, shown
+from waspbench.results.store import histogram_of
 from waspbench.stats import mean_interval
+from waspbench.stats.bootstrap import bootstrap_quantile
 
 RUNS = [630.0, 640.0, 650.0]
 LOW, HIGH = mean_interval(RUNS) or (0.0, 0.0)
@@ -56,6 +61,41 @@ def test_one_run_is_judged_by_itself_and_it_is_said() -> None:
 def test_a_point_without_results_fails_every_condition() -> None:
     [check] = judge(study_of([({}, [])]), [condition("throughput > 0", "--assert")])
     assert (check.passed, check.value) == (False, None)
+
+
+def without_errors(ok: int, runs: int) -> Result:
+    made = result(RUNS[:runs])
+    outcomes = {"ok": ok, "reset": 0, "unfinished": 9}
+    return made.model_copy(update={"runs": [one.model_copy(update={"outcomes": outcomes}) for one in made.runs]})
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_no_error_among_a_few_transactions_shows_little(runs: int) -> None:
+    few = without_errors(7249 // runs, runs)
+    study = study_of([({}, RUNS)])
+    study = study.model_copy(update={"points": [study.points[0].model_copy(update={"result": few})]})
+    seldom, rarely = judge(study, [condition(f"errors < {limit}", "--assert") for limit in ("0.05%", "0.01%")])
+    assert (seldom.passed, rarely.passed) == (True, False)
+    assert rarely.value == 0
+    assert "0.041 %, counts (0 of 7,2" in rarely.why
+
+
+@pytest.mark.parametrize("runs", [9, 10])
+def test_a_percentile_and_its_interval_are_of_the_same_values(runs: int, tmp_path: Path) -> None:
+    measure = {"warmup": "500ms", "duration": "2s", "runs": runs}
+    clients = [{"count": 8, "rtt": "20ms", "loss": "3%"}]
+    found = run({"name": "x", "mode": "sim", "clients": clients, "measure": measure}, output=tmp_path / "out")
+    own = [one.response_time_ms.p99 or 0.0 for one in found.runs]
+    value, interval = estimate(found, "p99")
+    if runs < BOOTSTRAP_RUNS:
+        assert value == pytest.approx(sum(own) / runs)
+        assert interval == mean_interval(own)
+    else:
+        assert value == found.response_time_ms.p99 != pytest.approx(sum(own) / runs)
+        folder = tmp_path / "out" / "histogram"
+        histograms = [histogram_of(pl.read_parquet(folder / f"run-{number}.parquet")) for number in range(runs)]
+        low, high = bootstrap_quantile(histograms, 0.99) or (0.0, 0.0)
+        assert interval == pytest.approx((low / 1e6, high / 1e6))
 
 
 def test_shares_stay_shares() -> None:

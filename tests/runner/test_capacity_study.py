@@ -11,9 +11,10 @@ import pytest
 
 from measured_runs import summary
 from waspbench import InputError, run
+from waspbench.cli import science_text
 from waspbench.experiment import parse
 from waspbench.results import FORMAT, Invalid
-from waspbench.results.capacity import CAPACITY, CapacityResult, load_capacity
+from waspbench.results.capacity import CAPACITY, CapacityResult, LoadReading, load_capacity
 from waspbench.results.comparing import compare_results
 from waspbench.runner.capacity import CapacityStudy, Search, bottleneck_of, capacity, with_load
 from waspbench.runner.executors import Here
@@ -140,8 +141,48 @@ def test_a_run_that_fails_twice_does_not_count(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(Here, "collect", collect)
     found = point(capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH))
     assert [job.attempt for job in jobs if job.load == 128] == [1, 2]
+    assert [reading.attempts for reading in found.readings if reading.load == 128] == [2]
     assert found.load < 128
     assert found.confirmed
+    # The emulator has nothing to do with it, and what is wrong is said.
+    assert found.bottleneck == "unknown"
+    assert found.why == "not saturated: server CPU 50 % busy; at 128 clients a run failed: gone"
+
+
+def test_runs_that_all_fail_are_not_the_emulators_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def collect(self: Here, timeout: float) -> list[Done]:
+        return [Done(self._jobs.popleft()[0], 0.1, failure="gone")]
+
+    monkeypatch.setattr(Here, "collect", collect)
+    found = point(capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH))
+    assert (found.capacity, found.valid, found.bottleneck) == (None, False, "unknown")
+    assert found.why.endswith("clients: failed: gone")
+
+
+@pytest.mark.parametrize("method", ["search", "sweep"])
+@pytest.mark.parametrize(
+    ("code", "valid"),
+    [(None, True), ("server_queue", True), ("steal", False), ("warmup", False), ("loss", False), ("too_few", False)],
+)
+def test_a_capacity_is_as_valid_as_the_runs_it_is_made_of(
+    code: str | None, valid: bool, method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    against = [] if code is None else [Invalid(code=code, message=f"because of {code}")]
+
+    def collect(self: Here, timeout: float) -> list[Done]:
+        job, _ = self._jobs.popleft()
+        made = summary(1000.0, job.run, busy=0.97)
+        return [Done(job, 0.1, summary=made.model_copy(update={"invalid": against}))]
+
+    monkeypatch.setattr(Here, "collect", collect)
+    result = capacity(DOCUMENT, output=tmp_path / "out", search=Search(method, high=128))
+    assert (result.valid, point(result).valid) == (valid, valid)
+    assert point(result).confirmed is (method == "search")
+    text = science_text.capacity(result)
+    assert ("NOT VALID" in text) is not valid
+    assert (f"because of {code}" in text) is (code is not None)
+    again = compare_results(str(tmp_path / "out"), str(tmp_path / "out"))
+    assert again.valid is valid
 
 
 def test_clients_are_shared_among_the_groups_as_in_the_file() -> None:
@@ -174,6 +215,14 @@ def test_what_cannot_be_searched(changes: dict[str, Any], search: Search, messag
     assert list(tmp_path.iterdir()) == []
 
 
+def reading(load: int, throughput: float, **changes: Any) -> LoadReading:
+    fields: dict[str, Any] = {
+        "run": 0, "load": load, "throughput": throughput, "server_cpu": 0.5, "meets": True, "counts": True,
+        "confirming": False, "valid": True,
+    }  # fmt: skip
+    return LoadReading(**(fields | changes))
+
+
 def found(**changes: Any) -> Capacity:
     fields: dict[str, Any] = {
         "load": 64, "values": [1000.0], "mean": 1000.0, "interval": None, "edge": None, "limit": None,
@@ -189,7 +238,12 @@ def found(**changes: Any) -> Capacity:
         (found(limited_by="objective", limit=80), 0.5, "unknown"),
         (found(limited_by="objective", limit=80), 0.97, "server"),
         (found(limited_by="emulator", limit=80), 0.5, "emulator"),
-        (found(edge="high"), 0.5, "clients"),
+        (found(limited_by="failed", limit=80), 0.5, "unknown"),
+        (found(limited_by="failed", limit=80), 0.97, "server"),
+        (found(edge="high", interval=(960.0, 1040.0)), 0.5, "clients"),
+        # 950 /s at half the clients is within what it may be.
+        (found(edge="high", interval=(940.0, 1060.0)), 0.5, "unknown"),
+        (found(edge="high"), 0.5, "unknown"),
         (found(), 0.5, "network"),
         (found(mean=100.0), 0.5, "unknown"),
         (None, None, "unknown"),
@@ -198,7 +252,8 @@ def found(**changes: Any) -> Capacity:
 def test_who_was_the_bottleneck(capacity: Capacity | None, cpu: float | None, bottleneck: str) -> None:
     experiment = parse({"name": "x", "clients": [{}], "network": {"shared": {"down": {"rate": "9Mbit/s"}}}})
     goodput = 0.0 if capacity is None or capacity.edge or capacity.limit else capacity.mean * 8192
-    assert bottleneck_of(experiment, capacity, cpu, goodput)[0] == bottleneck
+    readings = [reading(32, 950.0), reading(64, 1000.0), reading(80, 0.0, failed=True, counts=False, notes=["gone"])]
+    assert bottleneck_of(experiment, capacity, cpu, goodput, readings)[0] == bottleneck
 
 
 def test_a_capacity_of_the_future_is_refused(whole: Path, tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from waspbench.stats import mean_interval, student_t
+from waspbench.stats import binomial_interval, mean_interval, student_t
 
 # n, t(.95, n-1), half width of the 90 % interval in standard deviations, t(.975, n-1).
 TABLE = [
@@ -63,3 +64,22 @@ def test_nine_intervals_of_ten_cover_the_mean() -> None:
     samples = np.random.default_rng(1).normal(10.0, 3.0, (4000, 3))
     covered = sum(low <= 10.0 <= high for low, high in (mean_interval(list(row)) or (1, 0) for row in samples))
     assert covered / 4000 == pytest.approx(0.9, abs=5 * 0.0047)
+
+
+def test_none_of_many_is_bounded_in_closed_form() -> None:
+    low, high = binomial_interval(0, 7249)
+    assert low == 0.0
+    assert high == pytest.approx(1 - 0.05 ** (1 / 7249), rel=1e-9)
+    assert binomial_interval(7249, 7249) == pytest.approx((1 - high, 1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize(("count", "total"), [(1, 5), (3, 20), (50, 1000)])
+def test_binomial_intervals_are_scipys(count: int, total: int) -> None:
+    expected = stats.binomtest(count, total).proportion_ci(0.90, "exact")
+    assert binomial_interval(count, total) == pytest.approx((expected.low, expected.high), rel=1e-9)
+
+
+@pytest.mark.parametrize(("count", "total"), [(-1, 5), (6, 5), (0, 0)])
+def test_a_share_of_what_is_not_there(count: int, total: int) -> None:
+    with pytest.raises(ValueError, match="count: "):
+        binomial_interval(count, total)

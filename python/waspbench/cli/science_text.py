@@ -44,6 +44,8 @@ def capacity(result: CapacityResult) -> str:
     lines = [f"{result.name}: capacity{under}, {result.mode}, by {result.method}, seed {result.seed}", ""]
     for point in result.points:
         lines += _capacity(point)
+    if result.complete and not result.valid:
+        lines.append("NOT VALID: a capacity was not found, not confirmed, or has runs that are not valid.")
     if not result.complete:
         lines.append("Not complete: runs are missing.")
     return "\n".join([*lines, f"results: {result.results}"]) + "\n"
@@ -59,14 +61,30 @@ def _capacity(point: PointCapacity) -> list[str]:
         lines.append(f"  {point.capacity:,.1f} /s at {point.load} clients{span}")
         lines.append(f"  bottleneck: {point.bottleneck}; {point.why}")
         if not point.confirmed:
-            lines.append("  NOT CONFIRMED: fresh runs at this load failed or did not meet the objective")
+            lines.append(
+                "  NOT CONFIRMED: fresh runs at this load failed or did not meet the objective"
+                if any(reading.confirming for reading in point.readings)
+                else "  not confirmed: no fresh runs; the largest of several means is too high on average"
+            )
+        lines += _notes(point)
     loads = sorted(point.readings, key=lambda reading: (reading.load, reading.run))
     shown = ", ".join(
         f"{reading.load}: {reading.throughput:,.0f}{'' if reading.counts and reading.meets else '!'}"
         for reading in loads
     )
-    lines += textwrap.wrap(f"{point.runs} runs: {shown}", 78, initial_indent="  ", subsequent_indent="    ")
+    again = sum(reading.attempts > 1 for reading in point.readings)
+    runs = f"{point.runs} runs{f' ({again} of them tried twice)' if again else ''}"
+    lines += textwrap.wrap(f"{runs}: {shown}", 78, initial_indent="  ", subsequent_indent="    ")
     return [*lines, ""]
+
+
+def _notes(point: PointCapacity) -> list[str]:
+    """What speaks against the runs that make up a capacity."""
+    return [
+        f"  {'note on' if reading.valid else 'NOT VALID:'} run {reading.run + 1}: {note}"
+        for reading in point.behind
+        for note in reading.notes
+    ]
 
 
 def comparison(result: ComparisonResult) -> str:

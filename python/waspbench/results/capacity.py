@@ -20,6 +20,9 @@ SATURATED = 0.95
 LINK_FULL = 0.90
 """Share of the shared link's rate in bodies alone from which that link counts as full."""
 
+EXCUSED = frozenset({"server_queue"})
+"""Reasons against a run that saturation excuses: a server at its limit turns connections away. All others stand."""
+
 Bottleneck = Literal["server", "emulator", "network", "clients", "unknown"]
 
 
@@ -37,8 +40,13 @@ class LoadReading(Record):
     meets: bool
     """Whether it met the objective."""
     counts: bool
-    """Whether the emulator left the server its say."""
+    """Whether it did not fail and the emulator left the server its say."""
+    failed: bool = False
     confirming: bool
+    valid: bool
+    """Whether nothing speaks against it but what saturation excuses (``server_queue``)."""
+    attempts: int = 1
+    """How often it was tried."""
     notes: list[str] = Field(default_factory=list)
     """Why it failed, is not valid, or did not meet the objective."""
 
@@ -63,7 +71,9 @@ class PointCapacity(Record):
     why: str
     """The same in words."""
     confirmed: bool
-    """Whether fresh runs at that load all counted and met the objective."""
+    """Whether fresh runs at that load all counted and met the objective; a sweep makes none."""
+    valid: bool
+    """Whether it was found, confirmed where the method confirms, and every run that makes it up is valid."""
     runs: int
     """Runs made."""
     readings: list[LoadReading]
@@ -75,8 +85,10 @@ class PointCapacity(Record):
 
 
 def readings_at(readings: Sequence[LoadReading], load: int) -> list[LoadReading]:
-    """The runs at a load that tell its throughput: those that confirmed it, or else all that did not fail."""
-    found = [reading for reading in readings if reading.load == load and reading.throughput > 0]
+    """The runs at a load that tell its throughput: of those that counted and met the objective the ones that
+    confirmed it, or else all.
+    """
+    found = [reading for reading in readings if reading.load == load and reading.counts and reading.meets]
     return [reading for reading in found if reading.confirming] or found
 
 
@@ -93,7 +105,7 @@ class CapacityResult(Record):
     results: str | None = None
     complete: bool
     valid: bool
-    """Whether it is complete, and every capacity was found and confirmed."""
+    """Whether it is complete and every point's capacity is valid."""
     points: list[PointCapacity]
 
     def to_json(self) -> str:

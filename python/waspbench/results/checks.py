@@ -14,12 +14,12 @@ from waspbench.results.result import NANOSECONDS_IN_MS, Result
 from waspbench.results.store import histogram_of, read_table
 from waspbench.results.study import StudyResult
 from waspbench.results.summary import Record, RunSummary
-from waspbench.stats import mean_interval
+from waspbench.stats import binomial_interval, mean_interval
 from waspbench.stats.bootstrap import bootstrap_quantile
 
 BOOTSTRAP_RUNS = 10
-"""Runs from which percentiles have bootstrap intervals; fewer have Student's t over the runs' own percentiles, which
-covers better (docs/statistics.md).
+"""Runs from which a percentile is that of all runs' values together, with a bootstrap interval. Of fewer runs that
+interval is too narrow (docs/statistics.md): there the mean of the runs' own percentiles is judged, with Student's t.
 """
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
@@ -53,10 +53,22 @@ def run_value(run: RunSummary, metric: str) -> float | None:
     if metric == "server_cpu":
         return run.server_cpu.busy
     if metric == "errors":
-        ended = sum(count for outcome, count in run.outcomes.items() if outcome != "unfinished")
-        return 1 - run.outcomes.get("ok", 0) / ended if ended else None
+        errors, ended = _errors(run)
+        return errors / ended if ended else None
     value: float | None = getattr(run.response_time_ms, metric)
     return value
+
+
+def _errors(run: RunSummary) -> tuple[int, int]:
+    """Transactions that ended other than ok, and all that ended."""
+    ended = sum(count for outcome, count in run.outcomes.items() if outcome != "unfinished")
+    return ended - run.outcomes.get("ok", 0), ended
+
+
+def _all_errors(result: Result) -> tuple[int, int]:
+    """`_errors` of all runs together."""
+    errors, ended = zip(*map(_errors, result.runs), strict=True)
+    return sum(errors), sum(ended)
 
 
 def run_values(result: Result, metric: str) -> list[float]:
@@ -65,23 +77,43 @@ def run_values(result: Result, metric: str) -> list[float]:
 
 
 def estimate(result: Result, metric: str) -> tuple[float | None, tuple[float, float] | None]:
-    """A figure over the runs and its 90 % interval; None for what does not exist."""
+    """A figure over the runs and the 90 % interval of the same figure; None for what does not exist."""
     values = run_values(result, metric)
     if not values:
         return None, None
     if metric == "max":
         return max(values), None
+    if _pooled(result, metric, len(values)):
+        return getattr(result.response_time_ms, metric), _bootstrapped(result, metric)
     mean = math.fsum(values) / len(values)
-    if metric in QUANTILES and len(values) >= BOOTSTRAP_RUNS and result.results is not None:
-        folder = Path(result.results) / "histogram"
-        histograms = [histogram_of(read_table(folder / f"run-{run.run}.parquet")) for run in result.runs]
-        interval = bootstrap_quantile(histograms, QUANTILES[metric])
-        if interval is not None:
-            return mean, (interval[0] / NANOSECONDS_IN_MS, interval[1] / NANOSECONDS_IN_MS)
     interval = mean_interval(values)
+    if metric == "errors":
+        return mean, _errors_interval(result, interval)
     if interval is not None and METRICS[metric][0] == "share":
         interval = (max(0.0, interval[0]), min(1.0, interval[1]))
     return mean, interval
+
+
+def _pooled(result: Result, metric: str, runs: int) -> bool:
+    """Whether a percentile is that of all runs' values together."""
+    return metric in QUANTILES and runs >= BOOTSTRAP_RUNS and result.results is not None
+
+
+def _bootstrapped(result: Result, metric: str) -> tuple[float, float] | None:
+    assert result.results is not None
+    folder = Path(result.results) / "histogram"
+    histograms = [histogram_of(read_table(folder / f"run-{run.run}.parquet")) for run in result.runs]
+    interval = bootstrap_quantile(histograms, QUANTILES[metric])
+    return None if interval is None else (interval[0] / NANOSECONDS_IN_MS, interval[1] / NANOSECONDS_IN_MS)
+
+
+def _errors_interval(result: Result, over_runs: tuple[float, float] | None) -> tuple[float, float]:
+    """The binomial interval over all transactions, or Student's t over the runs where that is wider: runs without an
+    error do not vary, and yet do not show that there is none.
+    """
+    errors, ended = _all_errors(result)
+    low, high = binomial_interval(errors, ended)
+    return (low, high) if over_runs is None else (max(0.0, min(low, over_runs[0])), min(1.0, max(high, over_runs[1])))
 
 
 def judge(study: StudyResult, conditions: Sequence[Condition]) -> list[Check]:
@@ -100,7 +132,8 @@ def _judged(index: int, varied: dict[str, Any], result: Result | None, condition
         passed, why = False, "there is no figure to judge"
     else:
         passed = condition.holds(judged)
-        why = _why(condition, value, interval, judged)
+        assert result is not None
+        why = _why(condition, value, interval, judged) + _how(result, condition.metric)
     return Check(
         point=index,
         varied=varied,
@@ -120,6 +153,17 @@ def _why(condition: Condition, value: float, interval: tuple[float, float] | Non
         return f"{metric} is {shown(metric, value)} ({reason})"
     end = "upper" if condition.upper else "lower"
     return f"{metric} is {shown(metric, value)}; the {end} end of its 90 % interval, {shown(metric, judged)}, counts"
+
+
+def _how(result: Result, metric: str) -> str:
+    """What the interval was made of, where that needs saying."""
+    if metric == "errors":
+        errors, ended = _all_errors(result)
+        return f" ({errors:,} of {ended:,} transactions)"
+    if metric in QUANTILES and len(result.runs) > 1:
+        pooled = _pooled(result, metric, len(run_values(result, metric)))
+        return " (of all runs' values together)" if pooled else " (of the runs' own)"
+    return ""
 
 
 def shown(metric: str, value: float) -> str:

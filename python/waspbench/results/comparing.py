@@ -113,7 +113,7 @@ def _points(directory: str, metric: str) -> list[Candidate]:
 
 def _capacities(directory: str) -> list[Candidate]:
     return [
-        Candidate(point.varied, [reading.throughput for reading in point.behind], point.confirmed)
+        Candidate(point.varied, [reading.throughput for reading in point.behind], point.valid)
         for point in load_capacity(directory).points
     ]
 

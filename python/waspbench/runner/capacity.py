@@ -16,6 +16,7 @@ from waspbench.experiment.sweep import Point, text_of
 from waspbench.experiment.units import AUTO
 from waspbench.results.capacity import (
     CAPACITY,
+    EXCUSED,
     LINK_FULL,
     SATURATED,
     Bottleneck,
@@ -171,7 +172,7 @@ class CapacityStudy(Campaign):
             method=self.search.method,
             objectives=list(self.search.objectives),
             complete=complete,
-            valid=complete and all(point.capacity is not None and point.confirmed for point in made),
+            valid=complete and all(point.valid for point in made),
             points=made,
         )
         write_text(self.directory / CAPACITY, result.to_json() + "\n")
@@ -252,8 +253,8 @@ class CapacityStudy(Campaign):
         if summary is None:
             notes = [f"failed: {record.failure}"]
             reading = LoadReading(
-                run=record.run, load=load, throughput=0.0, server_cpu=None, meets=True, counts=False,
-                confirming=confirming, notes=notes,
+                run=record.run, load=load, throughput=0.0, server_cpu=None, meets=True, counts=False, failed=True,
+                confirming=confirming, valid=False, attempts=record.attempts, notes=notes,
             )  # fmt: skip
         else:
             unmet = [condition.text for condition in self._objectives if not _holds(record, condition)]
@@ -266,10 +267,12 @@ class CapacityStudy(Campaign):
                 meets=not unmet,
                 counts=not any(reason.code in BOTTLENECKS for reason in summary.invalid),
                 confirming=confirming,
+                valid=all(reason.code in EXCUSED for reason in summary.invalid),
+                attempts=record.attempts,
                 notes=[*(f"not {text}" for text in unmet), *(reason.message for reason in summary.invalid)],
             )
         place.readings.append(reading)
-        machine.tell(Reading(load, reading.throughput, reading.meets, reading.counts))
+        machine.tell(Reading(load, reading.throughput, reading.meets, reading.counts, failed=summary is None))
 
     def _progress(self, sample: _core.Sample | None) -> StudyProgress:
         done = sum(len(place.readings) for place in self._places)
@@ -294,10 +297,8 @@ class CapacityStudy(Campaign):
         busy = [reading.server_cpu for reading in at_load if reading.server_cpu is not None]
         cpu = sum(busy) / len(busy) if busy else None
         goodput = sum(reading.goodput_bps for reading in at_load) / len(at_load) if at_load else 0.0
-        bottleneck, why = bottleneck_of(place.point.experiment, found, cpu, goodput)
-        if found is None and place.readings and not any(reading.counts for reading in place.readings):
-            bottleneck = "emulator"
-            why = f"no run counted; at {place.readings[-1].load} clients: {'; '.join(place.readings[-1].notes)}"
+        bottleneck, why = bottleneck_of(place.point.experiment, found, cpu, goodput, place.readings)
+        confirmed = found is not None and found.confirmed
         return PointCapacity(
             index=place.point.index,
             varied=place.point.settings,
@@ -308,7 +309,10 @@ class CapacityStudy(Campaign):
             saturated=None if cpu is None else cpu >= SATURATED,
             bottleneck=bottleneck,
             why=why,
-            confirmed=found is not None and found.confirmed,
+            confirmed=confirmed,
+            valid=bool(at_load)
+            and (confirmed or isinstance(place.machine, CapacitySweep))
+            and all(reading.valid for reading in at_load),
             runs=len(place.readings),
             readings=place.readings,
         )
@@ -321,13 +325,17 @@ def _holds(record: RunRecord, condition: Condition) -> bool:
 
 
 def bottleneck_of(
-    experiment: Experiment, found: Capacity | None, cpu: float | None, goodput: float
+    experiment: Experiment, found: Capacity | None, cpu: float | None, goodput: float, readings: Sequence[LoadReading]
 ) -> tuple[Bottleneck, str]:
-    """What set the limit at the load that was found, as far as can be told, and why."""
+    """What set the limit at the load that was found, as far as can be told from all readings, and why."""
     if found is None:
-        return "unknown", "no load counted and met the objective"
+        return _nothing_found(readings)
     busy = "server CPU unknown" if cpu is None else f"server CPU {100 * cpu:.0f} % busy"
-    unmet = f"; the objective was not met from {found.limit} clients on" if found.limited_by == "objective" else ""
+    unmet = ""
+    if found.limited_by == "objective":
+        unmet = f"; the objective was not met from {found.limit} clients on"
+    elif found.limited_by == "failed":
+        unmet = f"; at {found.limit} clients a run {_failure(readings, found.limit)}"
     if cpu is not None and cpu >= SATURATED:
         return "server", f"saturated: {busy}{unmet}"
     if unmet:
@@ -338,8 +346,33 @@ def bottleneck_of(
     if rate is not None and goodput >= LINK_FULL * _core.parse_rate(rate):
         return "network", f"the shared link ({rate}) was full; {busy}"
     if found.edge == "high":
-        return "clients", f"{found.load} clients are the most that were tried, and throughput still grew; {busy}"
+        most = f"{found.load} clients are the most that were tried, and"
+        if _grew(found, readings):
+            return "clients", f"{most} throughput still grew; {busy}"
+        return "unknown", f"not saturated: {busy}; {most} it is not shown that throughput still grew"
     return "unknown", f"not saturated: {busy}"
+
+
+def _nothing_found(readings: Sequence[LoadReading]) -> tuple[Bottleneck, str]:
+    if not readings or any(reading.counts for reading in readings):
+        return "unknown", "no load counted and met the objective"
+    last = readings[-1]
+    bottleneck: Bottleneck = "unknown" if all(reading.failed for reading in readings) else "emulator"
+    return bottleneck, f"no run counted; at {last.load} clients: {'; '.join(last.notes)}"
+
+
+def _failure(readings: Sequence[LoadReading], load: int | None) -> str:
+    """What the first run that failed at a load says of it."""
+    return next("; ".join(reading.notes) for reading in readings if reading.load == load and reading.failed)
+
+
+def _grew(found: Capacity, readings: Sequence[LoadReading]) -> bool:
+    """Whether throughput at the load found is above that of the next lower one by more than its interval allows."""
+    lower = max((reading.load for reading in readings if reading.load < found.load and reading.counts), default=None)
+    if lower is None or found.interval is None:
+        return False
+    below = [reading.throughput for reading in readings_at(readings, lower)]
+    return bool(below) and found.interval[0] > sum(below) / len(below)
 
 
 def capacity(

@@ -15,7 +15,8 @@ is too high on average; here single runs find the load, and fresh runs there (th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -35,6 +36,9 @@ INNER = 0.3
 NEAR = 0.1
 """Loads so close in logarithms lend each other weight in the choice of the best."""
 
+LimitedBy = Literal["objective", "emulator", "failed"]
+"""What spoke against a load: it did not meet the objective, the emulator was the bottleneck, or a run failed."""
+
 Phase = Literal["bracket", "refine", "confirm", "done"]
 
 
@@ -47,8 +51,9 @@ class Reading:
     meets: bool = True
     """Whether it met the objective."""
     counts: bool = True
-    """Whether the server could show what it can: not if the emulator was the bottleneck."""
+    """Whether the server could show what it can: not if the emulator was the bottleneck or the run failed."""
     confirming: bool = False
+    failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,12 +69,24 @@ class Capacity:
     edge: Literal["low", "high"] | None
     """At which end of the range the best load lies, if it does: capacity may be larger beyond."""
     limit: int | None
-    """Least load at which the objective was not met, or the emulator was the bottleneck; None if there is none."""
-    limited_by: Literal["objective", "emulator"] | None
+    """Least load at which a run failed, did not meet the objective, or had the emulator as its bottleneck; None if
+    there is none.
+    """
+    limited_by: LimitedBy | None
     confirmed: bool
-    """Whether all confirming runs counted and met the objective."""
+    """Whether fresh runs were made to confirm it, and all of them counted and met the objective."""
     runs: int
     """Runs made in all."""
+
+
+def limited_by(readings: Sequence[Reading], limit: int | None) -> LimitedBy | None:
+    """What speaks against the load ``limit``; None if there is none."""
+    if limit is None:
+        return None
+    bad = [reading for reading in readings if reading.load == limit and not (reading.counts and reading.meets)]
+    if any(reading.failed for reading in bad):
+        return "failed"
+    return "emulator" if any(not reading.counts for reading in bad) else "objective"
 
 
 @dataclass
@@ -101,9 +118,7 @@ class CapacitySearch:
         asked = self.next_load()
         if reading.load != asked:
             raise ValueError(f"load: {reading.load}: {asked} was asked for")
-        self.readings.append(
-            Reading(reading.load, reading.throughput, reading.meets, reading.counts, self.phase() == "confirm")
-        )
+        self.readings.append(replace(reading, confirming=self.phase() == "confirm"))
 
     def phase(self) -> Phase:
         """What the next run is for."""
@@ -130,7 +145,7 @@ class CapacitySearch:
             interval=mean_interval(good, LEVEL),
             edge="high" if best == self.high else "low" if best == self.low else None,
             limit=limit,
-            limited_by=self._limited_by(limit),
+            limited_by=limited_by(self.readings, limit),
             confirmed=len(good) == len(confirming) >= self.confirm,
             runs=len(self.readings),
         )
@@ -184,12 +199,6 @@ class CapacitySearch:
         """The least load that does not count or does not meet the objective; higher ones are taken not to either."""
         bad = [reading.load for reading in self.readings if not (reading.counts and reading.meets)]
         return min(bad, default=None)
-
-    def _limited_by(self, limit: int | None) -> Literal["objective", "emulator"] | None:
-        if limit is None:
-            return None
-        at_limit = [reading for reading in self.readings if reading.load == limit]
-        return "emulator" if any(not reading.counts for reading in at_limit) else "objective"
 
     def _good(self) -> dict[int, float]:
         """Mean throughput by load, of the loads below the limit."""
@@ -330,7 +339,6 @@ class CapacitySweep:
             return None
         best = max(values, key=lambda load: float(np.mean(values[load])))
         limit = min((load for load in bad if load > best), default=None)
-        emulator = any(reading.load == limit and not reading.counts for reading in self.readings)
         return Capacity(
             load=best,
             values=values[best],
@@ -338,7 +346,7 @@ class CapacitySweep:
             interval=mean_interval(values[best], LEVEL),
             edge="high" if best == self.loads()[-1] else "low" if best == self.low else None,
             limit=limit,
-            limited_by=None if limit is None else "emulator" if emulator else "objective",
-            confirmed=True,
+            limited_by=limited_by(self.readings, limit),
+            confirmed=False,
             runs=len(self.readings),
         )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import betaincinv, stdtrit
 
 LEVEL = 0.90
 """Confidence of the intervals, two-sided, as in the WASP papers."""
@@ -31,3 +31,19 @@ def mean_interval(values: Sequence[float], level: float = LEVEL) -> tuple[float,
     mean = float(samples.mean())
     half = student_t(level, count - 1) * float(samples.std(ddof=1)) / math.sqrt(count)
     return (mean - half, mean + half)
+
+
+def binomial_interval(count: int, total: int, level: float = LEVEL) -> tuple[float, float]:
+    """Clopper and Pearson's exact interval of a share, of which ``count`` in ``total`` independent trials were seen.
+
+    It never covers less than it says, and bounds a share of which none was seen: for none of 7,249 and 90 %, each end
+    one-sided 95 %, by 0.041 %.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level: {level}: must lie between 0 and 1")
+    if not 0 <= count <= total or total == 0:
+        raise ValueError(f"count: {count}: must lie from 0 to the total, {total}, which must not be 0")
+    tail = (1 - level) / 2
+    low = float(betaincinv(count, total - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, total - count, 1 - tail)) if count < total else 1.0
+    return low, high
