@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 use wasp_tcp::{Event, Options, State};
 use wasp_testkit::script::{
-    Action, Call, Condition, Fields, Handshake, Kernel, Quantity, Said, Script, Segment, Simulated, Step,
-    Time, Value, files, kernel_table, run,
+    Action, Call, Condition, Departure, Difference, Failure, Fields, Handshake, Kernel, Quantity, Said,
+    Script, Segment, Simulated, Step, Time, Value, files, kernel_table, run,
 };
 use wasp_units::Duration;
 use wasp_wire::Flags;
@@ -95,7 +95,8 @@ fn step() -> impl Strategy<Value = Step> {
 fn script() -> impl Strategy<Value = Script> {
     let kernel = prop_oneof![
         Just(Kernel::Yes),
-        "[a-z]{1,9}( [a-z]{1,9}){0,3}".prop_map(Kernel::Differs),
+        ("[a-z]{1,9}( [a-z]{1,9}){0,3}", prop_oneof![Just(Departure::Time), Just(Departure::Numbers)])
+            .prop_map(|(how, departure)| Kernel::Differs(Difference { statement: 1, departure, how })),
         "[a-z]{1,9}( [a-z]{1,9}){0,3}".prop_map(Kernel::No),
     ];
     ("[A-Z][a-z, ]{0,40}[a-z]", kernel, vec(step(), 1..20)).prop_map(|(title, kernel, steps)| Script {
@@ -188,14 +189,51 @@ fn errors_of_the_headers_say_where() {
     assert!(complaint("title: t\nconnect").contains("no \"tcp:\" line: expected one before"));
     assert!(complaint("titel: t\nconnect").starts_with("1:1: \"titel:\": expected title, rfc, kernel"));
     assert!(complaint("title: a\ntitle: b\n").starts_with("2:1: \"title:\": expected each header once"));
-    assert!(complaint("kernel: no\n").starts_with("1:9: \"no\": expected \"yes\", \"differs, HOW\""));
+    assert!(complaint("kernel: no\n").starts_with("1:9: \"no\": expected \"yes\", \"differs at STATEMENT"));
+    let kernel =
+        |kernel: &str| complaint(&format!("title: t\nrfc: r\nkernel: {kernel}\ntcp: linux\nconnect\n"));
+    let cases = [
+        ("differs, it does", "3:9: \"differs,\": expected \"yes\""),
+        ("differs at x in time, it does", "3:20: \"x\": expected the number of a statement"),
+        ("differs at 1 of time, it does", "3:22: \"of\": expected \"in\""),
+        ("differs at 1 in tims, it does", "3:25: \"tims,\": expected one of time, flags,"),
+        ("differs at 1 in time it does", "3:25: \"time\": expected one of time, flags,"),
+        ("differs at 2 in time, it does", "5:1: kernel: there is no statement 2: expected 1 to 1"),
+    ];
+    for (header, expected) in cases {
+        let said = kernel(header);
+        assert!(said.starts_with(expected), "{header}: {said}");
+    }
 }
 
-/// The complaint of a script that does not hold.
-fn failure(body: &str) -> String {
+/// What is said of a script that does not hold.
+fn refuted(body: &str) -> Failure {
     let script = Script::parse(&format!("{HEAD}{body}")).expect("a script");
     let mut stack = Simulated::new(&script).expect("a stack");
-    run(&script, &mut stack).expect_err("it does not hold").to_string()
+    run(&script, &mut stack).expect_err("it does not hold")
+}
+
+fn failure(body: &str) -> String {
+    refuted(body).to_string()
+}
+
+#[test]
+fn only_times_may_be_lateness() {
+    let cases = [
+        ("connect\n+5ms > SYN 0\n", Departure::Time, true),
+        ("connect\n> SYN 0\n> SYN 0\n", Departure::Missing, true),
+        ("connect\n> SYN 1\n", Departure::Numbers, false),
+        ("connect\n> SYN 0\n+1s quiet\n", Departure::Unexpected, false),
+        ("connect\n> SYN 0\ncheck state=established\n", Departure::Check, false),
+        ("write 5\n", Departure::Call, false),
+    ];
+    for (body, departure, late) in cases {
+        let failure = refuted(body);
+        assert_eq!((failure.departures(), failure.may_be_lateness()), (&[departure][..], late), "{body}");
+    }
+    let both = refuted("connect\n+5ms > SYN 1\n");
+    assert_eq!(both.departures(), [Departure::Time, Departure::Numbers]);
+    assert!(!both.may_be_lateness());
 }
 
 #[test]

@@ -59,10 +59,56 @@ impl Script {
 pub enum Kernel {
     /// It is, and passes.
     Yes,
-    /// It is, and fails, because Linux departs from the RFC: how.
-    Differs(String),
+    /// It is, and fails, because Linux departs from the RFC.
+    Differs(Difference),
     /// It is not: why.
     No(String),
+}
+
+/// Where Linux departs from a script.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Difference {
+    /// The statement that does not hold, counted from 1.
+    pub statement: usize,
+    /// In what it does not, and in nothing else.
+    pub departure: Departure,
+    /// What Linux does, in words.
+    pub how: String,
+}
+
+/// In what an endpoint departs from a statement.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Departure {
+    /// A segment came too early or too late.
+    Time,
+    /// Its control bits.
+    Flags,
+    /// Its sequence numbers.
+    Numbers,
+    /// Its acknowledgment number.
+    Ack,
+    /// Its window.
+    Win,
+    /// Its MSS option.
+    Mss,
+    /// Its window scale option.
+    Scale,
+    /// Its SACK-permitted option.
+    SackOk,
+    /// Its timestamps.
+    Ts,
+    /// Its SACK blocks.
+    Sack,
+    /// Its payload is not what the application wrote there.
+    Payload,
+    /// No segment came.
+    Missing,
+    /// One came that was not expected.
+    Unexpected,
+    /// It shows something else than what was looked for.
+    Check,
+    /// The application's call failed.
+    Call,
 }
 
 /// One statement, and its line.

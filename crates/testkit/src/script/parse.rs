@@ -1,9 +1,10 @@
 //! Reading a script.
 
-use super::vocabulary::{EVENTS, FLAGS, NO_FLAGS, QUANTITIES, STATES, choices, meaning};
+use super::vocabulary::{DEPARTURES, EVENTS, FLAGS, NO_FLAGS, QUANTITIES, STATES, choices, meaning};
 use super::words::{Word, Words};
 use super::{
-    Action, Call, Condition, Fields, Handshake, Kernel, Said, Script, Segment, Stamp, Step, Time, Value,
+    Action, Call, Condition, Difference, Fields, Handshake, Kernel, Said, Script, Segment, Stamp, Step, Time,
+    Value,
 };
 use wasp_tcp::{ConfigError, Options};
 use wasp_units::Duration;
@@ -103,6 +104,12 @@ impl Headers {
         if script.steps.is_empty() {
             return Err(error("the script ends: expected a statement"));
         }
+        if let Kernel::Differs(difference) = &script.kernel
+            && !(1..=script.steps.len()).contains(&difference.statement)
+        {
+            let (asked, last) = (difference.statement, script.steps.len());
+            return Err(error(&format!("kernel: there is no statement {asked}: expected 1 to {last}")));
+        }
         if script.tolerance.is_some() && matches!(script.kernel, Kernel::No(_)) {
             return Err(error("tolerance: expected only beside \"kernel: yes\" or \"kernel: differs\""));
         }
@@ -119,13 +126,27 @@ fn kernel(words: &mut Words<'_>) -> Parsed<Kernel> {
     let word = words.take();
     match word.text {
         "yes" => end(words).map(|()| Kernel::Yes),
-        "differs," => text(words).map(Kernel::Differs),
+        "differs" if words.peek().text == "at" => difference(words).map(Kernel::Differs),
         "no," if words.peek().text == "because" => {
             words.take();
             text(words).map(Kernel::No)
         }
-        _ => Err(word.error("\"yes\", \"differs, HOW\" or \"no, because WHY\"")),
+        _ => Err(word.error("\"yes\", \"differs at STATEMENT in FIELD, HOW\" or \"no, because WHY\"")),
     }
+}
+
+fn difference(words: &mut Words<'_>) -> Parsed<Difference> {
+    words.take();
+    let statement = words.take().number("the number of a statement, counted from 1")?;
+    let link = words.take();
+    if link.text != "in" {
+        return Err(link.error("\"in\""));
+    }
+    let field = words.take();
+    let departure = field.text.strip_suffix(',').and_then(|name| meaning(DEPARTURES, name));
+    let departure = departure
+        .ok_or_else(|| field.error(&format!("one of {}, and a comma behind it", choices(DEPARTURES))))?;
+    Ok(Difference { statement, departure, how: text(words)? })
 }
 
 /// A preset, then `field=value` for what departs from it: the fields of a scenario file.

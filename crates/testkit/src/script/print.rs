@@ -1,8 +1,9 @@
 //! Writing a script: the text from which it would be read again.
 
-use super::vocabulary::{EVENTS, FLAGS, NO_FLAGS, QUANTITIES, STATES, word};
+use super::vocabulary::{DEPARTURES, EVENTS, FLAGS, NO_FLAGS, QUANTITIES, STATES, word};
 use super::{
-    Action, Call, Condition, Fields, Handshake, Kernel, Said, Script, Segment, Stamp, Step, Time, Value,
+    Action, Call, Condition, Difference, Fields, Handshake, Kernel, Said, Script, Segment, Stamp, Step, Time,
+    Value,
 };
 use std::fmt::{self, Display, Formatter};
 
@@ -23,7 +24,9 @@ impl Display for Kernel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Yes => f.write_str("yes"),
-            Self::Differs(how) => write!(f, "differs, {how}"),
+            Self::Differs(Difference { statement, departure, how }) => {
+                write!(f, "differs at {statement} in {}, {how}", word(DEPARTURES, departure))
+            }
             Self::No(why) => write!(f, "no, because {why}"),
         }
     }

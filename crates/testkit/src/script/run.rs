@@ -1,8 +1,10 @@
 //! Running a script against a stack.
 
 use super::numbers::{Numbers, offset};
+use super::vocabulary::{DEPARTURES, word};
 use super::{
-    Action, Call, Condition, Fields, Handshake, Quantity, Said, Script, Segment, Step, Time, Value, content,
+    Action, Call, Condition, Departure, Fields, Handshake, Quantity, Said, Script, Segment, Step, Time,
+    Value, content,
 };
 use std::fmt;
 use wasp_units::{Duration, Instant};
@@ -62,6 +64,8 @@ pub struct Failure {
     line: usize,
     statement: String,
     message: String,
+    departures: Vec<Departure>,
+    late: bool,
     history: Vec<String>,
 }
 
@@ -73,6 +77,20 @@ impl Failure {
     #[must_use]
     pub fn line(&self) -> usize {
         self.line
+    }
+
+    /// In what the endpoint departed from that statement.
+    #[must_use]
+    pub fn departures(&self) -> &[Departure] {
+        &self.departures
+    }
+
+    /// Whether a machine that was late explains it: a statement was carried out later than the script tolerates, or
+    /// nothing is wrong but the time of a segment.
+    #[must_use]
+    pub fn may_be_lateness(&self) -> bool {
+        let timely = |departure: &Departure| !matches!(departure, Departure::Time | Departure::Missing);
+        self.late || !self.departures.iter().any(timely)
     }
 }
 
@@ -104,22 +122,32 @@ pub fn run(script: &Script, stack: &mut dyn Stack) -> Result<(), Failure> {
         numbers: Numbers::new(),
         written: 0,
         read: 0,
+        late: false,
         history: Vec::new(),
     };
     for step in &script.steps {
-        let failed = |message| (step.line, step.to_string(), message);
-        if let Err((line, statement, message)) = runner.step(step).map_err(failed) {
-            return Err(Failure { line, statement, message, history: runner.history });
+        if let Err(wrong) = runner.step(step) {
+            return Err(runner.failure(step, wrong));
         }
     }
     let Some(last) = script.steps.last() else { return Ok(()) };
     let end = runner.clock;
-    runner.silence_until(end).map_err(|message| Failure {
-        line: last.line,
-        statement: last.to_string(),
-        message: format!("after this, {message}"),
-        history: runner.history,
+    runner.silence_until(end).map_err(|wrong| {
+        let message = format!("after this, {}", wrong.message);
+        runner.failure(last, Wrong { message, ..wrong })
     })
+}
+
+/// Why a statement does not hold.
+struct Wrong {
+    departures: Vec<Departure>,
+    message: String,
+}
+
+impl Wrong {
+    fn new(departure: Departure, message: String) -> Self {
+        Self { departures: vec![departure], message }
+    }
 }
 
 struct Runner<'a> {
@@ -132,12 +160,20 @@ struct Runner<'a> {
     /// Bytes that the application has written and read.
     written: u64,
     read: u64,
+    /// Something was done later than is tolerated.
+    late: bool,
     history: Vec<String>,
 }
 
-type Outcome = Result<(), String>;
+type Outcome = Result<(), Wrong>;
 
 impl Runner<'_> {
+    fn failure(self, step: &Step, wrong: Wrong) -> Failure {
+        let Wrong { departures, message } = wrong;
+        let (line, statement) = (step.line, step.to_string());
+        Failure { line, statement, message, departures, late: self.late, history: self.history }
+    }
+
     fn step(&mut self, step: &Step) -> Outcome {
         let (from, to) = self.window(step.time);
         if let Action::Expect(segment) = &step.action {
@@ -146,7 +182,7 @@ impl Runner<'_> {
         self.silence_until(to)?;
         match &step.action {
             Action::Inject(segment) => segment.pieces().for_each(|piece| self.inject(&piece)),
-            Action::Call(call) => self.call(*call)?,
+            Action::Call(call) => self.call(*call).map_err(|message| Wrong::new(Departure::Call, message))?,
             Action::Handshake(handshake) => self.handshake(handshake)?,
             Action::Check(conditions) => conditions.iter().try_for_each(|condition| self.check(condition))?,
             Action::Quiet | Action::Expect(_) => {}
@@ -173,13 +209,19 @@ impl Runner<'_> {
     fn silence_until(&mut self, until: Instant) -> Outcome {
         if until < self.clock {
             let (until, clock) = (until - self.start, self.clock - self.start);
-            return Err(format!("{until} is past: the statement before happened at {clock}"));
+            let message = format!("{until} is past: the statement before happened at {clock}");
+            return Err(Wrong::new(Departure::Time, message));
         }
-        if let Some(sent) = self.stack.run_until(until) {
+        let sent = self.stack.run_until(until);
+        let reached = sent.as_ref().map_or_else(|| self.stack.now(), |sent| sent.at);
+        self.late |= reached > until.saturating_add(self.tolerance);
+        if let Some(sent) = sent {
             let segment = self.hear(&sent);
-            return Err(format!("the endpoint sent, unexpectedly, at {}: > {segment}", sent.at - self.start));
+            let message =
+                format!("the endpoint sent, unexpectedly, at {}: > {segment}", sent.at - self.start);
+            return Err(Wrong::new(Departure::Unexpected, message));
         }
-        self.clock = self.stack.now();
+        self.clock = reached;
         Ok(())
     }
 
@@ -191,29 +233,43 @@ impl Runner<'_> {
 
     fn expect(&mut self, expected: &Segment, from: Instant, to: Instant) -> Outcome {
         let Some(sent) = self.stack.run_until(to.saturating_add(self.tolerance)) else {
-            return Err(format!("nothing was sent until {}", to - self.start));
+            let message = format!("nothing was sent until {}", to - self.start);
+            return Err(Wrong::new(Departure::Missing, message));
         };
         let actual = self.hear(&sent);
         let described = format!("> {actual}");
-        let mut wrong = differences(expected, &actual);
+        let mut departures = differences(expected, &actual);
         let early = sent.at.saturating_add(self.tolerance) < from;
         if early || sent.at > to.saturating_add(self.tolerance) {
-            let range = if from == to { String::new() } else { format!(" to {}", to - self.start) };
-            wrong.insert(0, format!("time (expected {}{range})", from - self.start));
+            departures.insert(0, Departure::Time);
         }
         if sent.payload != content(offset(&actual), sent.payload.len()) {
-            wrong.push("payload (not what the application wrote there)".to_owned());
+            departures.push(Departure::Payload);
         }
-        if !wrong.is_empty() {
+        if !departures.is_empty() {
             let at = sent.at - self.start;
-            return Err(format!(
-                "the endpoint sent at {at}: {described}\n    differs in: {}",
-                wrong.join(", ")
-            ));
+            let said =
+                departures.iter().map(|departure| self.describe(*departure, from, to)).collect::<Vec<_>>();
+            let message =
+                format!("the endpoint sent at {at}: {described}\n    differs in: {}", said.join(", "));
+            return Err(Wrong { departures, message });
         }
         self.note(sent.at, &described);
         self.clock = sent.at;
         Ok(())
+    }
+
+    /// In what a segment differs that was expected between `from` and `to`.
+    fn describe(&self, departure: Departure, from: Instant, to: Instant) -> String {
+        let name = word(DEPARTURES, &departure);
+        match departure {
+            Departure::Time => {
+                let range = if from == to { String::new() } else { format!(" to {}", to - self.start) };
+                format!("{name} (expected {}{range})", from - self.start)
+            }
+            Departure::Payload => format!("{name} (not what the application wrote there)"),
+            _ => name.to_owned(),
+        }
     }
 
     fn inject(&mut self, segment: &Segment) {
@@ -223,7 +279,7 @@ impl Runner<'_> {
         self.stack.inject(&header, &payload);
     }
 
-    fn call(&mut self, call: Call) -> Outcome {
+    fn call(&mut self, call: Call) -> Result<(), String> {
         let now = self.stack.now();
         self.note(now, &call.to_string());
         match call {
@@ -257,13 +313,13 @@ impl Runner<'_> {
         let (syn, both, none) = (Flags::SYN, Flags::SYN | Flags::ACK, Fields::default());
         let acknowledgment = segment(Flags::ACK, 1, Some(1), &none);
         if handshake.active {
-            self.call(Call::Connect)?;
+            self.call(Call::Connect).map_err(|message| Wrong::new(Departure::Call, message))?;
             self.expect(&segment(syn, 0, None, &none), self.clock, self.clock)?;
             self.silence_until(self.clock + handshake.rtt)?;
             self.inject(&segment(both, 0, Some(1), &handshake.peer));
             self.expect(&acknowledgment, self.clock, self.clock)
         } else {
-            self.call(Call::Listen)?;
+            self.call(Call::Listen).map_err(|message| Wrong::new(Departure::Call, message))?;
             self.inject(&segment(syn, 0, None, &handshake.peer));
             self.expect(&segment(both, 0, Some(1), &none), self.clock, self.clock)?;
             self.silence_until(self.clock + handshake.rtt)?;
@@ -276,7 +332,7 @@ impl Runner<'_> {
         match self.stack.observe(condition.quantity) {
             Some(value) if value != condition.value => {
                 let actual = Condition { quantity: condition.quantity, value };
-                Err(format!("expected {condition}, but {actual}"))
+                Err(Wrong::new(Departure::Check, format!("expected {condition}, but {actual}")))
             }
             _ => Ok(()),
         }
@@ -284,25 +340,25 @@ impl Runner<'_> {
 }
 
 /// In what a segment is not as expected.
-fn differences(expected: &Segment, actual: &Segment) -> Vec<String> {
+fn differences(expected: &Segment, actual: &Segment) -> Vec<Departure> {
     let Segment { flags, from, to, cut: _, ack, fields } = expected;
     let Fields { win, mss, scale, sackok, ts, sack } = fields;
     let mut wrong = Vec::new();
-    let mut compare = |name: &str, same: bool| {
+    let mut compare = |departure: Departure, same: bool| {
         if !same {
-            wrong.push(name.to_owned());
+            wrong.push(departure);
         }
     };
     let pushed = !flags.contains(Flags::PSH) || actual.flags.contains(Flags::PSH);
-    compare("flags", pushed && flags.without(Flags::PSH) == actual.flags.without(Flags::PSH));
-    compare("numbers", (*from, *to) == (actual.from, actual.to));
-    compare("ack", *ack == actual.ack);
-    compare("win", win.is_none() || *win == actual.fields.win);
-    compare("mss", agrees(*mss, actual.fields.mss));
-    compare("scale", agrees(*scale, actual.fields.scale));
-    compare("sackok", agrees(*sackok, actual.fields.sackok));
-    compare("ts", stamps_agree(*ts, actual.fields.ts));
-    compare("sack", *sack == actual.fields.sack);
+    compare(Departure::Flags, pushed && flags.without(Flags::PSH) == actual.flags.without(Flags::PSH));
+    compare(Departure::Numbers, (*from, *to) == (actual.from, actual.to));
+    compare(Departure::Ack, *ack == actual.ack);
+    compare(Departure::Win, win.is_none() || *win == actual.fields.win);
+    compare(Departure::Mss, agrees(*mss, actual.fields.mss));
+    compare(Departure::Scale, agrees(*scale, actual.fields.scale));
+    compare(Departure::SackOk, agrees(*sackok, actual.fields.sackok));
+    compare(Departure::Ts, stamps_agree(*ts, actual.fields.ts));
+    compare(Departure::Sack, *sack == actual.fields.sack);
     wrong
 }
 

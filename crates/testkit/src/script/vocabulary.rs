@@ -1,6 +1,6 @@
 //! The words of the language, each said once: what the parser reads, the printer writes, and errors suggest.
 
-use super::{Quantity, Value};
+use super::{Departure, Quantity, Value};
 use wasp_tcp::{Event, State};
 use wasp_wire::Flags;
 
@@ -64,6 +64,24 @@ pub(super) const QUANTITIES: Table<Quantity> = &[
     ("duplicate_acks", Quantity::DuplicateAcks),
     ("duplicates_received", Quantity::DuplicatesReceived),
     ("out_of_order", Quantity::OutOfOrder),
+];
+
+pub(super) const DEPARTURES: Table<Departure> = &[
+    ("time", Departure::Time),
+    ("flags", Departure::Flags),
+    ("numbers", Departure::Numbers),
+    ("ack", Departure::Ack),
+    ("win", Departure::Win),
+    ("mss", Departure::Mss),
+    ("scale", Departure::Scale),
+    ("sackok", Departure::SackOk),
+    ("ts", Departure::Ts),
+    ("sack", Departure::Sack),
+    ("payload", Departure::Payload),
+    ("missing", Departure::Missing),
+    ("unexpected", Departure::Unexpected),
+    ("check", Departure::Check),
+    ("call", Departure::Call),
 ];
 
 /// The meaning of a word.
