@@ -29,6 +29,11 @@ def surge(**fields: Any) -> dict[str, Any]:
 
 
 CASES: list[tuple[dict[str, Any], str]] = [
+    (group(http={"version": 1.2}), 'clients.homes.http.version: "1.2": must be 1.0 or 1.1'),
+    (
+        group(http={"abort": {"bytes": "0B"}}),
+        'clients.homes.http.abort.bytes: "0B": must be above zero, such as "64KiB"',
+    ),
     ({"name": "x"}, "clients: missing"),
     ({"clients": [{}]}, "name: missing"),
     ({"name": "x", "clients": []}, "clients: []: must have at least 1"),

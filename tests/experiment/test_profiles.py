@@ -54,6 +54,12 @@ def test_an_invalid_field_beside_a_profile_is_what_is_told() -> None:
         group(profile="cable", bandwidth={"down": "fast"})
 
 
+@pytest.mark.parametrize("mtu", [[1], "abc", None, {}])
+def test_an_mtu_that_is_no_number_is_told_beside_a_profile(mtu: Any) -> None:
+    with pytest.raises(InputError, match=r"^clients\.mtu: [^:]*: must be a whole number$"):
+        group(profile="cable", mtu=mtu)
+
+
 def test_every_profile_is_valid_and_has_a_source() -> None:
     for name, profile in PROFILES.items():
         assert group(profile=name).resolve()["rtt"] == profile.rtt

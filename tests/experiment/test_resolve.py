@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from waspbench.experiment import Experiment, parse, resolve
+import pytest
+
+from waspbench.errors import InputError
+from waspbench.experiment import Experiment, accept, apply, parse, resolve
 from waspbench.experiment.schema import json_schema
 
 ROOT = Path(__file__).parents[2]
@@ -107,3 +110,16 @@ def test_every_field_is_documented() -> None:
             # A field that says the same as its table leaves it to the table.
             table = schema["$defs"].get(described.get("$ref", "").removeprefix("#/$defs/"), {})
             assert described.get("description") or table.get("description"), f"{name}.{field}"
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_version_needs_no_quotes(version: str) -> None:
+    asked = parse(apply({"name": "x", "clients": [{}]}, [f"clients.http.version={version}"]))
+    assert asked.clients[0].resolve()["http"]["version"] == version
+
+
+def test_a_group_without_a_name_is_not_named_in_what_the_engine_tells() -> None:
+    for name, where in (({}, "clients"), ({"name": "homes"}, "clients.homes")):
+        asked = parse({"name": "x", "clients": [name | {"http": {"headers": {"Host": "x"}}}]})
+        with pytest.raises(InputError, match=rf"^{where}\.http\.headers: header Host: is set by the client itself$"):
+            accept(asked, "sim")

@@ -89,6 +89,13 @@ def flood(connection: socket.socket) -> None:
         connection.sendall(b"X-Filler: " + b"x" * 1000 + b"\r\n")
 
 
+def keeps_for_one(connection: socket.socket) -> None:
+    """Keeps the connection after its first request, and closes it on the second."""
+    request(connection)
+    connection.sendall(HEAD % 5 + b"hello")
+    request(connection)
+
+
 def too_long(connection: socket.socket) -> None:
     """More body than was announced, on a connection that is kept."""
     while request(connection):
@@ -110,6 +117,7 @@ BEHAVIOURS: dict[str, Callable[[socket.socket], None]] = {
     "reset-after-request": resetting(),
     "reset-in-head": resetting(b"HTTP/1.1 200"),
     "reset-in-body": resetting(HEAD % 1000, bytes(500)),
+    "keeps-for-one": keeps_for_one,
     "silent": silent,
     "drip": drip,
     "garbage": answering(bytes(range(256)) * 8),

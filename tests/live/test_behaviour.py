@@ -70,6 +70,21 @@ def test_every_response_arrives_through_loss(server: str, requests: int | None) 
 
 
 @root
+@pytest.mark.parametrize("server", [*SERVERS, pytest.param("apache", marks=needs("apache2"))])
+def test_a_post_is_answered_by_the_file_when_its_body_has_come(server: str) -> None:
+    clients = {"count": 4, "rtt": "20ms", "bandwidth": {"up": "2Mbit/s"}, "http": {"method": "POST", "body": "50KiB"}}
+    asked = experiment(server=server, clients=clients, size="10KiB", duration="2s")
+    with bed_for(asked) as bed:
+        run = measure(bed, asked)
+    assert {name for name, count in run.summary["outcomes"].items() if count} <= {"ok", "unfinished"}
+    rows = run.tables["transactions"].filter(pl.col("outcome") == "ok")
+    assert rows.height > 10
+    assert rows.select(pl.col("status", "bytes").unique()).rows() == [(200, 10_240)]
+    # 50 KiB take 205 ms at 2 Mbit/s.
+    assert rows.select((pl.col("end_ns") - pl.col("sent_ns")).min()).item() > 205e6
+
+
+@root
 def test_the_path_may_have_no_delay() -> None:
     asked = experiment(server="builtin", clients={"count": 16, "rtt": "0ms"}, warmup="200ms", duration="1s")
     with bed_for(asked) as bed:

@@ -91,7 +91,8 @@ def witnessed(path: Path, workload: dict[str, Any], clients: list[dict[str, Any]
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
     """Four clients ask for the files of a small SURGE set, one by one, in HTTP/1.0, five on each connection."""
-    workload = SMALL | {"embedded": {"model": "none"}, "requests": 120}
+    workload = {name: value for name, value in SMALL.items() if name != "active_off"}
+    workload |= {"embedded": {"model": "none"}, "requests": 120}
     http = {"version": "1.0", "requests_per_connection": 5}
     clients = [{"count": 4, "rtt": "4ms", "think": "0s", "http": http}]
     return witnessed(tmp_path_factory.mktemp("files") / "packets", workload, clients, "3s")

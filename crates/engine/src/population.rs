@@ -4,6 +4,7 @@ use crate::scenario::{
     ArrivalModel, Arrivals, Group, Http, Method, NextAfter, Scenario, ScenarioError, Version,
 };
 use std::io::BufRead;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use wasp_host::{ArrivalSource, Behaviour, Client, EncodedRequests, Identities, Place, Plan};
 use wasp_http::{InvalidRequest, Request};
@@ -12,7 +13,7 @@ use wasp_random::{Key, Purpose};
 use wasp_units::{Bytes, Duration, Instant};
 use wasp_workload::{Deal, OffTimes, Requests, Site};
 
-/// Most requests of a replayed log that may wait, in a group that says nothing about it.
+/// Most arrivals that may wait in a group that says nothing about it, though one for each client at least.
 const MOST_WAITING: u32 = 1_000;
 
 impl Scenario {
@@ -101,7 +102,8 @@ fn plan(
         ArrivalSource::Log { origin }
     };
     let source = source.or_else(|| requests.has_times().then(log));
-    let outstanding = group.arrivals.map_or(MOST_WAITING, |arrivals| arrivals.outstanding.get());
+    let outstanding =
+        group.arrivals.and_then(|arrivals| arrivals.outstanding).map_or(MOST_WAITING, NonZeroU32::get);
     Plan {
         requests: requests.stream(scenario.workload.deal, &group.name, number, of),
         pauses,

@@ -213,6 +213,18 @@ fn a_client_gives_up_after_a_time_or_a_number_of_bytes() {
 }
 
 #[test]
+fn a_body_that_comes_in_one_piece_is_too_much_all_the_same() {
+    // A body of 1,000 bytes is one segment.
+    for (limit, outcome) in [("1B", "aborted"), ("1000B", "aborted"), ("1001B", "ok")] {
+        let rows = transactions(&run(&asking(json!({"abort": {"bytes": limit}}))));
+        assert_all(&rows, outcome, 30);
+    }
+    let rows = transactions(&run(&asking(json!({"abort": {"bytes": "500B"}, "pipeline": 4}))));
+    let ended = |outcome| rows.iter().filter(|row| row.outcome == outcome).count();
+    assert!(ended("aborted") > 30 && ended("ok") == 0, "{} ok", ended("ok"));
+}
+
+#[test]
 fn a_slow_reader_takes_the_time_of_its_rate_and_its_window_closes() {
     let mut scenario = asking(json!({"read_rate": "64kbit/s"}));
     scenario["workload"]["size"] = json!("40KB");
@@ -232,13 +244,13 @@ fn behaviour() -> impl Strategy<Value = Value> {
     let connection = (1..=8_u8, 1..=8_u8, prop_oneof![Just(None), (8..20_u32).prop_map(Some)], any::<bool>());
     let giving_up = (
         prop_oneof![Just(None), (10..900_u64).prop_map(Some)],
-        prop_oneof![Just(None), (0..40_000_u64).prop_map(Some)],
+        prop_oneof![Just(None), (1..40_000_u64).prop_map(Some)],
     );
     let reading = prop_oneof![Just(None), (64..5_000_u64).prop_map(Some)];
     (connection, giving_up, reading, any::<bool>()).prop_map(|(connection, (after, bytes), reading, head)| {
         let (connections, pipeline, requests, close) = connection;
         let after = after.map(|after| format!("{after}ms"));
-        let bytes = bytes.map(|bytes| format!("{bytes}B"));
+        let bytes = bytes.filter(|_| !head).map(|bytes| format!("{bytes}B"));
         let abort = (after.is_some() || bytes.is_some()).then(|| json!({"after": after, "bytes": bytes}));
         json!({
             "connections": connections, "pipeline": pipeline, "requests_per_connection": requests, "timeout": "2s",

@@ -63,6 +63,35 @@ fn past_the_capacity_the_intended_start_tells_what_the_actual_one_hides() {
 }
 
 #[test]
+fn past_the_capacity_a_pages_embedded_files_are_as_late_as_the_page() {
+    let mut scenario = offered("poisson", "500/s");
+    let sizes = json!({"mu": 6.0, "sigma": 0.5, "cap": "5000B"});
+    scenario["workload"] = json!({
+        "kind": "surge", "files": 200, "sizes": sizes, "active_off": {"model": "none"}, "embedded": {"model": "constant", "value": 2},
+    });
+    scenario["clients"][0]["arrivals"]["outstanding"] = json!(1_000_000);
+    let summary_after = |duration: &str| {
+        let mut scenario = scenario.clone();
+        scenario["measure"]["duration"] = json!(duration);
+        run(&scenario)
+    };
+    let (short, long) = (summary_after("10s"), summary_after("40s"));
+    let rows = transactions(&long);
+    assert!(rows.iter().all(|row| row.intended.is_some_and(|intended| intended <= row.start)));
+    // An arrival is a page, whatever it embeds.
+    let open = long.summary.open_loop.unwrap();
+    assert!((open.arrivals as f64 - 20_000.0).abs() < 5.0 * 141.0, "{} pages", open.arrivals);
+    assert!((open.begun as f64) < 0.9 * open.arrivals as f64, "{} began", open.begun);
+    let medians = |output: &wasp_engine::RunOutput| {
+        let open = output.summary.open_loop.unwrap();
+        (output.summary.response_time_ms.p50.unwrap(), open.from_start_ms.p50.unwrap())
+    };
+    let ((short_intended, short_actual), (long_intended, long_actual)) = (medians(&short), medians(&long));
+    assert!(long_intended > 1.8 * short_intended, "{short_intended} ms, {long_intended} ms");
+    assert!(long_actual < 1.2 * short_actual, "{short_actual} ms, {long_actual} ms");
+}
+
+#[test]
 fn arrivals_beyond_the_cap_are_counted_and_reported() {
     let mut scenario = offered("poisson", "1500/s");
     scenario["clients"][0]["arrivals"]["outstanding"] = json!(100);
@@ -139,6 +168,14 @@ fn impossible_arrivals_are_refused() {
             .contains("clients.clients.arrivals.rate: 1/h; must be at least one an hour for each of the 50")
     );
     slow["clients"][0]["arrivals"]["rate"] = json!("100/s");
+    slow["clients"][0]["arrivals"]["outstanding"] = json!(49);
+    assert!(
+        refusal(&slow).contains("arrivals.outstanding: 49; must be at least one for each of the 50 clients")
+    );
+    slow["clients"][0]["arrivals"]["outstanding"] = json!(null);
     slow["clients"][0]["think"] = json!({"model": "none"});
     assert!(refusal(&slow).contains("clients.clients.think: clients with arrivals do not wait"));
+    slow["clients"][0]["think"] = json!(null);
+    slow["workload"] = json!({"kind": "surge", "inactive_off": {"model": "none"}});
+    assert!(refusal(&slow).contains("workload.inactive_off: no group of clients pauses so"));
 }

@@ -90,11 +90,32 @@ fn impossible_behaviour_is_named_with_what_would_be_possible() {
         ("headers", json!({"a b": "x"}), "clients.clients.http.headers: header name \"a b\""),
         ("headers", json!({"Host": "x"}), "clients.clients.http.headers: header Host: is set by the client"),
         ("abort", json!({}), "clients.clients.http.abort: empty; give after, bytes or both"),
+        (
+            "abort",
+            json!({"after": "60s"}),
+            "http.abort.after: 60s; must be above zero and below timeout, which is 60s",
+        ),
+        ("abort", json!({"bytes": "0B"}), "http.abort.bytes: 0B; must be at least 1B"),
         ("read_rate", json!("0bit/s"), "clients[0].http.read_rate: \"0bit/s\""),
     ];
     for (field, value, expected) in cases {
         let message = refusal(&format!("{http}{field}"), value);
         assert!(message.contains(expected), "{field}: {message}");
+    }
+    let both = [
+        (
+            json!({"method": "HEAD", "abort": {"bytes": "1B"}}),
+            "http.abort.bytes: 1B; the answer to a HEAD has no body",
+        ),
+        (
+            json!({"conditional": true, "headers": {"if-modified-since": "x"}}),
+            "http.headers: if-modified-since contradicts conditional",
+        ),
+    ];
+    for (mut http, expected) in both {
+        http["timeout"] = json!("60s");
+        let message = refusal("/clients/0/http", http);
+        assert!(message.contains(expected), "{message}");
     }
     let cases = [
         ("/workload/files", json!([]), "workload: files: given; not beside path and size"),

@@ -156,6 +156,16 @@ fn a_replayed_log_is_asked_for_in_its_order_and_ends() {
     assert_eq!(times, [0, 500_000_000, 700_000_000, 4_000_000_000]);
     assert!(rows.iter().all(|row| row.start == row.intended.unwrap()));
 
+    scenario["clients"][0]["count"] = json!(2);
+    assert_eq!(replay(&scenario, log).len(), 4, "two clients share the log out");
+    scenario["workload"]["deal"] = json!("own");
+    let refusal = Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();
+    assert!(
+        refusal.contains(r#"workload.deal: "own"; each of the 2 clients would ask for the whole log"#),
+        "{refusal}"
+    );
+    scenario["clients"][0]["count"] = json!(1);
+
     scenario["clients"][0]["think"] = json!({"model": "none"});
     let refusal = Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();
     assert!(refusal.contains("clients.clients.think: the times of the replayed log say when"), "{refusal}");

@@ -52,6 +52,11 @@ impl Method {
             Self::Post => "POST",
         }
     }
+
+    /// Whether a request made twice has the effect of one, so that a client may repeat it by itself (RFC 9110, section 9.2.2).
+    pub fn is_idempotent(self) -> bool {
+        self != Self::Post
+    }
 }
 
 /// HTTP versions with the message syntax of RFC 9112.

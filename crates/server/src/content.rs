@@ -42,9 +42,9 @@ enum Framing {
 
 /// The answer to a request, where a site has these files.
 pub(crate) fn respond<B>(request: &Request<B>, files: &BTreeMap<String, u64>) -> Response<Content> {
-    if request.method() != Method::GET && request.method() != Method::HEAD {
+    if ![Method::GET, Method::HEAD, Method::POST].contains(request.method()) {
         let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
         return response;
     }
     let path = request.uri().path();

@@ -9,7 +9,8 @@
 //!
 //! | a path of [`Config::files`] | as many bytes as it says, with `Content-Length` |
 //!
-//! `<n>` is a decimal number below 2^64. Other paths are 404, other methods 405.
+//! `<n>` is a decimal number below 2^64. Other paths are 404. A POST is answered as a GET, after its body has come; other methods
+//! are 405.
 
 mod content;
 mod serve;

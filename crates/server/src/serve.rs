@@ -1,15 +1,14 @@
 //! Listening, accepting, and stopping.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::future::{Future, ready};
+use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -74,7 +73,7 @@ async fn accept_until(
             Some(_) = connections.join_next() => {}
             stream = accept(&listener) => {
                 let files = Arc::clone(files);
-                let service = service_fn(move |request: Request<Incoming>| answer(&request, &files));
+                let service = service_fn(move |request| answer(request, Arc::clone(&files)));
                 let connection = http.serve_connection(TokioIo::new(stream), service);
                 let connection = graceful.watch(connection);
                 // Whatever ends a connection (a reset, a bad request) is the client's affair.
@@ -92,11 +91,19 @@ fn protocol() -> http1::Builder {
     http
 }
 
-fn answer(
-    request: &Request<Incoming>,
-    files: &BTreeMap<String, u64>,
-) -> impl Future<Output = Result<Response<Content>, Infallible>> + use<> {
-    ready(Ok(respond(request, files)))
+/// Answers a request when all of its body is there, which is thrown away.
+///
+/// # Errors
+/// The body breaks off.
+async fn answer(
+    mut request: Request<Incoming>,
+    files: Arc<BTreeMap<String, u64>>,
+) -> Result<Response<Content>, hyper::Error> {
+    let body = request.body_mut();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
+        frame?;
+    }
+    Ok(respond(&request, &files))
 }
 
 /// The next connection. Errors of a single connection (accept(2)) are passed over; lack of descriptors or memory is waited

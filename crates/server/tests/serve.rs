@@ -193,9 +193,10 @@ async fn other_methods_and_paths_are_refused_and_the_connection_is_kept() {
     let mut stream = server.connect().await;
     for (request, status) in [
         (
-            "POST /10 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc",
-            "405 method not allowed\r\nallow: get, head\r\n",
+            "PUT /10 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc",
+            "405 method not allowed\r\nallow: get, head, post\r\n",
         ),
+        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "404 not found\r\n"),
         ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "404 not found\r\n"),
         ("GET /../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", "404 not found\r\n"),
     ] {
@@ -203,6 +204,25 @@ async fn other_methods_and_paths_are_refused_and_the_connection_is_kept() {
         let (head, _) = read_response(&mut stream, 0).await;
         assert!(head.starts_with(&format!("http/1.1 {status}")), "{head}");
         assert!(head.contains("\r\ncontent-length: 0\r\n"), "{head}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_post_is_answered_by_the_file_when_its_body_has_come() {
+    let server = Server::start().await;
+    let mut stream = server.connect().await;
+    for length in [0, 1, 300_000] {
+        let head = format!("POST /10 HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        if length > 0 {
+            stream.write_all(&vec![0; length - 1]).await.unwrap();
+            let early = timeout(Duration::from_millis(100), stream.read_u8()).await;
+            assert!(early.is_err(), "answered before the body's end");
+            stream.write_all(&[0]).await.unwrap();
+        }
+        let (head, _) = read_response(&mut stream, 10).await;
+        assert!(head.starts_with("http/1.1 200 ok\r\n"), "{head}");
     }
     server.stop().await;
 }

@@ -118,6 +118,10 @@ fn impossible_surge_parameters_are_named() {
             "shares: given; without embedded files there are no classes",
         ),
         (
+            r#""embedded": {"model": "none"}, "active_off": {"model": "none"}"#,
+            "active_off: given; without embedded files there is no time between the files of a page",
+        ),
+        (
             r#""locality": {"model": "lognormal", "mu": 1.5, "sigma": 0}"#,
             "locality.sigma: 0; must be from 0.001 to 5",
         ),

@@ -173,8 +173,6 @@ def named(problems: tuple[Problem, ...], values: Mapping[str, Any]) -> list[Prob
         flags |= {f"{prefix}.burst": "--burst", f"{prefix}.model": "--loss-model"}
     found: dict[str, Problem] = {}
     for problem in problems:
-        # The engine names the one group, which nobody did.
-        path = problem.where.replace("clients.clients.", "clients.", 1)
-        where = flags.get(path, path)
+        where = flags.get(problem.where, problem.where)
         found.setdefault(where, Problem(where, problem.message, problem.value, problem.has_value))
     return list(found.values())

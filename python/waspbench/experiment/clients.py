@@ -49,16 +49,18 @@ class Queue(Part):
 
 
 class Arrivals(Part):
-    """When clients ask, whatever became of what they asked before (open loop). Response times count from then on,
-    whether or not a client was free to ask."""
+    """When clients ask for pages (requests, where a page is one file), whatever became of what they asked before (open
+    loop). Response times count from then on, whether or not a client was free to ask; those of a page's embedded files
+    from as much before they were asked for as the page was late."""
 
     model: Literal["poisson", "constant"] = "poisson"
     """How arrivals are spread: independently of each other, or at equal distances."""
     rate: Frequency
-    """Arrivals of the whole group."""
-    outstanding: PositiveCount = 1000
-    """Most arrivals of the whole group that wait, shared evenly among its clients; what comes beyond is counted (shed)
-    and not asked for."""
+    """Arrivals of the whole group: pages, where pages have embedded files."""
+    outstanding: PositiveCount | None = None
+    """Most arrivals of the whole group that wait, one for each client at least: a client has an equal part, rounded up.
+    What comes to a client whose part is full is counted (shed) and not asked for, even if others have room. 1000, or
+    one for each client if those are more, unless set."""
 
 
 class Clients(Part):
@@ -100,6 +102,11 @@ class Clients(Part):
     def _profiled(cls, data: Any) -> Any:
         return with_profile(data) if isinstance(data, dict) and "profile" in data else data
 
+    @property
+    def path(self) -> str:
+        """Where the group stands, for errors: a group without a name is the table."""
+        return "clients" if self.name == "clients" else f"clients.{self.name}"
+
     def resolve(self) -> dict[str, Any]:
         """As the engine takes it."""
         bandwidth, queue = self.bandwidth or Bandwidth(), self.queue or Queue()
@@ -113,6 +120,6 @@ class Clients(Part):
             "mtu": self.mtu,
             "http": self.http.resolve(),
             "think": None if self.think is None else self.think.model_dump(exclude_none=True),
-            "arrivals": None if self.arrivals is None else self.arrivals.model_dump(),
+            "arrivals": None if self.arrivals is None else self.arrivals.model_dump(exclude_none=True),
             "tcp": self.tcp.resolve(),
         }

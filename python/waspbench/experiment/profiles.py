@@ -64,7 +64,7 @@ PROFILES: dict[str, Profile] = {
     "atc-dsl": Profile("2Mbit/s", "256kbit/s", "10ms", _ATC, "DSL"),
     "atc-cable": Profile("6Mbit/s", "1Mbit/s", "4ms", _ATC, "Cable"),
 }
-"""The profiles by name, slowest first within a source."""
+"""The profiles by name; those of a source stand together."""
 
 LEAST_QUEUE = 10
 """Full packets that a profile's queue holds at least."""
@@ -92,14 +92,15 @@ def with_profile(group: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _queues(group: Mapping[str, Any]) -> dict[str, str]:
-    """Room of the queues, as far as rate and round-trip time are valid; what is not is told elsewhere."""
+    """Room of the queues, as far as rate, round-trip time and MTU are valid; what is not is told elsewhere."""
     rates = group["bandwidth"]
     queues: dict[str, str] = {}
     for way in ("down", "up"):
         try:
             rate = _core.parse_rate(rates[way] if isinstance(rates, Mapping) else rates)
             room = rate * Fraction(_core.parse_duration(group["rtt"]), 8 * 10**9)
+            least = LEAST_QUEUE * int(group.get("mtu", 1500))
         except (TypeError, ValueError):
             continue
-        queues[way] = f"{max(LEAST_QUEUE * int(group.get('mtu', 1500)), round(room))}B"
+        queues[way] = f"{max(least, round(room))}B"
     return queues

@@ -52,6 +52,8 @@ def accept(experiment: Experiment, mode: Mode, settings: Mapping[str, Any] | Non
     except _core.ScenarioError as error:
         where, separator, message = str(error).partition(": ")
         where, message = (where, message) if separator else ("experiment", where)
+        # A group without a name has that of the table.
+        where = where.replace("clients.clients.", "clients.", 1)
         if where == "workload" and (inner := re.fullmatch(r"([\w.]+): (.*)", message, re.DOTALL)):
             where, message = f"workload.{inner[1]}", inner[2]
         raise InputError.at(where, f"{message} (at {text_of(settings)})" if settings else message) from None

@@ -251,9 +251,9 @@ class Surge(_Generated):
     locality: Locality | None = None
     """The order of requests [98]."""
     inactive_off: Delay | None = None
-    """Time between pages [98]; a group's think stands in its place."""
+    """Time between pages [98]; a group's think or arrivals stand in its place, and some group must have neither."""
     active_off: Delay | None = None
-    """Time between the files of a page [98]."""
+    """Time between the files of a page [98]; not where embedded is none."""
 
 
 class Body(Part):
@@ -354,7 +354,8 @@ class Replay(_Dealt):
     unknown_size: PositiveSize = "10000B"
     """Size of files that no line tells."""
     times: bool = False
-    """Whether requests begin when they did in the log."""
+    """Whether requests begin when they did in the log; its times, and the SECONDS of a list, mean nothing else. With
+    more than one client the log must be shared out (deal = "modulo")."""
     repeat: bool = True
     """Whether the log begins again after its end."""
     directory: str | None = None

@@ -86,7 +86,7 @@ def prepare_capacity(
     for group in (group for point in found for group in point.experiment.clients):
         if group.arrivals is not None:
             message = "an open loop's rate does not follow the number of clients, which is what a search varies"
-            raise InputError.at(f"clients.{group.name}.arrivals", message)
+            raise InputError.at(f"{group.path}.arrivals", message)
     groups = max(len(point.experiment.clients) for point in found)
     if search.low < groups:
         raise InputError.at("--low", f"must be at least {groups}, one client for each group", search.low)

@@ -99,6 +99,9 @@ def nginx(address: str, port: int, *, connections: int = 1024, access_log: bool 
     )
 
 
+_POSTED = "/.wasp-posted"
+"""Where nginx redirects a POST to within itself."""
+
 _TEMP_PATHS = {"proxy": "proxy", "fastcgi": "fastcgi", "uwsgi": "uwsgi", "scgi": "scgi"}
 
 
@@ -116,6 +119,7 @@ def nginx_configuration(
     temporary = "".join(f"    {_TEMP_PATHS[module]}_temp_path {PRIVATE}/temp-{module};\n" for module in modules)
     host = f"[{address}]" if ":" in address else address
     log = f"{PRIVATE}/access.log" if access_log else "off"
+    # Files are not for POST (405): answered by the file all the same, after `mirror` has read the body.
     # A listening socket for each worker, so that the kernel spreads connections over them evenly.
     reuseport = " reuseport" if workers > 1 else ""
     return f"""\
@@ -140,9 +144,20 @@ http {{
     keepalive_requests 1000000000;
     open_file_cache max=10000 inactive=3600s;
     open_file_cache_valid 3600s;
+    client_max_body_size 0;
     server {{
         listen {host}:{port} backlog=65535{reuseport};
         root {DOCUMENT_ROOT};
+        error_page 405 =200 {_POSTED}/file$uri;
+        location ^~ {_POSTED}/file/ {{
+            internal;
+            alias {DOCUMENT_ROOT}/;
+            mirror {_POSTED}/read;
+        }}
+        location = {_POSTED}/read {{
+            internal;
+            return 204;
+        }}
     }}
 }}
 """

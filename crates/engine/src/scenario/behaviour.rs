@@ -43,13 +43,10 @@ pub struct Arrivals {
     pub model: ArrivalModel,
     /// Arrivals of the whole group.
     pub rate: Frequency,
-    /// Most arrivals of the whole group that wait; what comes beyond is counted and dropped.
-    #[serde(default = "thousand")]
-    pub outstanding: NonZeroU32,
-}
-
-fn thousand() -> NonZeroU32 {
-    NonZeroU32::new(1_000).unwrap_or(NonZeroU32::MIN)
+    /// Most arrivals of the group that wait, in equal parts for its clients, rounded up; what comes to a client beyond its part is
+    /// counted and dropped. 1,000, or one for each client, unless given.
+    #[serde(default)]
+    pub outstanding: Option<NonZeroU32>,
 }
 
 /// How arrivals are spread over time.

@@ -1,17 +1,21 @@
 //! What the behaviour of clients must satisfy beyond its types.
 
 use super::check::{ScenarioError, check_duration, ensure};
-use super::{Arrivals, Group, Http, Method, Scenario, Version};
+use super::{Abort, Arrivals, Group, Http, Method, Scenario, Version};
 use crate::population::request;
 use std::num::NonZeroU32;
 use wasp_http::Request;
 use wasp_units::Duration;
-use wasp_workload::OptionError;
+use wasp_workload::{Deal, OptionError};
 
 /// Most parallel connections of a client (Simmonds et al. 2003, section 3.2).
 const MOST_CONNECTIONS: u8 = 8;
 /// Most requests of a connection that wait for their responses.
 const MOST_PIPELINED: u8 = 64;
+
+/// Header fields that make a request conditional (RFC 9110 section 13.1).
+const CONDITIONS: [&str; 5] =
+    ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"];
 
 /// Longest mean time between two arrivals of a client.
 const LONGEST_GAP: Duration = Duration::from_secs(3_600);
@@ -25,7 +29,16 @@ pub(super) fn check_workload(scenario: &Scenario) -> Result<(), ScenarioError> {
                 .map_err(|error| ScenarioError::new("workload.path", error.to_string()))?;
         }
     }
+    check_off_times(scenario)?;
     let timed = matches!(&workload.options, wasp_workload::Workload::Replay(replay) if replay.times);
+    let clients = scenario.client_count();
+    ensure(
+        !timed || clients == 1 || scenario.workload.deal == Deal::Modulo,
+        "workload.deal",
+        format!(
+            "\"own\"; each of the {clients} clients would ask for the whole log at its times; must be \"modulo\", or without times"
+        ),
+    )?;
     let pace = |group: &Group| group.think.map(|_| "think").or(group.arrivals.map(|_| "arrivals"));
     for group in scenario.clients.iter().filter(|_| timed) {
         let field = |name| format!("clients.{}.{name}", group.name);
@@ -33,6 +46,17 @@ pub(super) fn check_workload(scenario: &Scenario) -> Result<(), ScenarioError> {
         ensure(pace(group).is_none(), field(pace(group).unwrap_or_default()), message)?;
     }
     Ok(())
+}
+
+/// OFF times between pages are for groups that neither think nor have arrivals.
+fn check_off_times(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let given = matches!(&scenario.workload.options, wasp_workload::Workload::Surge(surge) if surge.inactive_off.is_some());
+    let used = scenario.clients.iter().any(|group| group.think.is_none() && group.arrivals.is_none());
+    ensure(
+        !given || used,
+        "workload.inactive_off",
+        "no group of clients pauses so: each has think or arrivals; leave out the one or the other",
+    )
 }
 
 pub(super) fn check_behaviour(group: &Group) -> Result<(), ScenarioError> {
@@ -52,6 +76,12 @@ fn check_arrivals(group: &Group, arrivals: &Arrivals) -> Result<(), ScenarioErro
         group.think.is_none(),
         field("think"),
         "clients with arrivals do not wait for what they asked for before; give arrivals or think",
+    )?;
+    let outstanding = arrivals.outstanding.map_or(u32::MAX, NonZeroU32::get);
+    ensure(
+        outstanding >= group.count,
+        field("arrivals.outstanding"),
+        format!("{outstanding}; must be at least one for each of the {} clients", group.count),
     )?;
     ensure(
         arrivals.rate.time_of(u64::from(group.count)) <= LONGEST_GAP,
@@ -79,9 +109,26 @@ fn check_http(http: &Http, field: &str) -> Result<(), ScenarioError> {
     if let Some(abort) = &http.abort {
         let given = abort.after.is_some() || abort.bytes.is_some();
         ensure(given, field("abort"), "empty; give after, bytes or both")?;
-        check_duration(&field("abort.after"), abort.after.unwrap_or_default())?;
+        check_abort(http, *abort, &field)?;
     }
     Ok(())
+}
+
+fn check_abort(http: &Http, abort: Abort, field: &impl Fn(&str) -> String) -> Result<(), ScenarioError> {
+    if let Some(after) = abort.after {
+        ensure(
+            !after.is_zero() && after < http.timeout,
+            field("abort.after"),
+            format!("{after}; must be above zero and below timeout, which is {}", http.timeout),
+        )?;
+    }
+    let Some(bytes) = abort.bytes else { return Ok(()) };
+    ensure(bytes.get() > 0, field("abort.bytes"), "0B; must be at least 1B")?;
+    ensure(
+        http.method != Method::Head,
+        field("abort.bytes"),
+        format!("{bytes}; the answer to a HEAD has no body; leave it out, or give another method"),
+    )
 }
 
 /// Pipelining needs connections that are kept, and idempotent methods (RFC 9112 section 9.3.2).
@@ -121,6 +168,13 @@ fn check_request(http: &Http, field: &impl Fn(&str) -> String) -> Result<(), Sce
         field("conditional"),
         "a POST is not conditional; must be GET or HEAD",
     )?;
+    let condition =
+        http.headers.keys().find(|name| CONDITIONS.iter().any(|known| known.eq_ignore_ascii_case(name)));
+    if let Some(name) = condition.filter(|_| http.conditional) {
+        let message =
+            format!("{name} contradicts conditional, which sends If-None-Match: *; give one of the two");
+        return Err(ScenarioError::new(field("headers"), message));
+    }
     let request = request(http, "/", "host");
     request.map(drop).map_err(|error| ScenarioError::new(field("headers"), error.to_string()))
 }

@@ -152,11 +152,6 @@ impl Connection {
         self.linger = Some(now + LINGER);
     }
 
-    /// Bytes read of a body that is not whole.
-    pub(super) fn body_in_progress(&self) -> u64 {
-        if self.reader.is_idle() { 0 } else { self.reader.body_received() }
-    }
-
     /// Whether both sides have closed.
     pub(super) fn is_closed(&self) -> bool {
         matches!(self.socket.endpoint.state(), State::TimeWait | State::Closed)

@@ -6,7 +6,7 @@ use wasp_units::Instant;
 use wasp_wire::View;
 
 /// What a stretch of the stream brought.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reading {
     /// Responses that became whole: those to the first requests in the queue.
     pub(super) complete: usize,
@@ -14,9 +14,18 @@ pub(super) struct Reading {
     pub(super) last: bool,
     /// The stream is no HTTP.
     pub(super) malformed: bool,
+    /// A body, whole or not, has reached the limit.
+    pub(super) enough: bool,
+    /// Bytes of a body that are enough.
+    limit: u64,
 }
 
 impl Reading {
+    /// Nothing read yet, of bodies of which so many bytes are enough.
+    pub(super) fn up_to(limit: u64) -> Self {
+        Self { complete: 0, last: false, malformed: false, enough: false, limit }
+    }
+
     /// Reads one piece of the stream. What belongs to no transaction is thrown away.
     pub(super) fn feed(
         &mut self,
@@ -30,7 +39,7 @@ impl Reading {
             View::Bytes(bytes) => (bytes, 0),
             View::Virtual(count) => (&[][..], u64::from(count)),
         };
-        while !self.last && !self.malformed {
+        while !self.last && !self.malformed && !self.enough {
             let Some(transaction) = queue.get_mut(self.complete) else { return };
             transaction.record.first_byte.get_or_insert(now);
             let piece = if counted > 0 { Piece::Counted(counted) } else { Piece::Bytes(bytes) };
@@ -42,6 +51,10 @@ impl Reading {
                 counted -= used as u64;
             } else {
                 bytes = &bytes[used..];
+            }
+            self.enough = reader.body_received() >= self.limit;
+            if self.enough {
+                return;
             }
             match event {
                 Some(Event::Head(head)) => transaction.head = Some(head),

@@ -25,8 +25,11 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ask {
     pub(super) file: FileId,
-    /// When it was to be asked for, if that is an arrival's time.
+    /// When it was to be asked for, in an open loop. A page is an arrival; its embedded files would have been asked for as much
+    /// earlier as the page was late.
     pub(super) intended: Option<Instant>,
+    /// An arrival begins with it.
+    pub(super) arrival: bool,
 }
 
 /// Decides what a client asks for next.
@@ -47,6 +50,8 @@ pub(super) struct Schedule {
 #[derive(Clone, Copy, Debug)]
 struct Page {
     id: Option<PageId>,
+    /// How long its arrival waited, in an open loop.
+    late: Option<Duration>,
     /// The base file has not arrived yet.
     base: bool,
     /// The next embedded file.
@@ -61,7 +66,7 @@ impl Schedule {
     pub(super) fn new(plan: Plan) -> Self {
         let Plan { mut requests, pauses, arrivals } = plan;
         let arrivals = arrivals.map(|(source, limit)| Box::new(Arrivals::new(source, limit, &mut requests)));
-        let idle = Page { id: None, base: false, next: 0, open: 0, pauses: 0 };
+        let idle = Page { id: None, late: None, base: false, next: 0, open: 0, pauses: 0 };
         let page = requests.requests().has_embedded().then_some(idle);
         Self { stream: requests, pauses, arrivals, page, taken: 0, earliest: Instant::ZERO }
     }
@@ -92,13 +97,14 @@ impl Schedule {
             None => self.begin(now).map(|(ask, _)| ask),
             Some(Page { id: None, .. }) => {
                 let (ask, id) = self.begin(now)?;
-                self.page = Some(Page { id: Some(id), base: true, next: 0, open: 1, pauses: 0 });
+                let late = ask.intended.map(|intended| now - intended);
+                self.page = Some(Page { id: Some(id), late, base: true, next: 0, open: 1, pauses: 0 });
                 Some(ask)
             }
             Some(page @ Page { id: Some(id), base: false, .. }) => {
                 let file = *self.stream.requests().files(id).1.get(page.next as usize)?;
                 self.page = Some(Page { next: page.next + 1, open: page.open + 1, ..page });
-                Some(Ask { file, intended: None })
+                Some(Ask { file, intended: page.late.map(|late| now - late), arrival: false })
             }
             Some(_) => None,
         }
@@ -112,7 +118,8 @@ impl Schedule {
             None => (self.stream.next_step()?.page, None),
         };
         self.taken += 1;
-        Some((Ask { file: self.stream.requests().files(page).0, intended }, page))
+        let file = self.stream.requests().files(page).0;
+        Some((Ask { file, intended, arrival: intended.is_some() }, page))
     }
 
     /// Whether requests come by themselves, and not when the client has what it asked for before.

@@ -17,7 +17,7 @@ impl Client {
     pub(super) fn ask<O: Observer>(&mut self, lane: u8, ask: Ask, world: &mut World<'_, O>) {
         let transaction = Transaction::new(&self.place, self.requests, ask, world.now());
         self.requests += 1;
-        if ask.intended.is_some() {
+        if ask.arrival {
             world.journal.arrival(Arrival::Begun, world.now());
         }
         world.journal.transaction_began(world.now());
@@ -41,7 +41,7 @@ impl Client {
         }
         let method = self.behaviour.requests.method;
         let Connection { socket, reader, queue, .. } = &mut *connection;
-        let mut reading = Reading::default();
+        let mut reading = Reading::up_to(self.behaviour.abort_bytes.unwrap_or(u64::MAX));
         let taken = socket.endpoint.read(max, &mut world.network.pool, &mut |view| {
             reading.feed(queue, reader, method, view, now);
         });
@@ -55,7 +55,7 @@ impl Client {
             self.give_up(connection, Outcome::Malformed, world);
         } else if reading.last {
             self.leave(connection, world);
-        } else if self.behaviour.abort_bytes.is_some_and(|bytes| connection.body_in_progress() >= bytes) {
+        } else if reading.enough {
             self.give_up(connection, Outcome::Aborted, world);
         }
         if connection.remote_closed && connection.socket.endpoint.readable() == 0 {
@@ -137,7 +137,8 @@ impl Client {
 
     /// No response will come to the requests of the connection. Those whose response had not begun, behind another request on a
     /// kept connection, are made once more on a new connection, in their order, as if they had only now found it closed (RFC 9112
-    /// sections 9.3.1 and 9.3.2). `fails` says that the first of them fails in any case.
+    /// sections 9.3.1 and 9.3.2); a POST that was sent is not, since it is not idempotent (RFC 9110 section 9.2.2). `fails` says that the
+    /// first of them fails in any case.
     fn strand<O: Observer>(
         &mut self,
         connection: &mut Connection,
@@ -149,7 +150,8 @@ impl Client {
         connection.unsent = 0;
         while let Some(mut transaction) = connection.queue.pop() {
             let record = &mut transaction.record;
-            if fails || record.first_byte.is_some() || record.attempts > 1 {
+            let sent_once = record.sent.is_some() && !self.behaviour.requests.method.is_idempotent();
+            if fails || sent_once || record.first_byte.is_some() || record.attempts > 1 {
                 self.end(connection.lane, transaction, outcome, world);
             } else {
                 record.attempts += 1;

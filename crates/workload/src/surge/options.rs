@@ -116,6 +116,13 @@ impl SurgeOptions {
         if no_pages && given.shares.is_some() {
             return Err(OptionError::new("shares", "given", "without embedded files there are no classes"));
         }
+        if no_pages && given.active_off.is_some() {
+            return Err(OptionError::new(
+                "active_off",
+                "given",
+                "without embedded files there is no time between the files of a page",
+            ));
+        }
         let none = Shares { base: Probability::ZERO, embedded: Probability::ZERO };
         let surge = Surge {
             files: given.files.unwrap_or(preset.files),
