@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,52 @@ def payloads(seen: Witnessed, client: str) -> dict[str, list[tuple[float, bool, 
         start = "" if server else bytes.fromhex(data.replace(":", "")).decode("latin-1")
         flows[dport if server else sport].append((float(at), server, int(length), start))
     return flows
+
+
+@dataclass
+class Exchange:
+    """A request and its response as their packets pass the server, in seconds."""
+
+    port: str
+    target: str
+    asked: float
+    answered: float = 0.0
+    received: int = 0
+
+
+def exchanges(seen: Witnessed, client: str) -> list[Exchange]:
+    """What a client without pipelining asked for, in the order of its requests."""
+    found: list[Exchange] = []
+    for port, segments in payloads(seen, client).items():
+        for at, server, length, start in segments:
+            if not server:
+                found.append(Exchange(port, start.split(" ")[1], at))
+            else:
+                found[-1].answered = at
+                found[-1].received += length
+    return sorted(found, key=lambda exchange: exchange.asked)
+
+
+def test_packets_show_a_whole_base_file_and_then_requests_on_all_connections_at_once(pages: Witnessed) -> None:
+    rtt, clock = 0.020, 1e-4
+    sizes = dict(build(pages.asked).files())
+    parts = {path: part for path, _, part, _ in build(pages.asked).entries()}
+    for client in range(3):
+        asked = exchanges(pages, f"198.18.0.{2 + client}")
+        bases = [place for place, exchange in enumerate(asked) if parts[exchange.target] != "embedded"]
+        with_files = 0
+        for begin, end in pairwise(bases):
+            base, embedded = asked[begin], asked[begin + 1 : end]
+            assert base.received > sizes[base.target], "body and head"
+            # What the client sends when it has something passes the server a round trip after that did.
+            assert all(one.asked >= base.answered + rtt - clock for one in embedded)
+            with_files += bool(embedded)
+            if not embedded or with_files == 1:
+                continue  # a lone file; or the first page, for which connections are opened
+            first = embedded[:3]
+            assert len({one.port for one in first}) == 3
+            assert max(one.asked for one in first) < min(one.answered for one in first) + rtt, "one after the other"
+        assert with_files > 5
 
 
 def test_pipelined_requests_leave_before_the_first_response_ends(slow: Witnessed) -> None:
