@@ -29,7 +29,10 @@ BAD_USAGE = [
         "--loss: 3: out of range; expected a probability from 0% to 100% such as 3%, 0.1% or 0.03",
     ),
     ("bench --loss 100% --loss-model independent", '--loss: "100%": must be below 100%'),
-    ("bench --loss 3% --loss-model bursty", '--loss-model: "bursty": must be one of two-state, independent, periodic, wasp2001'),
+    (
+        "bench --loss 3% --loss-model bursty",
+        '--loss-model: "bursty": must be one of two-state, independent, periodic, wasp2001',
+    ),
     ("bench --loss 4% --loss-model wasp2001", '--loss: "4%": must be 3%, 6% or 9%, the labels of the wasp2001 table'),
     ("bench --loss 3% --loss-model independent --burst 9%", "--burst: only two-state loss has it"),
     ("bench --loss-down 3% --burst 100%", '--burst: "100%": must be below 100%, or a burst never ends'),

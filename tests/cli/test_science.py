@@ -131,12 +131,17 @@ def test_normality_is_judged_of_many_runs(capsys: Capture) -> None:
     assert len(data["values"]) == len(data["cdf"]) == len(data["normal_quantiles"]) == 12
 
 
+SWEEP = "a sweep makes measure.runs runs at every load; leave it or --sweep out"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ("compare out none", "none/manifest.json: cannot be read: No such file or directory"),
         ("compare out out --metric max", '--metric: "max": must be one of throughput, goodput, mean, p50, p90, p99'),
-        ("compare out out --alpha 5", "--alpha: 5.0: must be above 0 and below 1"),
+        ("compare out out --alpha 5", "--alpha: 5.0: must be from 1e-06 to below 1"),
+        ("capacity e.toml --sweep --max-runs 9", f"--max-runs: 9: {SWEEP}"),
+        ("capacity e.toml --sweep --confirm 2", f"--confirm: 2: {SWEEP}"),
         ("show nonsense", "nonsense: neither a directory of results, nor an id or a name that wasp list shows"),
         ("query SELEKT", 'query: "SELEKT": Parser Error: syntax error at or near "SELEKT"'),
         ("normality e.toml", "e.toml: has a sweep; normality is judged at one point: --set 'sweep={}'"),

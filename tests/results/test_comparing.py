@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from measured_runs import study_of
-from waspbench import InputError
+from waspbench import InputError, run
 from waspbench.results import comparing
+from waspbench.results import differences as differences_module
 from waspbench.results.comparing import compare_results
+from waspbench.results.differences import differences
 from waspbench.results.study import StudyResult
+from waspbench.runner.study import study
 
 FIVE = [100.0, 101.0, 99.0, 100.5, 99.5]
 
@@ -43,6 +46,7 @@ def results(monkeypatch: pytest.MonkeyPatch) -> None:
         return RESULTS[path]
 
     monkeypatch.setattr(comparing, "load_study", load)
+    monkeypatch.setattr(comparing, "facts", lambda directory: {"mode": "sim", "clients.a.rtt": directory})
 
 
 def varied(found: comparing.ComparisonResult) -> list[dict[str, Any]]:
@@ -84,6 +88,37 @@ def test_points_within_one_sweep_are_compared() -> None:
     assert (only.varied, only.verdict) == ({}, "faster")
 
 
+def test_what_else_differs_is_listed() -> None:
+    [rtt] = compare_results("one", "two").differences
+    assert (rtt.field, rtt.a, rtt.b) == ("clients.a.rtt", "one", "two")
+    assert compare_results("a@loss=0%", "a@loss=3%").differences == []
+
+
+@pytest.mark.parametrize(
+    ("field", "swept"),
+    [
+        ("clients.homes.rtt", "clients.rtt"),
+        ("clients.homes.rtt", "clients.homes.rtt"),
+        ("clients.homes.loss.rate", "clients.loss"),
+        ("server.kind", "server.kind"),
+    ],
+)
+def test_what_is_swept_is_no_difference(field: str, swept: str) -> None:
+    one, two = {field: 1, "machine.cpus": 2}, {field: 2, "machine.cpus": 2}
+    assert [each.field for each in differences(one, two, [])] == [field]
+    assert differences(one, two, [swept]) == []
+    assert len(differences(one, two, ["clients.count", "clients.phones.rtt"])) == 1
+
+
+def test_what_two_directories_differ_in(tmp_path: Path) -> None:
+    document = {"name": "x", "mode": "sim", "clients": [{"rtt": "5ms"}], "measure": {"duration": "1s", "runs": 1}}
+    run(document, output=tmp_path / "single")
+    study(document | {"name": "y", "clients": [{"rtt": "9ms"}]}, output=tmp_path / "study")
+    one, two = differences_module.facts(tmp_path / "single"), differences_module.facts(tmp_path / "study")
+    changed = {each.field: (each.a, each.b) for each in differences(one, two, [])}
+    assert changed == {"clients.clients.rtt": ("5ms", "9ms")}
+
+
 def test_points_that_only_one_side_has_are_listed() -> None:
     found = compare_results("a", "part")
     assert varied(found) == [{"loss": "0%", "n": 1}]
@@ -111,6 +146,17 @@ def test_what_cannot_be_compared(first: str, second: str, message: str) -> None:
 def test_an_unknown_figure_is_refused() -> None:
     with pytest.raises(InputError, match=r'--metric: "max": must be one of throughput, goodput, mean, p50, p90, p99'):
         compare_results("one", "two", "max")
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-60, 1.0, float("nan")])
+def test_a_level_that_no_runs_could_reach_is_refused(alpha: float) -> None:
+    with pytest.raises(InputError, match=r"--alpha: .*: must be from 1e-06 to below 1"):
+        compare_results("one", "two", alpha=alpha)
+
+
+def test_the_least_level_is_told_how_many_runs_it_needs() -> None:
+    [point] = compare_results("one", "two", alpha=comparing.LEAST_ALPHA).points
+    assert (point.note or "").endswith("at least 12 and 12 are needed")
 
 
 def test_a_directory_may_have_an_at_sign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

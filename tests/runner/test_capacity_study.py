@@ -14,7 +14,7 @@ from waspbench import InputError, run
 from waspbench.cli import science_text
 from waspbench.experiment import parse
 from waspbench.results import FORMAT, Invalid
-from waspbench.results.capacity import CAPACITY, CapacityResult, LoadReading, load_capacity
+from waspbench.results.capacity import CAPACITY, CapacityResult, LoadReading, load_capacity, readings_at
 from waspbench.results.comparing import compare_results
 from waspbench.runner.capacity import CapacityStudy, Search, bottleneck_of, capacity, with_load
 from waspbench.runner.executors import Here
@@ -283,6 +283,34 @@ def test_capacities_are_compared_by_the_runs_that_confirmed_them(whole: Path, tm
         compare_results(one, other, "p99")
     with pytest.raises(InputError, match="has no finished point with "):
         compare_results(one, f"{directory}@{field}=3ms")
+
+
+@pytest.mark.parametrize(
+    ("search", "why"),
+    [
+        (Search(high=128, objectives=("p99 < 40ms",)), "objectives differ: none and p99 < 40ms"),
+        (Search("sweep", low=8, high=32), "methods differ: search and sweep"),
+    ],
+)
+def test_capacities_of_two_kinds_are_not_comparable(search: Search, why: str, whole: Path, tmp_path: Path) -> None:
+    capacity(DOCUMENT | {"seed": 7}, output=tmp_path / "other", search=search)
+    found = compare_results(str(whole), str(tmp_path / "other"))
+    assert (found.not_comparable, found.valid) == ([why], False)
+    assert [one.verdict for one in found.points] == ["not comparable"]
+    assert [(each.field, each.a, each.b) for each in found.differences] == [("seed", 1, 7)]
+    text = science_text.comparison(found)
+    assert f"NOT COMPARABLE: {why}" in text
+    assert "  seed: 1 -> 7" in text
+
+
+def test_runs_that_did_not_count_make_no_figure() -> None:
+    readings = [
+        reading(64, 1000.0),
+        reading(64, 900.0, counts=False),
+        reading(64, 800.0, meets=False),
+        reading(32, 500.0),
+    ]
+    assert [each.throughput for each in readings_at(readings, 64)] == [1000.0]
 
 
 def test_a_capacity_is_not_compared_with_other_results(whole: Path, tmp_path: Path) -> None:

@@ -43,6 +43,9 @@ from waspbench.stats.comparison import ALPHA
 RESULTS = Path("results")
 """Where results go unless told otherwise, and where they are looked for."""
 
+SEARCH = Search()
+"""How capacity is searched unless told otherwise."""
+
 Root = Annotated[
     Path, typer.Option("--root", metavar="DIR", help="Directory below which results are looked for, moved ones too.")
 ]
@@ -64,8 +67,15 @@ def capacity(
     ] = None,
     low: Annotated[int, typer.Option(metavar="N", help="Fewest clients.")] = 8,
     high: Annotated[int, typer.Option(metavar="N", help="Most clients.")] = 4096,
-    max_runs: Annotated[int, typer.Option(metavar="N", help="Runs of a search at most.")] = 15,
-    confirm: Annotated[int, typer.Option(metavar="N", help="Fresh runs at the load that a search found.")] = 4,
+    max_runs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help=f"Runs of a search at most [{SEARCH.most}]; a second attempt at one is not counted."
+        ),
+    ] = None,
+    confirm: Annotated[
+        int | None, typer.Option(metavar="N", help=f"Fresh runs at the load that a search found [{SEARCH.confirm}].")
+    ] = None,
     sweep: Annotated[
         bool,
         typer.Option("--sweep", help="Measure every power of two times --low, measure.runs times, and take the best."),
@@ -78,7 +88,15 @@ def capacity(
 ) -> int:
     """Find the load at which a server's throughput is largest, at every point of a file's sweep."""
     document = document_of(file, settings, mode)
-    search = Search("sweep" if sweep else "search", low, high, max_runs, confirm, tuple(slo or ()))
+    if sweep:
+        for name, given in (("--max-runs", max_runs), ("--confirm", confirm)):
+            if given is not None:
+                raise InputError.at(
+                    name, "a sweep makes measure.runs runs at every load; leave it or --sweep out", given
+                )
+    most = SEARCH.most if max_runs is None else max_runs
+    fresh = SEARCH.confirm if confirm is None else confirm
+    search = Search("sweep" if sweep else "search", low, high, most, fresh, tuple(slo or ()))
     directory = output or default_directory(str(document.get("name")))
     plan, found = prepare_capacity(
         document,
@@ -137,8 +155,6 @@ def compare(
     json: Json = False,
 ) -> int:
     """Say whether B is faster or slower than A, by how much, and how sure that is."""
-    if not 0 < alpha < 1:
-        raise InputError.at("--alpha", "must be above 0 and below 1", alpha)
     result = compare_results(first, second, metric, alpha)
     print(result.to_json() if json else words.comparison(result), end="\n" if json else "")
     return status.Status.DONE if result.valid else status.Status.INVALID

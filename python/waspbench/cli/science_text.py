@@ -94,10 +94,27 @@ def comparison(result: ComparisonResult) -> str:
         lines += _compared(point, result.metric)
     if result.unmatched:
         lines += ["Only on one side:", *(f"  {point}" for point in result.unmatched), ""]
-    if not result.valid:
+    lines += _differences(result)
+    if result.not_comparable:
+        lines += [f"NOT COMPARABLE: {'; '.join(result.not_comparable)}", ""]
+    elif not result.valid:
         lines += ["NOT VALID: at least one of the results must not be trusted; wasp show says why.", ""]
     holm = " (Holm over all points)" if len(result.points) > 1 else ""
     return "\n".join([*lines, f"called at {100 * result.alpha:g} %{holm}"]) + "\n"
+
+
+_MOST_DIFFERENCES = 12
+"""Fields that are shown; ``--json`` has all."""
+
+
+def _differences(result: ComparisonResult) -> list[str]:
+    found = result.differences
+    if not found:
+        return []
+    lines = [f"  {each.field}: {_cell(each.a)} -> {_cell(each.b)}" for each in found[:_MOST_DIFFERENCES]]
+    if len(found) > _MOST_DIFFERENCES:
+        lines.append(f"  and {len(found) - _MOST_DIFFERENCES} more, which --json lists")
+    return ["They differ also in:", *lines, ""]
 
 
 def _compared(point: Compared, metric: str) -> list[str]:

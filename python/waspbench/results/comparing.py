@@ -12,12 +12,19 @@ from waspbench.experiment.load import value_of
 from waspbench.experiment.sweep import text_of
 from waspbench.results.capacity import load_capacity
 from waspbench.results.checks import run_values
+from waspbench.results.differences import Difference, differences, facts, incomparable
 from waspbench.results.study import is_study, load_study, read_plan
 from waspbench.results.summary import Record
 from waspbench.stats.comparison import ALPHA, Comparison, compare, runs_needed
 
 METRICS = {"throughput": True, "goodput": True, "mean": False, "p50": False, "p90": False, "p99": False}
 """What can be compared, and whether more of it is faster."""
+
+LEAST_ALPHA = 1e-6
+"""The least level at which a call can be asked for; far below, no number of runs could be enough."""
+
+NOT_COMPARABLE = "not comparable"
+"""The verdict on capacities that were found in different ways or under different objectives."""
 
 CAPACITY = "capacity"
 """The figure of two searches for capacity: throughput in the runs that confirmed it."""
@@ -42,7 +49,9 @@ class Compared(Record):
     p_holm: float
     """Corrected for all points (Holm)."""
     verdict: str
-    """faster, slower, or no difference shown: of B, at ``alpha`` over all points together."""
+    """faster, slower, or no difference shown: of B, at ``alpha`` over all points together; not comparable where the
+    result says why.
+    """
     note: str | None
     """Why no difference could have been shown, if none could."""
     valid: bool
@@ -59,7 +68,12 @@ class ComparisonResult(Record):
     points: list[Compared]
     unmatched: list[str]
     """Points that only one of them has."""
+    differences: list[Difference]
+    """What they do not have in common besides the fields that are swept: mode, experiment, machine, version."""
+    not_comparable: list[str]
+    """Why two capacities are not of one kind; empty if they are."""
     valid: bool
+    """Whether the results are, and they are comparable."""
 
     def to_json(self) -> str:
         """The comparison as one JSON object."""
@@ -146,6 +160,8 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
     Raises:
         InputError: something is not there, or points do not belong together one to one.
     """
+    if not LEAST_ALPHA <= alpha < 1:
+        raise InputError.at("--alpha", f"must be from {LEAST_ALPHA:g} to below 1", alpha)
     if metric not in METRICS:
         raise InputError.at("--metric", f"must be one of {', '.join(METRICS)}", metric)
     searched = [_is_capacity(text) for text in (first, second)]
@@ -161,9 +177,13 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
         raise InputError.at(second, f"has no point in common with {first}")
     values = [(a.values, b.values) for _, a, b in pairs]
     made = compare(values, larger_is_faster=METRICS.get(metric, True), alpha=alpha)
+    directories = [_split(text)[0] for text in (first, second)]
+    apart = incomparable(*directories) if metric == CAPACITY else []
     points = [
         _compared(varied, a, b, found, alpha, len(pairs)) for (varied, a, b), found in zip(pairs, made, strict=True)
     ]
+    if apart:
+        points = [point.model_copy(update={"verdict": NOT_COMPARABLE}) for point in points]
     return ComparisonResult(
         a=first,
         b=second,
@@ -171,7 +191,9 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
         alpha=alpha,
         points=points,
         unmatched=unmatched,
-        valid=all(point.valid for point in points),
+        differences=differences(facts(directories[0]), facts(directories[1]), _fields(one[1]) | _fields(two[1])),
+        not_comparable=apart,
+        valid=not apart and all(point.valid for point in points),
     )
 
 

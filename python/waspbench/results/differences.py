@@ -1,0 +1,95 @@
+"""What two results that are compared do not have in common, besides what was to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from waspbench.experiment.load import parse
+from waspbench.results.store import load_manifest
+from waspbench.results.study import StudyPlan, is_study, read_plan
+from waspbench.results.summary import Record
+
+_IGNORED = ("name", "mode", "sweep", "assert")
+"""Parts of an experiment that say nothing of what was measured; the mode that was used counts instead."""
+
+
+class Difference(Record):
+    """A field that two results do not agree in."""
+
+    field: str
+    """``mode``, a path in the experiment file, ``machine.cpu``, ``versions.waspbench``..."""
+    a: Any
+    """None where A does not have it."""
+    b: Any
+
+
+def facts(directory: str | Path) -> dict[str, Any]:
+    """How the results in a directory were made, by path: mode, experiment with its defaults, machine, version.
+
+    Raises:
+        InputError: there are no results, or they are not valid or newer than this version.
+    """
+    if is_study(directory):
+        plan = read_plan(directory)
+        asked = parse(plan.document).model_dump(exclude_none=True, by_alias=True)
+        made: Any = plan
+        placed = {"--server-cpus": plan.server_cpus, "--emulator-cpus": plan.emulator_cpus}
+    else:
+        made = load_manifest(directory)
+        asked, placed = made.experiment, {}
+    used = {key: value for key, value in asked.items() if key not in _IGNORED}
+    found = {"mode": made.mode, **dict(_leaves("", used)), **dict(_leaves("machine", made.machine)), **placed}
+    found["versions.waspbench"] = made.versions.get("waspbench")
+    return found
+
+
+def differences(one: Mapping[str, Any], two: Mapping[str, Any], apart: Iterable[str]) -> list[Difference]:
+    """Where two results' `facts` differ, the swept fields ``apart`` left out."""
+    left_out = tuple(apart)
+    return [
+        Difference(field=field, a=one.get(field), b=two.get(field))
+        for field in dict.fromkeys([*one, *two])
+        if one.get(field) != two.get(field) and not any(_within(field, path) for path in left_out)
+    ]
+
+
+def incomparable(first: str | Path, second: str | Path) -> list[str]:
+    """Why the capacities in two directories are not of one kind; empty if they are.
+
+    Raises:
+        InputError: there is no valid plan.
+    """
+    one, two = (_kind(read_plan(directory)) for directory in (first, second))
+    return [f"{name} differ: {one[name]} and {two[name]}" for name in one if one[name] != two[name]]
+
+
+def _kind(plan: StudyPlan) -> dict[str, str]:
+    objectives = sorted(plan.search.get("objectives", []))
+    return {"methods": str(plan.search.get("method")), "objectives": ", ".join(objectives) or "none"}
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Every value in nested tables by its path; groups of clients by their names."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _leaves(f"{path}.{key}" if path else str(key), inner)
+    elif isinstance(value, list) and value and all(isinstance(each, Mapping) and "name" in each for each in value):
+        for each in value:
+            yield from _leaves(f"{path}.{each['name']}", {key: own for key, own in each.items() if key != "name"})
+    else:
+        yield path, value
+
+
+def _within(field: str, path: str) -> bool:
+    """Whether a swept path sets ``field``: ``clients.rtt`` is that of every group."""
+    if field == path or field.startswith(f"{path}."):
+        return True
+    part, _, rest = field.partition(".")
+    return part == "clients" and "." in rest and _within_group(rest.partition(".")[2], path)
+
+
+def _within_group(field: str, path: str) -> bool:
+    group = path.removeprefix("clients.")
+    return group != path and (field == group or field.startswith(f"{group}."))
