@@ -42,6 +42,7 @@ def summary_of(scenario: dict[str, Any], interval: float, invalid: list[dict[str
         "throughput": 640.0 + 10 * run,
         "goodput_bps": 5_242_880.0,
         "outcomes": {"ok": 6400, "reset": 1, "refused": 0},
+        "retried": 2,
         "response_time_ms": {"mean": 100.0 + run, "p50": 100.0, "p90": 110.0, "p99": 300.0, "max": 301.0 + run},
         "server_cpu": {"busy": 0.42, "steal": None, "processes_s": None},
         "emulator": None,

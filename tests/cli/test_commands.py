@@ -176,7 +176,7 @@ def test_the_table_reads_well(engine: FakeEngine, capsys: pytest.CaptureFixture[
         "goodput         5.24 Mbit/s   (90 %: 5.24 to 5.24)\n"
         "response time   mean 101.0 ms   (90 %: 99.3 to 102.7)\n"
         "                p50 100.1 ms   p90 100.1 ms   p99 300.2 ms   max 303.0 ms\n"
-        "outcomes        ok 19,200, reset 3\n"
+        "outcomes        ok 19,200, reset 3; 6 of them made once more\n"
         "server CPU      42.0 % busy\n"
         "network down    24,000 packets, 720 lost (3.00 %), 3 dropped; loss label 3 %,\n"
         "                stationary 3 %, expected 3 %\n"

@@ -113,8 +113,14 @@ fn pipelining_respects_the_limit_of_requests_on_a_connection() {
 fn requests_behind_one_that_the_server_closes_on_are_made_once_more_in_order() {
     let mut scenario = asking(json!({"pipeline": 4}));
     scenario["server"]["model"]["requests_per_connection"] = json!(6);
-    let rows = transactions(&run(&scenario));
+    let output = run(&scenario);
+    let rows = transactions(&output);
     assert_all(&rows, "ok", 150);
+    let measured =
+        |row: &&Row| row.outcome == "unfinished" || (2_000_000_000..12_000_000_000).contains(&row.end);
+    let again = rows.iter().filter(measured).filter(|row| row.attempts == 2).count();
+    assert!(again > 50);
+    assert_eq!(output.summary.retried, again as u64);
     let mut requests = BTreeMap::<u32, Vec<u8>>::new();
     rows.iter().for_each(|row| requests.entry(row.connection).or_default().push(row.attempts));
     let last = *requests.keys().last().unwrap();

@@ -72,7 +72,7 @@ def _figures(result: Result) -> list[str]:
         _row("response time", f"mean {_ms(time.mean)}{_interval(time.ci90)}"),
         _row("", f"p50 {_ms(time.p50)}   p90 {_ms(time.p90)}   p99 {_ms(time.p99)}   max {_ms(time.max)}"),
         *_open_loop(result.open_loop),
-        *_wrapped("outcomes", ", ".join(f"{name} {count:,d}" for name, count in result.outcomes.items() if count)),
+        *_wrapped("outcomes", _outcomes(result)),
         _row(
             "server CPU",
             f"{_percent(cpu.busy)} busy" + ("" if cpu.steal is None else f", {_percent(cpu.steal)} stolen"),
@@ -85,6 +85,11 @@ def _figures(result: Result) -> list[str]:
     lines += _wrapped("network down", _direction(result.network.down))
     lines += _wrapped("network up", _direction(result.network.up))
     return lines
+
+
+def _outcomes(result: Result) -> str:
+    counts = ", ".join(f"{name} {count:,d}" for name, count in result.outcomes.items() if count)
+    return counts + (f"; {result.retried:,d} of them made once more" if result.retried else "")
 
 
 def _open_loop(loop: OpenLoop | None) -> list[str]:

@@ -155,6 +155,8 @@ class Result(Record):
     """Bits of bodies a second."""
     outcomes: dict[str, int]
     """Transactions of all runs by outcome."""
+    retried: int = 0
+    """Those among them that were made once more, on a new connection."""
     server_cpu: ServerCpu
     """Means over runs."""
     emulator: Emulator
@@ -204,6 +206,7 @@ def combine(
         open_loop=_open_loop(runs),
         goodput_bps=_estimate([run.goodput_bps for run in runs]),
         outcomes=_outcomes(runs),
+        retried=sum(run.retried for run in runs),
         server_cpu=_server_cpu([run.server_cpu for run in runs]),
         emulator=_emulator([run.emulator for run in runs if run.emulator]),
         network=Network(

@@ -126,6 +126,8 @@ class RunSummary(Record):
     """Bits of their bodies a second."""
     outcomes: dict[str, int]
     """Transactions by outcome."""
+    retried: int = 0
+    """Those among them that were made once more, on a new connection."""
     response_time_ms: RunResponseTime
     """From the intended start, where there is one."""
     open_loop: RunOpenLoop | None = None

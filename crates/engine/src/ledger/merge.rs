@@ -16,6 +16,7 @@ impl Ledger {
             response_sum,
             arrivals,
             outcomes,
+            retried,
             body_bytes,
             bins,
             completed,
@@ -36,6 +37,7 @@ impl Ledger {
             (mine, theirs) => *mine = mine.take().or(theirs),
         }
         add(&mut self.outcomes, &outcomes);
+        self.retried += retried;
         self.body_bytes += body_bytes;
         add(&mut self.bins, &bins);
         self.completed += completed;

@@ -90,6 +90,8 @@ pub struct Ledger {
     /// What became of the arrivals of an open loop.
     arrivals: Option<Box<ArrivalTimes>>,
     outcomes: [u64; Outcome::ALL.len()],
+    /// Those among them that took a second attempt.
+    retried: u64,
     body_bytes: u64,
     bins: [u64; BINS],
     completed: u64,
@@ -114,6 +116,7 @@ impl Ledger {
             response_sum: 0,
             arrivals: None,
             outcomes: [0; Outcome::ALL.len()],
+            retried: 0,
             body_bytes: 0,
             bins: [0; BINS],
             completed: 0,
@@ -135,6 +138,12 @@ impl Ledger {
     #[must_use]
     pub const fn outcome(&self, outcome: Outcome) -> u64 {
         self.outcomes[outcome as usize]
+    }
+
+    /// Transactions of all outcomes that were made once more, on a new connection.
+    #[must_use]
+    pub const fn retried(&self) -> u64 {
+        self.retried
     }
 
     /// What became of the arrivals of an open loop, if there were any.
@@ -217,6 +226,7 @@ impl Ledger {
 
     fn measure(&mut self, record: &TransactionRecord) {
         self.outcomes[record.outcome as usize] += 1;
+        self.retried += u64::from(record.attempts > 1);
         if record.outcome != Outcome::Ok {
             return;
         }

@@ -39,6 +39,8 @@ pub struct Summary {
     pub goodput_bps: f64,
     /// Transactions by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
+    /// Those among them that were made once more, on a new connection.
+    pub retried: u64,
     /// Of the `ok` transactions; from their intended start, if they have one.
     pub response_time_ms: ResponseTime,
     /// The open loop, if a group has one.
@@ -242,6 +244,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         throughput: per_second(ledger.outcome(Outcome::Ok)),
         goodput_bps: per_second(ledger.body_bytes() * 8),
         outcomes: Outcome::ALL.iter().map(|outcome| (outcome.name(), ledger.outcome(*outcome))).collect(),
+        retried: ledger.retried(),
         response_time_ms: response_time(&ledger.response_times, ledger.response_sum()),
         open_loop: open_loop(ledger),
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
