@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 import wrk
-from usage import cpu_times, cpu_use
+from usage import cpu_times, cpu_use, product
 from waspbench import live as testbeds
 from waspbench import session
 from waspbench.experiment import Experiment, parse, path_of
@@ -43,14 +43,14 @@ class Side:
     """One generator's run."""
 
     requests_per_s: float
-    server_busy: float
+    server_busy: float | None
     """Part of its time that the server's CPU was busy, from 0 to 1."""
-    server_us_per_request: float
+    server_us_per_request: float | None
     """CPU microseconds on the server's CPU for each request, kernel included."""
-    generator_busy: float
+    generator_busy: float | None
     """Part of the time that the generator's thread was on its CPU, from 0 to 1, kernel included."""
-    generator_us_per_request: float
-    steal: float
+    generator_us_per_request: float | None
+    steal: float | None
     """Part of the server's CPU that the hypervisor took."""
     lag_p99_us: float | None
     """How late WASP wrote packets; None for wrk."""
@@ -127,9 +127,9 @@ class Duel:
         return _side(
             result.throughput.mean,
             len(self.placement.server),
-            result.server_cpu.busy or 0.0,
-            result.server_cpu.steal or 0.0,
-            result.emulator.cpu or 0.0,
+            result.server_cpu.busy,
+            result.server_cpu.steal,
+            result.emulator.cpu,
             lag_p99_us=result.emulator.lag_us.p99,
             complaints=complaints,
         )
@@ -186,20 +186,20 @@ def _busy_now() -> float:
 def _side(
     rate: float,
     server_cpus: int,
-    busy: float,
-    steal: float,
-    generator: float,
+    busy: float | None,
+    steal: float | None,
+    generator: float | None,
     *,
     lag_p99_us: float | None = None,
     complaints: list[str],
 ) -> Side:
-    per_request = 1e6 / rate if rate else float("nan")
+    per_request = 1e6 / rate if rate else None
     return Side(
         requests_per_s=rate,
         server_busy=busy,
-        server_us_per_request=busy * server_cpus * per_request,
+        server_us_per_request=product(busy, server_cpus, per_request),
         generator_busy=generator,
-        generator_us_per_request=generator * per_request,
+        generator_us_per_request=product(generator, per_request),
         steal=steal,
         lag_p99_us=lag_p99_us,
         complaints=tuple(complaints),

@@ -1,5 +1,6 @@
 """How CPUs spent an interval, from /proc/stat (proc(5))."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,3 +41,19 @@ def cpu_use(cpus: Iterable[int], before: Ticks, after: Ticks) -> CpuTimes:
     chosen = list(cpus)
     idle, steal, total = (sum(after[cpu][column] - before[cpu][column] for cpu in chosen) for column in range(3))
     return CpuTimes(1 - idle / total, steal / total) if total else CpuTimes(0.0, 0.0)
+
+
+def share(value: float | None) -> str:
+    """A part as a percentage; a dash where it is missing."""
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def figure(value: float | None, digits: int = 0) -> str:
+    """A number; a dash where it is missing."""
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def product(*values: float | None) -> float | None:
+    """Their product; None where one is missing."""
+    known = [value for value in values if value is not None]
+    return math.prod(known) if len(known) == len(values) else None

@@ -1,11 +1,13 @@
 """Live runs over emulated distance: cost of a transaction, exactness, bulk, and how many clients there may be."""
 
+import math
 import statistics
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import scale
+from usage import figure, product, share
 from waspbench import session
 from waspbench.experiment import parse
 from waspbench.results import RunSummary
@@ -38,27 +40,36 @@ class Row:
     what: str
     clients: int
     requests_per_s: float
-    server_busy: float
-    server_us: float
+    server_busy: float | None
+    server_us: float | None
     """CPU microseconds of the server's CPUs for a transaction, kernel included."""
-    emulator_busy: float
-    emulator_us: float
-    lag_p50_us: float
-    lag_p99_us: float
-    steal: float
+    emulator_busy: float | None
+    emulator_us: float | None
+    lag_p50_us: float | None
+    lag_p99_us: float | None
+    steal: float | None
     ok: int
     failed: int
     """Transactions that ended in another way in the measured interval."""
     complaints: tuple[str, ...]
 
     @property
-    def cost(self) -> float:
+    def cost(self) -> float | None:
         """The emulator's CPU time to the server's."""
-        return self.emulator_us / self.server_us if self.server_us else float("nan")
+        return self.emulator_us / self.server_us if self.emulator_us is not None and self.server_us else None
+
+    @property
+    def exact(self) -> bool:
+        """Whether accuracy was measured, without steal, and keeps to its limits."""
+        figures = (self.steal, self.lag_p50_us, self.lag_p99_us)
+        limits = (STEAL, LAG_P50, LAG_P99)
+        return all(figure is not None and figure <= limit for figure, limit in zip(figures, limits, strict=True))
 
     @property
     def limit(self) -> str:
         """Which side set the rate."""
+        if self.server_busy is None or self.emulator_busy is None:
+            return "not known"
         if self.server_busy >= 0.95:
             return "server"
         return "emulator" if self.emulator_busy >= 0.9 else "clients (each waits for its response)"
@@ -87,14 +98,14 @@ class Wan:
         half = (rate_at_zero or zero.requests_per_s) / 2
         say(f"half of the rate at RTT 0 is {half:,.0f} requests/s")
         rows = [row.as_dict() for row in self._rows(zero, half, say)]
-        bulk = self.bulk()
-        say(f"bulk: {bulk / 1e9:.2f} Gbit/s")
-        return {"half_rate": half, "rows": rows, "bulk_bps": bulk}
+        bulk, complaints = self.bulk()
+        say("bulk: no figure" if bulk is None else f"bulk: {bulk / 1e9:.2f} Gbit/s")
+        return {"half_rate": half, "rows": rows, "bulk_bps": bulk, "bulk_complaints": complaints}
 
     def _rows(self, zero: Row, half: float, say: Say) -> Iterator[Row]:
         yield zero
         for row in (self._half("RTT 100 ms, 3 % loss", half, loss="3%"), self.accuracy(half, say)):
-            say(f"{row.what}: {row.requests_per_s:,.0f} requests/s, cost {row.cost:.2f}")
+            say(f"{row.what}: {row.requests_per_s:,.0f} requests/s, cost {figure(row.cost, 2)}")
             yield row
         yield self._run("RTT 100 ms, 3 % loss, highest", PEAK, loss="3%")
 
@@ -103,21 +114,24 @@ class Wan:
         rows: list[Row] = []
         for attempt in range(ATTEMPTS):
             row = self._half("RTT 100 ms, no loss", half)
-            if row.steal < STEAL and row.lag_p50_us <= LAG_P50 and row.lag_p99_us <= LAG_P99:
+            if row.exact:
                 return row
-            say(f"accuracy, attempt {attempt + 1}: lag p99 {row.lag_p99_us:.0f} us, steal {100 * row.steal:.1f} %")
+            say(f"accuracy, attempt {attempt + 1}: lag p99 {figure(row.lag_p99_us)} us, steal {share(row.steal)}")
             rows.append(row)
-        return min(rows, key=lambda row: (row.steal >= STEAL, row.lag_p99_us))
+        return min(rows, key=_inexact)
 
-    def bulk(self) -> float:
+    def bulk(self) -> tuple[float | None, list[str]]:
         """Bits a second of bytes 25 to 100 MB of a 100 MB file over 10 ms, with Reno on the server's route.
 
-        It is the difference between the medians of downloads of 100 MB and of 25 MB, which share their beginning.
+        It is the difference between the medians of downloads of 100 MB and of 25 MB, which share their beginning. With
+        it comes what speaks against the runs; that a few large files are `too_few` does not.
         """
-        times = [self._download(size) for size in ("25MB", "100MB")]
-        return 75e6 * 8 / (times[1] - times[0])
+        (short, against_short), (whole, against) = (self._download(size) for size in ("25MB", "100MB"))
+        if short is None or whole is None or whole <= short:
+            return None, [*against_short, *against]
+        return 75e6 * 8 / (whole - short), [*against_short, *against]
 
-    def _download(self, size: str) -> float:
+    def _download(self, size: str) -> tuple[float | None, list[str]]:
         document = {
             "name": "perf-bulk",
             "server": {"kind": "nginx", "congestion": "reno"},
@@ -127,7 +141,8 @@ class Wan:
         }
         result = self._session(document)
         median = result.response_time_ms.p50
-        return float("nan") if median is None else median / 1e3
+        against = [f"{size}: {reason.message}" for reason in result.invalid_reasons if reason.code != "too_few"]
+        return None if median is None else median / 1e3, against
 
     def scale(self, clients: int = SCALE) -> dict[str, Any]:
         """So many clients with an address each, ramped, each asking every four seconds; and what an idle one weighs."""
@@ -140,8 +155,11 @@ class Wan:
         """As many clients as give `rate`, found by a first guess and the rate that it gives."""
         clients = max(1, round(rate * 0.105))
         row = self._run(what, clients, **more)
-        if abs(row.requests_per_s / rate - 1) > 0.1:
+        if row.requests_per_s and _off(row, rate):
             row = self._run(what, max(1, round(clients * rate / row.requests_per_s)), **more)
+        if _off(row, rate):
+            off = f"{row.requests_per_s:,.0f} requests/s are not the {rate:,.0f} that were wanted"
+            row = replace(row, complaints=(*row.complaints, off))
         return row
 
     def _run(self, what: str, clients: int, **more: Any) -> Row:
@@ -173,24 +191,34 @@ class Wan:
 def _row(what: str, clients: int, server_cpus: int, summary: RunSummary) -> Row:
     emulator, server = summary.emulator, summary.server_cpu
     assert emulator is not None
-    each = 1e6 / summary.throughput if summary.throughput else float("nan")
-    busy, used = server.busy or 0.0, emulator.cpu or 0.0
+    each = 1e6 / summary.throughput if summary.throughput else None
     others = {name: count for name, count in summary.outcomes.items() if name not in ("ok", "unfinished")}
     return Row(
         what=what,
         clients=clients,
         requests_per_s=summary.throughput,
-        server_busy=busy,
-        server_us=busy * server_cpus * each,
-        emulator_busy=used,
-        emulator_us=used * each,
-        lag_p50_us=emulator.lag_us.p50 or 0.0,
-        lag_p99_us=emulator.lag_us.p99 or 0.0,
-        steal=server.steal or 0.0,
+        server_busy=server.busy,
+        server_us=product(server.busy, server_cpus, each),
+        emulator_busy=emulator.cpu,
+        emulator_us=product(emulator.cpu, each),
+        lag_p50_us=emulator.lag_us.p50,
+        lag_p99_us=emulator.lag_us.p99,
+        steal=server.steal,
         ok=summary.outcomes.get("ok", 0),
         failed=sum(others.values()),
         complaints=tuple(reason.message for reason in summary.invalid),
     )
+
+
+def _off(row: Row, rate: float) -> bool:
+    """Whether a run's rate is more than a tenth away from the one that was wanted."""
+    return abs(row.requests_per_s / rate - 1) > 0.1
+
+
+def _inexact(row: Row) -> tuple[bool, float]:
+    """How far a run is from saying something of accuracy; what is missing is the farthest."""
+    lag = math.inf if row.lag_p99_us is None else row.lag_p99_us
+    return row.steal is None or row.steal > STEAL, lag
 
 
 def readable(found: dict[str, Any]) -> list[str]:
@@ -206,13 +234,15 @@ def readable(found: dict[str, Any]) -> list[str]:
     exact = next(row for row in found["rows"] if row["what"].endswith("no loss"))
     lossy = next(row for row in found["rows"] if row["what"].endswith("3 % loss"))
     lines += [
-        f"  cost of a transaction: {found['rows'][0]['cost']:.2f} of the server's at RTT 0, {lossy['cost']:.2f} at RTT "
+        f"  cost of a transaction: {figure(found['rows'][0]['cost'], 2)} of the server's at RTT 0, "
+        f"{figure(lossy['cost'], 2)} at RTT "
         f"100 ms with 3 % loss (goal {COST})",
-        f"  packets leave late by p50 {exact['lag_p50_us']:.0f} us, p99 {exact['lag_p99_us']:.0f} us "
-        f"(goals {LAG_P50:.0f} and {LAG_P99:.0f}; steal {100 * exact['steal']:.1f} %)",
-        f"  bulk, bytes 25 to 100 MB over 10 ms, reno: {found['bulk_bps'] / 1e9:.2f} Gbit/s (goal {BULK / 1e9:.1f})",
+        f"  packets leave late by p50 {figure(exact['lag_p50_us'])} us, p99 {figure(exact['lag_p99_us'])} us "
+        f"(goals {LAG_P50:.0f} and {LAG_P99:.0f}; steal {share(exact['steal'])})",
+        f"  bulk, bytes 25 to 100 MB over 10 ms, reno: {figure(product(found['bulk_bps'], 1e-9), 2)} Gbit/s "
+        f"(goal {BULK / 1e9:.1f})",
     ]
-    return lines
+    return lines + [f"    not to be trusted: {text}" for text in found["bulk_complaints"]]
 
 
 def readable_scale(found: dict[str, Any]) -> list[str]:
@@ -221,8 +251,8 @@ def readable_scale(found: dict[str, Any]) -> list[str]:
         f"scale: {found['clients']:,} clients, each with its own address, started within {found['ramp_s']} s, a "
         f"request every {THINK} each",
         f"  {found['requests_per_s']:,.0f} requests/s, {found['ok']:,} ok, {found['failed']} not; server "
-        f"{100 * found['server_busy']:.0f} % busy, emulator {100 * found['emulator_busy']:.0f} %, lag p99 "
-        f"{found['lag_p99_us']:.0f} us",
+        f"{share(found['server_busy'])} busy, emulator {share(found['emulator_busy'])}, lag p99 "
+        f"{figure(found['lag_p99_us'])} us",
         f"  memory of an idle connection: {found['bytes_per_connection'] / 1024:.2f} KiB (between {found['few']:,} and "
         f"{found['many']:,} clients; goal 4)",
     ]
@@ -231,9 +261,10 @@ def readable_scale(found: dict[str, Any]) -> list[str]:
 
 def _line(row: dict[str, Any]) -> str:
     return (
-        f"    {row['what']:30} {row['clients']:>7,} {row['requests_per_s']:>10,.0f} {100 * row['server_busy']:>6.1f} % "
-        f"{row['server_us']:>6.1f} {100 * row['emulator_busy']:>6.1f} % {row['emulator_us']:>6.1f} {row['cost']:>5.2f} "
-        f"{row['lag_p50_us']:>7.0f} {row['lag_p99_us']:>6.0f} {100 * row['steal']:>4.1f} %  {row['limit']}"
+        f"    {row['what']:30} {row['clients']:>7,} {row['requests_per_s']:>10,.0f} {share(row['server_busy']):>8} "
+        f"{figure(row['server_us'], 1):>6} {share(row['emulator_busy']):>8} {figure(row['emulator_us'], 1):>6} "
+        f"{figure(row['cost'], 2):>5} {figure(row['lag_p50_us']):>7} {figure(row['lag_p99_us']):>6} "
+        f"{share(row['steal']):>6}  {row['limit']}"
     )
 
 

@@ -10,6 +10,7 @@ from waspbench import CannotRunError, InputError, live
 from waspbench.experiment import Experiment, Mode, parse, resolve, settings_used
 from waspbench.serve import listed
 from waspbench.testbed import HostSpec, Placement, Support
+from waspbench.testbed.servers import find_program
 
 
 def experiment(**server: object) -> Experiment:
@@ -22,6 +23,15 @@ PLACEMENT = Placement((0,), (0,))
 def test_the_testbed_is_sized_to_all_clients() -> None:
     spec = live.managed(experiment(), PLACEMENT)
     assert (spec.clients, spec.mtu, spec.server.name) == (12, 9000, "builtin")
+
+
+@pytest.mark.skipif(find_program("nginx") is None, reason="nginx is not installed")
+@pytest.mark.parametrize("cpus", [(0,), (0, 1), (0, 1, 2)])
+def test_nginx_has_a_worker_for_each_of_its_cpus(cpus: tuple[int, ...]) -> None:
+    server = live.managed(experiment(kind="nginx"), Placement(cpus, (0,))).server
+    text = server.private_files["nginx.conf"]
+    assert f"worker_processes {len(cpus)};" in text
+    assert ("reuseport" in text) is (len(cpus) > 1)
 
 
 def test_an_unknown_kernel_setting_is_an_input_error() -> None:

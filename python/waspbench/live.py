@@ -128,7 +128,7 @@ def managed(experiment: Experiment, placement: Placement) -> TestbedSpec:
     content = _content(experiment)
     with usage():
         made = TestbedSpec(
-            server=_launch(experiment, connections),
+            server=_launch(experiment, connections, len(placement.server)),
             address=SERVER_ADDRESS,
             port=SERVER_PORT,
             prefix=PREFIX,
@@ -199,10 +199,10 @@ def _check_threads(experiment: Experiment, placement: Placement) -> None:
         )
 
 
-def _launch(experiment: Experiment, connections: int) -> Launch:
+def _launch(experiment: Experiment, connections: int, cpus: int) -> Launch:
     server = experiment.server
     if server.kind == "nginx":
-        return nginx(SERVER_ADDRESS, SERVER_PORT, connections=connections)
+        return nginx(SERVER_ADDRESS, SERVER_PORT, connections=connections, cpus=cpus)
     if server.kind == "apache":
         return apache(SERVER_ADDRESS, SERVER_PORT, mpm=server.mpm or "event", connections=connections)
     if server.kind == "command":
@@ -237,5 +237,11 @@ def accounted(summary: RunSummary, bed: Bed) -> RunSummary:
     used = summary.server_cpu.processes_s
     if not isinstance(bed, HostTestbed) or used is None or summary.interval_s <= 0:
         return summary
-    busy = min(used / summary.interval_s / bed.cpus_allowed, 1.0)
-    return summary.model_copy(update={"server_cpu": summary.server_cpu.model_copy(update={"busy": busy})})
+    of_all = used / summary.interval_s / bed.cpus_allowed
+    busiest = used / summary.interval_s * (bed.busiest_part() or 0.0)
+    cpu = summary.server_cpu.model_copy(update={"busy": min(max(of_all, busiest), 1.0)})
+    notes = summary.notes
+    if busiest > of_all:
+        # A server of one thread is at its limit when that is busy, on however many CPUs it could be.
+        notes = [*notes, f"server CPU is that of its busiest thread; it may run on {bed.cpus_allowed} CPUs"]
+    return summary.model_copy(update={"server_cpu": cpu, "notes": notes})

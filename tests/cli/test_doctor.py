@@ -83,3 +83,35 @@ def test_steal_is_the_eighth_column_of_all() -> None:
 def test_no_text_upsets_the_parser(text: str) -> None:
     stolen(text)
     stolen(f"cpu {text}")
+
+
+@pytest.mark.parametrize(
+    ("count", "status", "says"),
+    [("0", "ok", "follows no connection now"), ("17", "note", "follows 17 connections, 65,536 at most")],
+)
+def test_connections_are_followed_if_any_is(
+    count: str, status: Status, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = {"nf_conntrack_max": "65536", "nf_conntrack_count": count}
+    monkeypatch.setattr(doctor, "_word", lambda path: words.get(path.rpartition("/")[2]))
+    [finding] = doctor._conntrack()
+    assert (finding.status, finding.says.startswith(says)) == (status, True)
+
+
+@pytest.mark.parametrize(
+    ("rules", "tables", "status", "says"),
+    [
+        (None, "", "note", "not known"),
+        (0, "", "ok", "no rules"),
+        (3, "", "note", "3 lines of nft rules"),
+        (None, "filter", "note", "iptables filter"),
+    ],
+)
+def test_rules_that_cannot_be_seen_are_not_known(
+    rules: int | None, tables: str, status: Status, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "_nft_rules", lambda: rules)
+    monkeypatch.setattr(doctor, "_text", lambda path: tables)
+    monkeypatch.setattr(doctor, "_word", lambda path: None)
+    [finding] = doctor._filters()
+    assert (finding.status, finding.says.startswith(says)) == (status, True)

@@ -47,7 +47,9 @@ class ServerCpu(Record):
     """Use of the server's CPUs; in simulation the model's."""
 
     busy: float | None
-    """1 - (idle + iowait), from 0 to 1 of all its CPUs."""
+    """1 - (idle + iowait), from 0 to 1 of all its CPUs. For a server that ran already: its processes' time, of all CPUs
+    that it may use or of its busiest thread alone, whichever is more.
+    """
     steal: float | None
     """Part of their time that the hypervisor took; None in simulation."""
     processes_s: float | None

@@ -204,30 +204,45 @@ def _congestion() -> Iterable[Finding]:
 
 def _filters() -> Iterable[Finding]:
     """Rules of the machine's own network, which only clients of a URL pass."""
-    limit = _word("/proc/sys/net/netfilter/nf_conntrack_max")
-    if limit is not None:
-        says = (
-            f"on, for {int(limit):,d} connections at most: URL runs fill the table, and beyond it packets are dropped"
-        )
-        yield Finding("conntrack", "note", says, "as root: sysctl -w net.netfilter.nf_conntrack_max=1000000")
+    yield from _conntrack()
     tables = _text("/proc/net/ip_tables_names").split()
     rules = _nft_rules()
-    if tables or rules:
+    if rules is None and not tables:
+        yield Finding("firewall", "note", "not known: nft cannot be asked from here", "as root: wasp doctor")
+    elif tables or rules:
         found = [*(f"iptables {table}" for table in tables), *([f"{rules} lines of nft rules"] if rules else [])]
         says = f"{', '.join(found)}: URL runs pass them; clients come from 198.18.0.0/15 by devices named wasp*"
         yield Finding("firewall", "note", says, "let these pass, if the rules do not")
     else:
-        yield Finding("firewall", "ok", "no rules that can be seen")
+        yield Finding("firewall", "ok", "no rules")
 
 
-def _nft_rules() -> int:
+def _conntrack() -> Iterable[Finding]:
+    """Whether connections are followed: the module may be there and no rule use it, so their number tells."""
+    limit, count = (_word(f"/proc/sys/net/netfilter/nf_conntrack_{name}") for name in ("max", "count"))
+    if limit is None or count is None:
+        return
+    if count == "0":
+        yield Finding("conntrack", "ok", "follows no connection now")
+        return
+    says = (
+        f"follows {int(count):,d} connections, {int(limit):,d} at most: URL runs fill the table, and beyond it packets "
+        "are dropped"
+    )
+    yield Finding("conntrack", "note", says, "as root: sysctl -w net.netfilter.nf_conntrack_max=1000000")
+
+
+def _nft_rules() -> int | None:
+    """Lines of nft's rules; None where it cannot be asked, as without root or without the program."""
     program = shutil.which("nft", path=os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin")
     if program is None or os.geteuid() != 0:
-        return 0
+        return None
     try:
         shown = subprocess.run([program, "list", "ruleset"], capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return 0
+        return None
+    if shown.returncode:
+        return None
     return len(shown.stdout.splitlines())
 
 

@@ -60,6 +60,7 @@ class HostTestbed:
         self._spec = spec
         self._queues: list[int] = []
         self._pids = server_processes(spec.address, spec.port)
+        self._before = thread_times(self._pids)
         self._cpus = sorted(set().union(*(affinity(pid) for pid in self._pids)) or affinity(0))
         self._labels = [*spec.placement.labels]
         shared = set(self._cpus) & set(spec.placement.emulator)
@@ -115,6 +116,14 @@ class HostTestbed:
     def cpus_allowed(self) -> int:
         """On how many CPUs the server may run."""
         return len(self._cpus)
+
+    def busiest_part(self) -> float | None:
+        """The part of the server's CPU time since the beginning that its busiest thread used, from 0 to 1:
+        one thread keeps one CPU busy at most, however many the server may run on. None if none was seen to be used.
+        """
+        now = thread_times(self._pids)
+        used = [ticks - self._before.get(thread, 0) for thread, ticks in now.items()]
+        return max(used) / sum(used) if sum(used) > 0 else None
 
     def server_pids(self) -> list[int]:
         """The processes that hold the listening socket, in the order of their numbers."""
@@ -234,6 +243,20 @@ def holders(sockets: Iterable[Listener]) -> list[int]:
         if any(_link(f"/proc/{entry}/fd/{descriptor}") in links for descriptor in descriptors):
             found.append(int(entry))
     return sorted(found)
+
+
+def thread_times(pids: Iterable[int]) -> dict[tuple[int, int], int]:
+    """The CPU time (in clock ticks) of each thread of some processes, by process and thread."""
+    found = {}
+    for pid in pids:
+        for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+            try:
+                # The name in parentheses may hold anything; user and system time are the 12th and 13th field after it.
+                fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            except OSError:
+                continue  # it has ended
+            found[pid, int(stat.parent.name)] = int(fields[11]) + int(fields[12])
+    return found
 
 
 def routed(table: str) -> list[ipaddress.IPv4Network]:

@@ -62,10 +62,10 @@ class Launch:
         }
 
 
-def nginx(address: str, port: int, *, connections: int = 1024, access_log: bool = False) -> Launch:
+def nginx(address: str, port: int, *, connections: int = 1024, cpus: int = 1, access_log: bool = False) -> Launch:
     """nginx with a configuration made for benchmarking, serving `DOCUMENT_ROOT`.
 
-    One worker, or as many as the limit of descriptors makes necessary for `connections` at once.
+    A worker for each of its CPUs, or as many as the limit of descriptors makes necessary for `connections` at once.
 
     Raises:
         CannotDoIt: nginx is not installed, or does not say its version.
@@ -82,7 +82,7 @@ def nginx(address: str, port: int, *, connections: int = 1024, access_log: bool 
         address=address,
         port=port,
         user=" ".join(worker_user()),
-        workers=workers,
+        workers=max(workers, cpus),
         worker_connections=per_worker,
         modules=[module for module in _TEMP_PATHS if f"--without-http_{module}_module" not in build.options],
         access_log=access_log,

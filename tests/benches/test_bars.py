@@ -1,0 +1,109 @@
+"""What the figures of `./run perf` are held to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import bars
+import perf
+import wan
+from bars import Bar
+from waspbench import RunFailedError
+
+
+def row(what: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "what": what, "cost": 0.5, "steal": 0.0, "lag_p50_us": 40.0, "lag_p99_us": 200.0, "complaints": [],
+    } | changes  # fmt: skip
+
+
+def report(**changes: Any) -> dict[str, Any]:
+    exact = row("RTT 100 ms, no loss", **changes)
+    rows = [row("RTT 0, keep-alive"), row("RTT 100 ms, 3 % loss"), exact]
+    return {"wan": {"rows": rows, "bulk_bps": 2e9, "bulk_complaints": []}}
+
+
+@pytest.mark.parametrize(
+    ("bar", "verdict"),
+    [
+        (Bar("x", 1.0, 1.0, least=True), "met"),
+        (Bar("x", 0.99, 1.0, least=True), "missed"),
+        (Bar("x", 0.99, 1.0), "met"),
+        (Bar("x", 1.01, 1.0), "missed"),
+        (Bar("x", None, 1.0), "not judged"),
+        (Bar("x", float("nan"), 1.0), "not judged"),
+        (Bar("x", 0.5, 1.0, doubt="steal"), "not judged"),
+    ],
+)
+def test_a_bar_is_met_missed_or_not_judged(bar: Bar, verdict: str) -> None:
+    assert bar.verdict == verdict
+    assert str(bar).startswith(f"  {verdict}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdicts"),
+    [
+        ({}, ["met", "met"]),
+        ({"lag_p99_us": 301.0}, ["met", "missed"]),
+        ({"lag_p99_us": None}, ["met", "not judged"]),
+        ({"steal": 0.02}, ["not judged", "not judged"]),
+        ({"steal": None}, ["not judged", "not judged"]),
+        ({"complaints": ["the rate is off"]}, ["not judged", "not judged"]),
+    ],
+)
+def test_accuracy_is_judged_where_it_was_measured(changes: dict[str, Any], verdicts: list[str]) -> None:
+    found = [bar for bar in bars.bars(report(**changes)) if "leave late" in bar.what]
+    assert [bar.verdict for bar in found] == verdicts
+
+
+def test_a_server_that_is_not_busy_or_an_emulator_that_is_misses() -> None:
+    side = {"server_busy": 0.94, "generator_busy": 0.91, "complaints": []}
+    comparison = {
+        "workload": "keep-alive",
+        "goal": 1.0,
+        "ratio": {"median": 1.1},
+        "pairs": [{"wasp": side, "wrk": side}],
+    }
+    assert [bar.verdict for bar in bars.bars({"live": {"comparisons": [comparison]}})] == ["met", "missed", "missed"]
+
+
+def test_a_part_that_fails_keeps_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def part(name: str, *_: Any) -> Any:
+        if name == "scale":
+            raise RunFailedError("gone")
+        return [] if name == "sim" else report(lag_p99_us=400.0)["wan"]
+
+    monkeypatch.setattr(perf, "_part", part)
+    monkeypatch.setattr(wan, "readable", lambda found: ["rows"])
+    assert perf.main(["wan", "scale", "sim"]) == 4
+    shown = capsys.readouterr().out
+    assert "scale: failed: gone" in shown
+    assert "missed" in shown
+    assert perf.main(["wan"]) == 1
+    monkeypatch.setattr(perf, "_part", lambda *_: report()["wan"])
+    assert perf.main(["wan"]) == 0
+
+
+def test_a_rate_that_is_still_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = iter([500.0, 800.0, 500.0, 1000.0])
+    figures = dict.fromkeys(
+        ("server_busy", "server_us", "emulator_busy", "emulator_us", "lag_p50_us", "lag_p99_us", "steal")
+    )
+
+    def run(self: Any, what: str, clients: int, **more: Any) -> wan.Row:
+        return wan.Row(what, clients, next(rates), ok=1, failed=0, complaints=(), **figures)
+
+    monkeypatch.setattr(wan.Wan, "_run", run)
+    far = wan.Wan(None, 1, 1)  # type: ignore[arg-type]
+    assert far._half("x", 1000.0).complaints == ("800 requests/s are not the 1,000 that were wanted",)
+    assert far._half("x", 1000.0).complaints == ()
+
+
+def test_missing_figures_are_dashes_and_not_zero() -> None:
+    found = wan.Row("x", 1, 10.0, None, None, None, None, None, None, None, 1, 0, ()).as_dict()
+    assert (found["cost"], found["limit"]) == (None, "not known")
+    assert wan._line(found).count("  -") >= 6
