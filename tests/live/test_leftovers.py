@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,14 +52,15 @@ def settings() -> dict[str, str]:
 
 
 def namespaces(pids: set[int]) -> set[str]:
-    """The namespaces of some processes."""
+    """The namespaces of some processes, dead ones that wait for their parent left out: they still show that of their
+    numbers, and no other.
+    """
     found = set()
     for pid in pids:
-        for kind in ("net", "mnt", "pid", "ipc", "user"):
-            try:
-                found.add(os.readlink(f"/proc/{pid}/ns/{kind}"))
-            except OSError:
-                continue
+        try:
+            found |= {os.readlink(f"/proc/{pid}/ns/{kind}") for kind in ("net", "mnt", "pid", "ipc", "user")}
+        except OSError:
+            continue
     return found
 
 
@@ -77,6 +79,22 @@ def machine() -> dict[str, object]:
         "memory": sorted(os.listdir("/dev/shm")),
         "settings": settings(),
     }
+
+
+def indices(names: set[str]) -> set[str]:
+    """The devices with these names in this network namespace, by their numbers, which are given once only."""
+    found = set()
+    for name in names:
+        try:
+            found.add(Path(f"/sys/class/net/{name}/ifindex").read_text().strip())
+        except OSError:
+            continue
+    return found
+
+
+def all_devices() -> set[str]:
+    """The numbers of every device in this network namespace."""
+    return indices(set(os.listdir("/sys/class/net")))
 
 
 def devices_of(pids: set[int]) -> set[str]:
@@ -127,6 +145,32 @@ def eventually(condition: Callable[[], bool], within: float) -> bool:
     return True
 
 
+def time_to_measure(directory: Path, commands: list[str]) -> float:
+    """How long so many runs at once take on this machine until all measure; they are killed then."""
+    began = time.monotonic()
+    started = [
+        wasp(directory, f"{os.getpid()}-timing", f"{command} {LONG} -o out-{n}") for n, command in enumerate(commands)
+    ]
+    for process in started:
+        assert process.stderr is not None
+        while "measuring" not in process.stderr.readline():
+            assert process.poll() is None
+    took = time.monotonic() - began
+    for process in started:
+        with process:
+            process.kill()
+    return took
+
+
+def leftovers(mark: str, entered: set[str], devices: set[str]) -> dict[str, set[Any]]:
+    """What is there of a run that was killed."""
+    return {
+        "processes": processes(mark),
+        "namespaces": entered & everywhere(),
+        "devices": devices & all_devices(),
+    }
+
+
 def asked(kind: str, port: int) -> str:
     return f"bench http://127.0.0.1:{port}/1024 --mode live" if kind == "url" else "bench --mode live"
 
@@ -150,6 +194,7 @@ def test_every_ending_leaves_the_machine_as_it_was(
     with wasp(tmp_path, mark, arguments) as process:
         assert process.stderr is not None
         seen: set[str] = set()
+        devices: set[str] = set()
         if ending.startswith("SIG"):
             while "measuring" not in process.stderr.readline():
                 assert process.poll() is None
@@ -157,6 +202,9 @@ def test_every_ending_leaves_the_machine_as_it_was(
             seen = namespaces(inside) - namespaces({os.getpid()})
             assert devices_of(inside)
             assert bool(seen) is (kind == "managed")
+            if kind == "url":
+                devices = indices(devices_of(inside))
+                assert devices
             process.send_signal(signal.Signals[ending])
         _, said = process.communicate(timeout=20)
         # 5: on a machine that others use too, a run may not be valid.
@@ -164,6 +212,7 @@ def test_every_ending_leaves_the_machine_as_it_was(
         assert "Traceback" not in said
     assert eventually(lambda: not processes(mark), 1.0)
     assert not seen & everywhere()
+    assert not devices & all_devices()
     assert [path.name for path in tmp_path.iterdir()] == ([] if ending == "error" else ["out"])
     if ending.startswith("SIG"):
         assert json.loads((tmp_path / "out" / "manifest.json").read_text())["interrupted"] is True
@@ -173,19 +222,31 @@ def test_a_kill_at_any_moment_leaves_nothing_within_a_second(tmp_path: Path, run
     moments = random.Random(9)
     # Two of each kind at a time: that they do not disturb each other is tested on the way.
     kinds = ("managed", "url", "managed", "url")
+    mine = namespaces({os.getpid()})
+    found: dict[str, int] = {"namespaces": 0, "devices": 0}
+    longest = 1.2 * time_to_measure(tmp_path, [asked(kind, running) for kind in kinds])
     for batch in range(KILLS // 2):
         began = time.monotonic()
         started = []
         for place, kind in enumerate(kinds):
             mark = f"{os.getpid()}-{kind}-{batch}-{place}"
             process = wasp(tmp_path, mark, f"{asked(kind, running)} {LONG} -o out-{mark}")
-            started.append((moments.uniform(0.05, 4.0), mark, process))
+            started.append((moments.uniform(0.05, longest), mark, process))
         for moment, mark, process in sorted(started, key=lambda one: one[0]):
             time.sleep(max(0.0, began + moment - time.monotonic()))
             with process:
+                inside = processes(mark)
+                entered = namespaces(inside) - mine
+                # A managed server's device is in its namespace and ends with it.
+                devices = indices(devices_of(inside)) if "-url-" in mark else set()
                 process.kill()
-            gone = partial(lambda mark: not processes(mark), mark)
-            assert eventually(gone, 1.0), f"{mark} killed after {moment:.2f} s: {processes(mark)}"
+            left = partial(leftovers, mark, entered, devices)
+            gone = partial(lambda left: not any(left().values()), left)
+            assert eventually(gone, 1.0), f"{mark} killed after {moment:.2f} s: {left()}"
+            found["namespaces"] += bool(entered)
+            found["devices"] += bool(devices)
+    # Some were killed when there was something to leave behind.
+    assert min(found.values()) >= 2, found
     assert list(tmp_path.iterdir()) == []
 
 
