@@ -6,10 +6,12 @@ import pytest
 
 from waspbench.cli.app import invoke
 from waspbench.cli.status import Status
+from waspbench.stats import mean_interval
 from waspbench.testbed.capability import Support
 from waspbench.validation import Row, Table, bulk, latency, paper2001, tcp
 from waspbench.validation.figure import Figure, Point
 from waspbench.validation.page import LIVE_BEGIN, LIVE_END, write
+from waspbench.validation.paper2001 import VARIANTS
 
 
 def unmet(table: Table) -> list[Row]:
@@ -37,9 +39,27 @@ def test_cubics_window_is_that_of_its_rfc() -> None:
 
 
 def test_variants_differ_only_for_responses_of_many_segments() -> None:
-    table = paper2001.variants(60.0, 3)
-    assert unmet(table) == []
-    assert [row.met for row in table.rows].count(True) == 2
+    found = paper2001.measure(120.0, 6, ("1 KB", "64 KB", paper2001.WIDE))
+    for rtt in paper2001.RTTS:
+        for variant in ("newreno", "sack"):
+            assert paper2001.changes(found, "1 KB", rtt, variant) == [0.0] * 6
+        for name in ("64 KB", paper2001.WIDE):
+            gain = mean_interval(paper2001.changes(found, name, rtt, "sack"))
+            assert gain is not None
+            assert gain[1] < 0
+
+
+def test_the_papers_table_judges_both_variants_for_small_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+    for worse in ("newreno", "sack"):
+
+        def measured(duration: float, runs: int, worse: str = worse) -> paper2001.Times:
+            places = [
+                (name, rtt, variant) for name in paper2001.SIZES for rtt in paper2001.RTTS for variant in VARIANTS
+            ]
+            return {place: [1.06 if place[2] == worse else 1.0] * runs for place in places}
+
+        monkeypatch.setattr(paper2001, "measure", measured)
+        assert paper2001.variants().judged == [False, False]
 
 
 POINT = Point(10.0, 11.0, (10.5, 11.5), "a")
