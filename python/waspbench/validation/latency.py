@@ -79,7 +79,7 @@ def slow_start() -> Table:
         "Response time (from `connect()` to the last byte) over a path of 100 ms without loss, every segment "
         "acknowledged, from a server whose work takes no time; the window doubles each round trip, after one for "
         "the handshake.",
-        "equal to the nanosecond in the mean (so in every transaction).",
+        "equal to the nanosecond in the mean, the greatest time within 0.1 %.",
         ("size", "initial window", "rounds", "expected", "measured"),
         rows,
     )

@@ -106,5 +106,5 @@ def cubic_window(loss: float, rtt: float) -> float:
 
 
 def aimd_window(loss: float) -> float:
-    """Mean window of Reno under the same losses, which CUBIC estimates and follows where its own is less (RFC 9438 4.3)."""
+    """Mean window of Reno under the same losses, which CUBIC follows where its own is less (RFC 9438 4.3)."""
     return math.sqrt(1.5 / loss)
