@@ -15,7 +15,7 @@ mod queues;
 mod sys;
 mod tun;
 
-pub use affinity::{AffinityError, pin_current_thread};
+pub use affinity::{AffinityError, pin_current_thread, prefer_current_thread};
 pub use clock::{ClockError, Stopper, WallClock};
 pub use log::open_log;
 pub use meters::{MachineMeters, MeterTargets};

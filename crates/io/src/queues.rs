@@ -4,6 +4,7 @@ use crate::clock::monotonic_nanos;
 use crate::mailbox::{Mailbox, SharedPort};
 use crate::{
     AffinityError, ClockError, MachineMeters, MeterTargets, Stopper, Tun, WallClock, pin_current_thread,
+    prefer_current_thread,
 };
 use std::sync::Arc;
 use wasp_engine::{
@@ -95,6 +96,10 @@ impl Seat<'_> {
             Some(cpu) if self.threads > 1 => pin_current_thread(&[*cpu])?,
             Some(_) => pin_current_thread(cpus)?,
             None => {}
+        }
+        // A server on the same CPU would wait for the emulator, and be measured doing so.
+        if !cpus.is_empty() && !cpus.iter().any(|cpu| self.targets.server_cpus.contains(cpu)) {
+            prefer_current_thread();
         }
         // The machine is looked at once; every thread sees its own CPU time.
         let targets = if self.own == 0 { self.targets.clone() } else { MeterTargets::default() };
