@@ -1,4 +1,4 @@
-"""``python -m waspbench`` is ``wasp``: the entry of the command, which can be interrupted at once."""
+"""``python -m waspbench`` is ``wasp``: the entry of the command, which can be interrupted from the first moment."""
 
 import signal
 from typing import NoReturn
@@ -6,10 +6,9 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     """Runs the command and exits with its status."""
-    # An interrupt while modules are imported would be told with a traceback of wherever it struck. There is nothing to
-    # keep yet: let it end the process as it ends any other.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # An interrupt while modules are imported would be told with a traceback of wherever it struck, or be lost to a
+    # handler that a library (polars) installs: it waits until the command has its own.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     from waspbench.cli import main as command
 
     command()

@@ -252,6 +252,7 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its status. Without arguments it explains itself."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # an interrupt may have come during imports
         code = app(arguments or ["--help"], prog_name="wasp", standalone_mode=False)
     except TyperException as error:
         status.complain([_usage(error)])
