@@ -49,7 +49,7 @@ class Row:
     lag_p99_us: float | None
     steal: float | None
     ok: int
-    failed: int
+    not_ok: int
     """Transactions that ended in another way in the measured interval."""
     complaints: tuple[str, ...]
 
@@ -205,7 +205,7 @@ def _row(what: str, clients: int, server_cpus: int, summary: RunSummary) -> Row:
         lag_p99_us=emulator.lag_us.p99,
         steal=server.steal,
         ok=summary.outcomes.get("ok", 0),
-        failed=sum(others.values()),
+        not_ok=sum(others.values()),
         complaints=tuple(reason.message for reason in summary.invalid),
     )
 
@@ -250,7 +250,7 @@ def readable_scale(found: dict[str, Any]) -> list[str]:
     lines = [
         f"scale: {found['clients']:,} clients, each with its own address, started within {found['ramp_s']} s, a "
         f"request every {THINK} each",
-        f"  {found['requests_per_s']:,.0f} requests/s, {found['ok']:,} ok, {found['failed']} not; server "
+        f"  {found['requests_per_s']:,.0f} requests/s, {found['ok']:,} ok, {found['not_ok']} not; server "
         f"{share(found['server_busy'])} busy, emulator {share(found['emulator_busy'])}, lag p99 "
         f"{figure(found['lag_p99_us'])} us",
         f"  memory of an idle connection: {found['bytes_per_connection'] / 1024:.2f} KiB (between {found['few']:,} and "
