@@ -99,7 +99,7 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
             let read = self.read_device()?;
             let next = self.run.kernel.next_event().unwrap_or(Instant::MAX).min(self.housekeeping_at);
             gathered &= handled + read == 0;
-            if read > 0 || next <= now {
+            if read == FRAMES || next <= now {
                 continue;
             }
             if gathered {

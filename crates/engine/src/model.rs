@@ -6,7 +6,7 @@ use crate::{Interval, Ledger, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Service, TcpTotals, World};
-use wasp_kernel::{Process, Scheduler};
+use wasp_kernel::{Process, Scheduler, prefetch};
 use wasp_net::{AccessConfig, Delivery, Fate, LinkConfig, Network, Observer, Star};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant};
@@ -119,6 +119,20 @@ impl<O: Observer> Model<O> {
 
 impl<O: Observer> Process for Model<O> {
     type Event = Event;
+
+    fn prepare(&self, event: Event) {
+        let client = match event {
+            Event::Arrival(arrival) => {
+                self.network.prepare(arrival);
+                Star::client_of(arrival.link)
+            }
+            Event::ClientConnection { client, .. } | Event::ClientAlarm { client } => Some(client),
+            Event::ServerConnection { .. } | Event::ServerResponse { .. } => None,
+        };
+        if let Some(client) = client.and_then(|client| self.clients.get(client as usize)) {
+            prefetch(client);
+        }
+    }
 
     fn handle(&mut self, event: Event, scheduler: &mut Scheduler<Event>) {
         if let Event::Arrival(arrival) = event {

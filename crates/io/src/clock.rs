@@ -16,7 +16,7 @@ const TIMER_SLACK: NonZeroU64 = NonZeroU64::MIN;
 
 /// How long frames and due events gather. To be woken for each costs server and emulator more CPU time than the rest of its way through
 /// the device.
-const GATHER: Duration = Duration::from_micros(20);
+const GATHER: Duration = Duration::from_micros(40);
 
 /// The wall clock could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,7 @@ impl Stopper {
 
 /// `CLOCK_MONOTONIC` since the start of the run.
 ///
-/// Call order: make it, `restart` when the run begins, then as [`Clock`] says, all on the thread that waits. What gathers does so for 20 us.
+/// Call order: make it, `restart` when the run begins, then as [`Clock`] says, all on the thread that waits. What gathers does so for 40 us.
 /// Once a stop is requested every wait returns at once: look at [`Stopper::stop_requested`] after each.
 #[derive(Debug)]
 pub struct WallClock {

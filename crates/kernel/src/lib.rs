@@ -9,6 +9,7 @@
 mod channel;
 mod clock;
 mod event;
+mod prefetch;
 mod process;
 mod queue;
 mod timer;
@@ -16,6 +17,7 @@ mod timer;
 pub use channel::Channel;
 pub use clock::{Clock, VirtualClock};
 pub use event::{EventKey, NodeId};
+pub use prefetch::prefetch;
 pub use process::{LogicalProcess, Process, Scheduler, Stalled};
 pub use queue::EventQueue;
 pub use timer::Timer;

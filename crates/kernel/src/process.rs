@@ -13,6 +13,9 @@ pub trait Process {
 
     /// Handles one event at its own time (`scheduler.now()`).
     fn handle(&mut self, event: Self::Event, scheduler: &mut Scheduler<Self::Event>);
+
+    /// `event` is likely to be handled after the present one: what it needs can be fetched from memory meanwhile.
+    fn prepare(&self, _event: Self::Event) {}
 }
 
 /// The clock never advances: some nodes send each other events without delay.
@@ -116,6 +119,9 @@ impl<P: Process> LogicalProcess<P> {
         }
         self.scheduler.now = key.time();
         self.handled += 1;
+        if let Some(next) = self.scheduler.queue.upcoming() {
+            self.process.prepare(next);
+        }
         self.process.handle(event, &mut self.scheduler);
         Ok(Some(key.time()))
     }

@@ -41,6 +41,14 @@ impl<E: Copy> EventQueue<E> {
         self.heap.first().map(|(key, _)| key.time())
     }
 
+    /// The event that is first now, while the place of the one that was taken last is vacant.
+    #[must_use]
+    pub fn upcoming(&self) -> Option<E> {
+        let first = usize::from(self.vacant);
+        let candidates = self.heap.iter().skip(first).take(1 + first * (ARITY - 1));
+        candidates.min_by_key(|(key, _)| key.packed()).map(|(_, event)| *event)
+    }
+
     /// Takes the first event if it is due at `limit` or before.
     pub fn pop_until(&mut self, limit: Instant) -> Option<(EventKey, E)> {
         self.fill();

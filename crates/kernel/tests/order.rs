@@ -1,6 +1,7 @@
 //! The order of events, lazy timers and channels.
 
 use proptest::prelude::*;
+use std::cell::RefCell;
 use wasp_kernel::{Channel, LogicalProcess, NodeId, Process, Scheduler, Timer};
 use wasp_units::{Duration, Instant};
 
@@ -12,6 +13,23 @@ impl Process for Log {
     type Event = u32;
     fn handle(&mut self, event: u32, scheduler: &mut Scheduler<u32>) {
         self.0.push((scheduler.now(), event));
+    }
+}
+
+/// Writes down every event it is given, and which it was told of before; schedules nothing.
+#[derive(Default)]
+struct Told {
+    handled: Vec<u32>,
+    told: RefCell<Vec<u32>>,
+}
+
+impl Process for Told {
+    type Event = u32;
+    fn handle(&mut self, event: u32, _: &mut Scheduler<u32>) {
+        self.handled.push(event);
+    }
+    fn prepare(&self, event: u32) {
+        self.told.borrow_mut().push(event);
     }
 }
 
@@ -33,6 +51,19 @@ proptest! {
         expected.sort_unstable();
         let expected: Vec<_> = expected.into_iter().map(|(time, _, index)| (at(time), index)).collect();
         prop_assert_eq!(&kernel.process.0, &expected);
+    }
+
+    #[test]
+    fn a_model_is_told_of_the_event_that_comes_next(times in prop::collection::vec(0..50_u64, 1..300)) {
+        let mut kernel = LogicalProcess::new(Told::default());
+        kernel.inject(Instant::ZERO, |_, scheduler| {
+            for (index, time) in times.iter().enumerate() {
+                scheduler.schedule(NodeId(0), at(*time), index as u32);
+            }
+        });
+        kernel.advance(Instant::MAX).unwrap();
+        let Told { handled, told } = kernel.process;
+        prop_assert_eq!(&handled[1..], &told.borrow()[..]);
     }
 
     #[test]
@@ -132,10 +163,10 @@ impl Process for Pipe {
         match event {
             Some(message) => {
                 let arrival = scheduler.now() + Duration::from_nanos(10);
-                self.0.send(arrival, message, None, scheduler);
+                self.0.send(arrival, message, |_| None, scheduler);
             }
             None => {
-                let message = self.0.receive(None, scheduler).expect("an arrival has a message");
+                let message = self.0.receive(|_| None, scheduler).expect("an arrival has a message");
                 self.1.push((scheduler.now(), message));
             }
         }

@@ -116,7 +116,7 @@ impl Link {
         &mut self,
         packet: PacketId,
         bytes: u32,
-        arrival: E,
+        arrival: impl FnOnce(PacketId) -> E,
         scheduler: &mut Scheduler<E>,
     ) {
         let now = scheduler.now();
@@ -135,13 +135,17 @@ impl Link {
             self.started += 1;
         }
         let at = self.busy_until + self.config.delay;
-        self.channel.send(at, Transit { packet, bytes, start }, arrival, scheduler);
+        self.channel.send(at, Transit { packet, bytes, start }, |transit| arrival(transit.packet), scheduler);
     }
 
     /// Takes the packet that arrives at the far end now.
-    pub(crate) fn arrive<E: Copy>(&mut self, arrival: E, scheduler: &mut Scheduler<E>) -> Option<PacketId> {
+    pub(crate) fn arrive<E: Copy>(
+        &mut self,
+        arrival: impl FnOnce(PacketId) -> E,
+        scheduler: &mut Scheduler<E>,
+    ) -> Option<PacketId> {
         self.begin_transmissions(scheduler.now());
-        let transit = self.channel.receive(arrival, scheduler)?;
+        let transit = self.channel.receive(|next| arrival(next.packet), scheduler)?;
         self.started -= 1;
         Some(transit.packet)
     }

@@ -2,7 +2,7 @@
 
 use crate::store::{PacketId, PacketStore};
 use crate::{Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, Scope, Sighting};
-use wasp_kernel::{NodeId, Scheduler};
+use wasp_kernel::{NodeId, Scheduler, prefetch};
 use wasp_random::Key;
 use wasp_wire::{Address, Packet, PayloadPool};
 
@@ -30,7 +30,18 @@ pub struct Delivery {
 
 /// The event of a packet's arrival at the far end of a link; the model wraps it in its own event type.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Arrival(pub LinkId);
+pub struct Arrival {
+    /// The link.
+    pub link: LinkId,
+    packet: PacketId,
+}
+
+impl Arrival {
+    /// Makes the event of packets that arrive over `link`.
+    fn over<E: From<Self>>(link: LinkId) -> impl Fn(PacketId) -> E {
+        move |packet| E::from(Self { link, packet })
+    }
+}
 
 /// What makes a link a client's access link: whose flows it keeps account of.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +132,17 @@ impl<O: Observer> Network<O> {
         self.router = Some(Router { node, first_client, down, server, up });
     }
 
+    /// Begins to fetch from memory what an arrival that is to come needs.
+    pub fn prepare(&self, arrival: Arrival) {
+        self.prepare_link(arrival.link);
+        self.packets.prepare(arrival.packet);
+    }
+
+    /// Begins to fetch from memory what a packet over this link needs.
+    pub fn prepare_link(&self, link: LinkId) {
+        prefetch(&self.links[link.0 as usize]);
+    }
+
     /// The link with this identifier.
     #[must_use]
     pub fn link(&self, id: LinkId) -> &Link {
@@ -181,17 +203,17 @@ impl<O: Observer> Network<O> {
         arrival: Arrival,
         scheduler: &mut Scheduler<E>,
     ) -> Option<Delivery> {
-        let link = &mut self.links[arrival.0.0 as usize];
-        let id = link.arrive(E::from(arrival), scheduler)?;
+        let link = &mut self.links[arrival.link.0 as usize];
+        let id = link.arrive(Arrival::over(arrival.link), scheduler)?;
         let mut node = link.to;
-        self.sight(arrival.0, id, Sighting::Left, scheduler);
+        self.sight(arrival.link, id, Sighting::Left, scheduler);
         while let Some(next) = self.next_hop(node, id)? {
             if !self.admit(next, id, scheduler) {
                 return None;
             }
             let link = &mut self.links[next.0 as usize];
             if !link.is_transparent() {
-                link.transmit(id, self.packets.get(id).wire_len(), E::from(Arrival(next)), scheduler);
+                link.transmit(id, self.packets.get(id).wire_len(), Arrival::over(next), scheduler);
                 return None;
             }
             node = link.to;
@@ -210,7 +232,7 @@ impl<O: Observer> Network<O> {
             let at_router = self.router.as_ref().is_some_and(|router| router.node == far);
             if !(at_router && self.links[link.0 as usize].is_transparent()) {
                 let bytes = self.packets.get(id).wire_len();
-                return self.links[link.0 as usize].transmit(id, bytes, E::from(Arrival(link)), scheduler);
+                return self.links[link.0 as usize].transmit(id, bytes, Arrival::over(link), scheduler);
             }
             self.sight(link, id, Sighting::Left, scheduler);
             match self.next_hop(far, id) {

@@ -58,6 +58,15 @@ impl Star {
         node.0.checked_sub(2)
     }
 
+    /// The index of the client whose access link this is, in either direction.
+    #[must_use]
+    pub const fn client_of(link: LinkId) -> Option<u32> {
+        match link.0.checked_sub(2) {
+            Some(place) => Some(place / 2),
+            None => None,
+        }
+    }
+
     /// Builds the star into an empty network. `shared` is the link between router and server, first towards the server; `key` is for its loss.
     pub fn build<O: Observer>(
         network: &mut Network<O>,

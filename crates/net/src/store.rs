@@ -1,5 +1,6 @@
 //! Packets in flight, in one slab: links pass indices, so a packet is written once however many hops it makes.
 
+use wasp_kernel::prefetch;
 use wasp_wire::Packet;
 
 /// The place of a packet in the store.
@@ -20,6 +21,11 @@ impl PacketStore {
         }
         self.packets.push(Some(packet));
         PacketId(self.packets.len() as u32 - 1)
+    }
+
+    /// Begins to fetch a packet from memory.
+    pub(crate) fn prepare(&self, id: PacketId) {
+        prefetch(&self.packets[id.0 as usize]);
     }
 
     pub(crate) fn get(&self, id: PacketId) -> &Packet {

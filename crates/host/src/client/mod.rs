@@ -36,8 +36,9 @@ use arrivals::Admission;
 use connection::Connection;
 use queue::Queue;
 use schedule::Schedule;
+use smallvec::SmallVec;
 use std::sync::Arc;
-use wasp_kernel::Timer;
+use wasp_kernel::{Timer, prefetch};
 use wasp_net::{Observer, Passage};
 use wasp_tcp::{Endpoint, Event as TcpEvent, State, reset_for};
 use wasp_units::{Duration, Instant};
@@ -54,8 +55,9 @@ pub struct Client {
     behaviour: Arc<Behaviour>,
     identities: Identities,
     schedule: Schedule,
-    lanes: Box<[Lane]>,
-    connections: Vec<Option<Box<Connection>>>,
+    // Most clients have one of each, which is then found without another look into memory.
+    lanes: SmallVec<[Lane; 1]>,
+    connections: SmallVec<[Option<Box<Connection>>; 1]>,
     /// Connections opened so far.
     opened: u32,
     /// Transactions begun so far.
@@ -91,7 +93,7 @@ impl Client {
             schedule: Schedule::new(plan),
             lanes: (0..behaviour.connections.max(1)).map(|_| Lane::default()).collect(),
             behaviour,
-            connections: Vec::new(),
+            connections: SmallVec::new(),
             opened: 0,
             requests: 0,
             due: false,
@@ -115,6 +117,7 @@ impl Client {
 
     /// A packet has arrived.
     pub fn handle_packet<O: Observer>(&mut self, packet: Packet, world: &mut World<'_, O>) {
+        self.prepare(world);
         let Packet { source, transport: Transport::Tcp(header), payload, .. } = packet else {
             return world.network.pool.release(packet.payload);
         };
@@ -140,6 +143,7 @@ impl Client {
 
     /// A deadline of the connection in `slot` may be due.
     pub fn handle_connection_timer<O: Observer>(&mut self, slot: u32, world: &mut World<'_, O>) {
+        self.prepare(world);
         let now = world.now();
         let connection = self.connections.get_mut(slot as usize).and_then(Option::as_mut);
         if !connection.is_some_and(|connection| connection.socket.timer.fired(now)) {
@@ -177,6 +181,14 @@ impl Client {
             }
             self.record_connection(*connection, None, world);
         }
+    }
+
+    /// Begins to fetch from memory what an event of a connection is likely to need.
+    fn prepare<O: Observer>(&self, world: &World<'_, O>) {
+        if let [Some(connection), ..] = self.connections.as_slice() {
+            prefetch(&**connection);
+        }
+        world.network.prepare_link(self.place.link);
     }
 
     fn find(&self, header: &TcpHeader) -> Option<u32> {
