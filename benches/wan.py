@@ -126,7 +126,7 @@ class Wan:
         """Bits a second of bytes 25 to 100 MB of a 100 MB file over 10 ms, with Reno on the server's route.
 
         The link is `BULK_LINK`. It is the difference between the medians of downloads of 100 MB and of 25 MB, which
-        share their beginning. With it comes what speaks against the runs; that a few large files are `too_few` does not.
+        share their beginning. With it comes what speaks against the runs, except that a few large files are `too_few`.
         """
         (short, against_short), (whole, against) = (self._download(size) for size in ("25MB", "100MB"))
         if short is None or whole is None or whole <= short:
