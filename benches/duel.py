@@ -11,7 +11,7 @@ from usage import cpu_times, cpu_use, product
 from waspbench import live as testbeds
 from waspbench import session
 from waspbench.experiment import Experiment, parse, path_of
-from waspbench.testbed import Placement, TestbedSpec, cpus, live_support
+from waspbench.testbed import Placement, TestbedSpec, cpus, live_support, long_backlog
 from waspbench.testbed.errors import CannotDoIt
 
 CLIENTS = 64
@@ -135,7 +135,7 @@ class Duel:
         )
 
     def _wrk(self, workload: Workload) -> Side:
-        with wrk.Yardstick(self.spec(workload)) as yardstick:
+        with long_backlog(), wrk.Yardstick(self.spec(workload)) as yardstick:
             found = yardstick.measure(path_of(FILE_SIZE), self.seconds, CLIENTS, workload.headers)
         return _side(
             found.requests_per_s,

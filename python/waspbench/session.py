@@ -28,7 +28,7 @@ from waspbench.results.manifest import now
 from waspbench.results.store import LostTablesError
 from waspbench.settling import late_settling
 from waspbench.stats import Histogram
-from waspbench.testbed import Bed, Presence, Spec, aside
+from waspbench.testbed import Bed, Presence, Spec, aside, long_backlog
 from waspbench.workload.serving import check_log
 
 T = TypeVar("T")
@@ -73,6 +73,7 @@ class OneRun:
         try:
             if spec is not None:
                 self._presence = self._held.enter_context(Presence())
+                self._held.enter_context(long_backlog())
                 self._bed = bed = spec.start()
                 self._held.callback(bed.close)
                 scenario = {**scenario, "network": {**scenario["network"], "prefix": bed.prefix}, **bed.clock()}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import resource
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from waspbench.cli import doctor as command
 from waspbench.cli.app import invoke
-from waspbench.testbed import doctor
+from waspbench.testbed import backlog, doctor
 from waspbench.testbed.capability import Support
 from waspbench.testbed.doctor import Finding, Status, stolen
 
@@ -83,6 +85,27 @@ def test_steal_is_the_eighth_column_of_all() -> None:
 def test_no_text_upsets_the_parser(text: str) -> None:
     stolen(text)
     stolen(f"cpu {text}")
+
+
+@pytest.mark.parametrize(
+    ("value", "writable", "status", "says"),
+    [
+        (1_000, True, "ok", "1,000 packets wait for a CPU at most.*; while a run lasts wasp makes it 10,000"),
+        (1_000, False, "note", "1,000 packets .*: bursts to the server may be dropped"),
+        (10_000, False, "ok", "10,000 packets wait for a CPU at most .net.core.netdev_max_backlog.$"),
+    ],
+)
+def test_a_short_backlog_is_a_word_to_whom_cannot_change_it(
+    value: int, writable: bool, status: Status, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = tmp_path / "netdev_max_backlog"
+    setting.write_text(f"{value}\n")
+    monkeypatch.setattr(backlog, "SETTING", setting)
+    monkeypatch.setattr(os, "access", lambda path, mode: writable)
+    [finding] = doctor._backlog()
+    assert finding.status == status
+    assert re.match(says, finding.says)
+    assert ("netdev_max_backlog=10000" in finding.advice) is (status == "note")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from waspbench.testbed.backlog import LONG_ENOUGH, SETTING
+
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 
 MARK = "WASP_TEST_LEFTOVERS"
@@ -49,6 +51,11 @@ def settings() -> dict[str, str]:
     for changing in [name for name in found if name.endswith(("nf_conntrack_count", "_count"))]:
         del found[changing]
     return found
+
+
+def backlog() -> str | None:
+    """How long the machine's packet backlog may be; None where this process does not see it."""
+    return settings().get(str(SETTING))
 
 
 def namespaces(pids: set[int]) -> set[str]:
@@ -201,6 +208,7 @@ def test_every_ending_leaves_the_machine_as_it_was(
             inside = processes(mark)
             seen = namespaces(inside) - namespaces({os.getpid()})
             assert devices_of(inside)
+            assert int(backlog() or LONG_ENOUGH) >= LONG_ENOUGH
             assert bool(seen) is (kind == "managed")
             if kind == "url":
                 devices = indices(devices_of(inside))
@@ -263,6 +271,34 @@ def test_two_runs_at_once_are_both_marked_and_both_work(tmp_path: Path, running:
         # Eight clients at 20 ms make at most 400 requests a second; a mix-up of the two would leave hardly any.
         assert result["outcomes"]["ok"] > 400
         assert {name for name, count in result["outcomes"].items() if count} <= {"ok", "unfinished"}
+
+
+@pytest.mark.skipif(not os.access(SETTING, os.W_OK), reason="the packet backlog cannot be changed from here")
+@pytest.mark.parametrize(("first", "last"), [("managed", "url"), ("url", "managed")])
+def test_the_backlog_is_long_until_the_last_of_two_runs_has_ended(
+    first: str, last: str, tmp_path: Path, running: int, unchanged: None
+) -> None:
+    before = int(backlog() or 0)
+    if before >= LONG_ENOUGH:
+        pytest.skip(f"the packet backlog is long already: {before}")
+    marks = [f"{os.getpid()}-backlog-{kind}" for kind in (first, last)]
+    one, other = (
+        wasp(tmp_path, mark, f"{asked(kind, running)} {LONG} -o {mark}")
+        for mark, kind in zip(marks, (first, last), strict=True)
+    )
+    with one, other:
+        for process in (one, other):
+            assert process.stderr is not None
+            while "measuring" not in process.stderr.readline():
+                assert process.poll() is None
+        one.kill()
+        assert eventually(lambda: not processes(marks[0]), 1.0)
+        assert int(backlog() or 0) == LONG_ENOUGH
+        other.send_signal(signal.SIGTERM)
+        assert other.wait(timeout=20) == 130
+        assert int(backlog() or 0) == before
+        manifest = json.loads((tmp_path / marks[1] / "manifest.json").read_text())
+        assert manifest["machine"]["settings"]["net.core.netdev_max_backlog"] == str(LONG_ENOUGH)
 
 
 def test_an_interrupt_before_anything_began_is_no_traceback(tmp_path: Path) -> None:

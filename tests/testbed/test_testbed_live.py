@@ -178,7 +178,7 @@ def test_settings_and_congestion_control_reach_the_namespace_only(unchanged: obj
         ).stdout
         assert inside.startswith("0\n")
         assert "198.18.0.0/17 dev wasp0 proto static scope link src 198.18.0.1 congctl reno" in inside
-        assert "qlen 32000" in inside
+        assert "qlen 42000" in inside
         settings = bed.describe()["sysctl"]
         assert isinstance(settings, dict)
         assert settings["net.ipv4.tcp_sack"] == "0"

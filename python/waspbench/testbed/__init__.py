@@ -1,11 +1,13 @@
 """Live runs: a server under test in namespaces of its own, the device before it, kernel settings, CPU placement.
 
-Or a server that runs already on this machine, with a device before it (`host`). Nothing here has a name on disk, no
-setting of the machine is changed, and all of it ends with the process that made it.
+Or a server that runs already on this machine, with a device before it (`host`). Nothing of either has a name on disk,
+and all of it ends with the process that made it. The one setting of the machine that is changed, and how it is given
+back: `backlog`.
 """
 
 from waspbench.testbed.apache import apache
 from waspbench.testbed.aside import aside
+from waspbench.testbed.backlog import long_backlog
 from waspbench.testbed.capability import Support, host_support, live_support
 from waspbench.testbed.commandline import command, from_lines
 from waspbench.testbed.cpus import Placement, place
@@ -44,6 +46,7 @@ __all__ = [
     "host_support",
     "is_local",
     "live_support",
+    "long_backlog",
     "nginx",
     "place",
 ]

@@ -1,15 +1,17 @@
-"""How the holder process is started, and the processes below it."""
+"""How the processes that keep something for a run are started, and the processes below one."""
 
 import os
 import sys
 from pathlib import Path
 
 # -P: a json.py in the current directory must not be taken for the library's.
-HOLDER = (sys.executable, "-P", "-m", "waspbench.testbed.holder")
+_MODULE = (sys.executable, "-P", "-m")
+HOLDER = (*_MODULE, "waspbench.testbed.holder")
+LEASE = (*_MODULE, "waspbench.testbed.lease")
 
 
 def environment() -> dict[str, str]:
-    """The environment of the holder: ours, in which it finds this package."""
+    """The environment of such a process: ours, in which it finds this package."""
     result = dict(os.environ)
     root = Path(__file__).resolve().parents[2]
     if root.name not in ("site-packages", "dist-packages"):

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from waspbench.testbed import files, kernel, machine, process
+from waspbench.testbed import backlog, files, kernel, machine, process
 from waspbench.testbed.cpus import Placement, place
 from waspbench.testbed.errors import CannotDoIt, TestbedError
 from waspbench.testbed.protocol import Channel, Message, Plan
@@ -111,10 +111,13 @@ class TestbedSpec:
 def queue_length(clients: int) -> int:
     """The device's queue (packets) for so many connections: TUN drops what does not fit, and only a counter tells.
 
-    Frames are super-segments, so a connection has a handful of them outstanding at most. The bound is below what the
-    kernel can allocate for a TUN device: 4 MiB of pointers.
+    Frames wait there while the emulator does not read. It does not write then either, so that two things alone bring
+    more: each frame that waits in the server's backlog may release one; and each connection sends what its window has
+    room for, which is a handful of super-segments or, where the kernel paces it small, a few more. How long they are
+    (64 KiB at most) does not count here: their bytes belong to the sockets, whose buffers bound them. The limit is
+    below what the kernel can allocate for a TUN device: 4 MiB of pointers.
     """
-    return min(max(4096, 32 * clients), 1 << 18)
+    return min(backlog.LONG_ENOUGH + 32 * clients, 1 << 18)
 
 
 class Testbed:
