@@ -7,12 +7,16 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wasp_tcp::{Config, Event, RecoveryKind, State};
 use wasp_units::Duration;
+use wasp_wire::SequenceNumber;
 
 const LONG: Duration = Duration::from_secs(3_600);
 
-fn exchange(client: Config, server: Config, up: usize, down: usize, path: Path) -> Pair {
+/// A request and its response over `pair`, with every byte that is sent held against what was sent before.
+fn exchange(mut pair: Pair, up: usize, down: usize, path: Path) -> Pair {
     let (request, response) = (pattern(up), pattern(down));
-    let mut pair = Pair::new(client, server);
+    for (side, len) in [(CLIENT, up), (SERVER, down)] {
+        pair.sides[side].watch = Some(Sent::new(pair.sides[side].identity.isn, len));
+    }
     pair.path = path;
     pair.connect();
     pair.run_to(LONG, |pair| pair.sides[CLIENT].has(Event::Connected));
@@ -23,15 +27,21 @@ fn exchange(client: Config, server: Config, up: usize, down: usize, path: Path) 
     pair.close(SERVER);
     pair.run_to(LONG, |pair| pair.sides[CLIENT].has(Event::RemoteClosed));
     for side in [CLIENT, SERVER] {
-        retransmissions_repeat_what_was_sent(&pair, side);
+        retransmissions_end_where_segments_ended(&pair, side);
     }
+    assert_eq!(sent(&pair, CLIENT).bytes(), request);
+    assert_eq!(sent(&pair, SERVER).bytes(), response);
     assert_eq!(pair.sides[SERVER].received, request);
     assert_eq!(pair.sides[CLIENT].received, response);
     pair
 }
 
+fn sent(pair: &Pair, side: usize) -> &Sent {
+    pair.sides[side].watch.as_ref().expect("it is watched")
+}
+
 /// Each data segment is new, or ends where an earlier one ended and begins no earlier than that.
-fn retransmissions_repeat_what_was_sent(pair: &Pair, side: usize) {
+fn retransmissions_end_where_segments_ended(pair: &Pair, side: usize) {
     let mut sent = BTreeMap::new();
     let mut next = None;
     for (crossing, _) in pair.data_from(side) {
@@ -48,12 +58,51 @@ fn retransmissions_repeat_what_was_sent(pair: &Pair, side: usize) {
 #[test]
 fn bytes_cross_both_ways_and_both_ends_close() {
     for config in [Config::linux(), Config::bsd1999()] {
-        let mut pair = exchange(config.clone(), config, 3_000, 200_000, Box::new(|_| Fate::Deliver));
+        let pair = Pair::new(config.clone(), config);
+        let mut pair = exchange(pair, 3_000, 200_000, Box::new(|_| Fate::Deliver));
         assert!(pair.run(LONG), "everything ends");
         assert_eq!(pair.sides[SERVER].state(), State::Closed);
         assert_eq!(pair.sides[CLIENT].state(), State::Closed);
         assert!(pair.sides[CLIENT].has(Event::Closed) && pair.sides[SERVER].has(Event::Closed));
         pair.finish();
+    }
+}
+
+#[test]
+fn every_recovery_sends_the_same_bytes_again_across_the_wrap() {
+    let linux = |recovery| Config { recovery, ..Config::linux() };
+    let kinds = [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack];
+    for config in kinds.map(linux).into_iter().chain([Config::bsd1999()]) {
+        let mut pair = Pair::new(config.clone(), config);
+        pair.sides[SERVER].identity.isn = 50_000_u32.wrapping_neg();
+        let path = |crossing: &Crossing| match crossing.index % 13 {
+            5 | 6 if crossing.len > 0 => Fate::Drop,
+            _ => Fate::Deliver,
+        };
+        let pair = exchange(pair, 3_000, 200_000, Box::new(path));
+        let repeated = sent(&pair, SERVER).repeated;
+        assert!(repeated > 10_000, "two of thirteen are lost, but only {repeated} bytes are sent again");
+        pair.finish();
+    }
+}
+
+#[test]
+fn bytes_sent_again_are_found_however_they_are_cut() {
+    let mut sent = Sent::new(0xffff_fffc, 8);
+    for (sequence, bytes) in
+        [(0xffff_fffd, "abcd"), (1, "ef"), (0xffff_ffff, "cdefg"), (0, "d"), (0, "defgh")]
+    {
+        sent.record(SequenceNumber(sequence), bytes.as_bytes());
+    }
+    assert_eq!((sent.bytes(), sent.repeated), (&b"abcdefgh"[..], 9));
+}
+
+#[test]
+#[should_panic(expected = "byte 4 sent again")]
+fn another_byte_in_a_segment_cut_otherwise_is_found() {
+    let mut sent = Sent::new(0xffff_fffc, 8);
+    for (sequence, bytes) in [(0xffff_fffd, "abcd"), (1, "ef"), (0, "dx")] {
+        sent.record(SequenceNumber(sequence), bytes.as_bytes());
     }
 }
 
@@ -123,7 +172,10 @@ proptest! {
         storm in storm(),
         up in 1_usize..20_000,
         down in 1_usize..120_000,
+        isn in prop_oneof![Just(0x7fff_fc00), u32::MAX - 120_000..=u32::MAX],
     ) {
-        exchange(client, server, up, down, storm.path()).finish();
+        let mut pair = Pair::new(client, server);
+        pair.sides[SERVER].identity.isn = isn;
+        exchange(pair, up, down, storm.path()).finish();
     }
 }

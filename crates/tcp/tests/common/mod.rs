@@ -1,6 +1,10 @@
 //! Two endpoints in virtual time: a client, a server that accepts, and a path between them that each test bends.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
+mod sent;
+
+pub use sent::Sent;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, reset_for};
@@ -50,6 +54,8 @@ pub struct Side {
     pub keeping: bool,
     /// Close as soon as the peer has.
     pub closing: bool,
+    /// Hold what it sends again against what it sent; for transfers of bytes, of a known length.
+    pub watch: Option<Sent>,
     sent: u64,
 }
 
@@ -68,6 +74,7 @@ impl Side {
             reading: true,
             keeping: true,
             closing: false,
+            watch: None,
             sent: 0,
         }
     }
@@ -87,6 +94,15 @@ impl Side {
 
     pub fn state(&self) -> State {
         self.endpoint.as_ref().map_or(State::Closed, Endpoint::state)
+    }
+
+    fn record(&mut self, header: &TcpHeader, payload: &Payload, pool: &PayloadPool) {
+        if let Some(watch) = &mut self.watch
+            && !payload.is_empty()
+        {
+            let View::Bytes(bytes) = pool.view(payload) else { panic!("a side that is watched sends bytes") };
+            watch.record(header.sequence, bytes);
+        }
     }
 }
 
@@ -349,6 +365,7 @@ impl Pair {
     fn transmit(&mut self, from: usize, header: TcpHeader, payload: Payload) {
         let index = self.sides[from].sent;
         self.sides[from].sent += 1;
+        self.sides[from].record(&header, &payload, &self.pool);
         let crossing = Crossing { at: self.now, from, index, header, len: payload.len() };
         let fate = (self.path)(&crossing);
         if self.logging {
