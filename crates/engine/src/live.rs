@@ -99,6 +99,7 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
             let read = self.read_device()?;
             let next = self.run.kernel.next_event().unwrap_or(Instant::MAX).min(self.housekeeping_at);
             gathered &= handled + read == 0;
+            // What was read may be due already: a pause looks at the clock again.
             if read == FRAMES || next <= now {
                 continue;
             }

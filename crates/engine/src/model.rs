@@ -124,7 +124,7 @@ impl<O: Observer> Process for Model<O> {
         let client = match event {
             Event::Arrival(arrival) => {
                 self.network.prepare(arrival);
-                Star::client_of(arrival.link)
+                Star::client_reached_by(arrival.link)
             }
             Event::ClientConnection { client, .. } | Event::ClientAlarm { client } => Some(client),
             Event::ServerConnection { .. } | Event::ServerResponse { .. } => None,

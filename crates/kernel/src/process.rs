@@ -14,7 +14,8 @@ pub trait Process {
     /// Handles one event at its own time (`scheduler.now()`).
     fn handle(&mut self, event: Self::Event, scheduler: &mut Scheduler<Self::Event>);
 
-    /// `event` is likely to be handled after the present one: what it needs can be fetched from memory meanwhile.
+    /// `event` is likely to come after the one that is about to be handled: what it needs can be fetched from memory meanwhile. A hint, which must
+    /// not change any result: the event may never come, or others before it, and the model is as it was before the present event.
     fn prepare(&self, _event: Self::Event) {}
 }
 
@@ -119,7 +120,7 @@ impl<P: Process> LogicalProcess<P> {
         }
         self.scheduler.now = key.time();
         self.handled += 1;
-        if let Some(next) = self.scheduler.queue.upcoming() {
+        if let Some(next) = self.scheduler.queue.peek() {
             self.process.prepare(next);
         }
         self.process.handle(event, &mut self.scheduler);

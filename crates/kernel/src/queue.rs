@@ -35,18 +35,20 @@ impl<E: Copy> EventQueue<E> {
     /// The time of the first event.
     #[must_use]
     pub fn next_time(&self) -> Option<Instant> {
-        if self.vacant {
-            return self.heap.iter().skip(1).take(ARITY).map(|(key, _)| key.time()).min();
-        }
-        self.heap.first().map(|(key, _)| key.time())
+        self.first().map(|(key, _)| key.time())
     }
 
-    /// The event that is first now, while the place of the one that was taken last is vacant.
+    /// The first event.
     #[must_use]
-    pub fn upcoming(&self) -> Option<E> {
-        let first = usize::from(self.vacant);
-        let candidates = self.heap.iter().skip(first).take(1 + first * (ARITY - 1));
-        candidates.min_by_key(|(key, _)| key.packed()).map(|(_, event)| *event)
+    pub fn peek(&self) -> Option<E> {
+        self.first().map(|(_, event)| *event)
+    }
+
+    /// The first entry: the root, or one of its children while its place is vacant.
+    fn first(&self) -> Option<&(EventKey, E)> {
+        let places = if self.vacant { 1..1 + ARITY } else { 0..1 };
+        let candidates = &self.heap[places.start.min(self.heap.len())..places.end.min(self.heap.len())];
+        candidates.iter().min_by_key(|(key, _)| key.packed())
     }
 
     /// Takes the first event if it is due at `limit` or before.

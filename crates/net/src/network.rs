@@ -33,6 +33,7 @@ pub struct Delivery {
 pub struct Arrival {
     /// The link.
     pub link: LinkId,
+    /// The packet, only to fetch it ahead: which one arrives is what the link says.
     packet: PacketId,
 }
 
@@ -205,6 +206,7 @@ impl<O: Observer> Network<O> {
     ) -> Option<Delivery> {
         let link = &mut self.links[arrival.link.0 as usize];
         let id = link.arrive(Arrival::over(arrival.link), scheduler)?;
+        debug_assert_eq!(id, arrival.packet, "the event of another packet");
         let mut node = link.to;
         self.sight(arrival.link, id, Sighting::Left, scheduler);
         while let Some(next) = self.next_hop(node, id)? {

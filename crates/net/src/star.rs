@@ -43,6 +43,9 @@ pub struct Star {
 impl Star {
     /// The server's node.
     pub const SERVER: NodeId = NodeId(0);
+    /// The way down to the first client: after the shared link's two directions, and before that of the next client, its own way up.
+    const FIRST_DOWN: u32 = 3;
+
     /// The router's node.
     pub const ROUTER: NodeId = NodeId(1);
 
@@ -58,12 +61,12 @@ impl Star {
         node.0.checked_sub(2)
     }
 
-    /// The index of the client whose access link this is, in either direction.
+    /// The index of the client at the far end of this link, if it is the way down of an access link.
     #[must_use]
-    pub const fn client_of(link: LinkId) -> Option<u32> {
-        match link.0.checked_sub(2) {
-            Some(place) => Some(place / 2),
-            None => None,
+    pub const fn client_reached_by(link: LinkId) -> Option<u32> {
+        match link.0.checked_sub(Self::FIRST_DOWN) {
+            Some(place) if place.is_multiple_of(2) => Some(place / 2),
+            _ => None,
         }
     }
 

@@ -162,3 +162,13 @@ fn the_queue_integral_is_bytes_times_waiting_time() {
     assert_eq!(counters.queue_integral, 1_000 * (1_000_000 + 2_000_000));
     assert_eq!(counters.queue_max, 2_000);
 }
+
+#[test]
+fn a_star_knows_which_client_a_link_reaches() {
+    let star = star(&[access(LinkConfig::default()); 3], LinkConfig::default()).process.star;
+    let reached = |link| Star::client_reached_by(link);
+    for (index, access) in (0..).zip(&star.access) {
+        assert_eq!((reached(access.up), reached(access.down)), (None, Some(index)));
+    }
+    assert_eq!((reached(star.shared.up), reached(star.shared.down)), (None, None));
+}
