@@ -95,7 +95,7 @@ def test_a_rate_that_is_still_off_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     )
 
     def run(self: Any, what: str, clients: int, **more: Any) -> wan.Row:
-        return wan.Row(what, clients, next(rates), ok=1, failed=0, complaints=(), **figures)
+        return wan.Row(what, clients, next(rates), ok=1, not_ok=0, complaints=(), **figures)
 
     monkeypatch.setattr(wan.Wan, "_run", run)
     far = wan.Wan(None, 1, 1)  # type: ignore[arg-type]
