@@ -12,17 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from waspbench.testbed import live_support
-
 pytestmark = [pytest.mark.root, pytest.mark.slow]
-
-
-@pytest.fixture(autouse=True)
-def able() -> None:
-    support = live_support()
-    if os.geteuid() != 0 or not support.ok:
-        pytest.skip(f"live runs cannot be made here: {support.why or 'not root'}")
-
 
 MARK = "WASP_TEST_PROCESSES"
 

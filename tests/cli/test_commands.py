@@ -12,27 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from defaults import DEFAULT_HTTP
 from fake_core import FakeEngine
 from waspbench import live
 from waspbench.cli.app import invoke
 from waspbench.cli.progress import ProgressLine, text_of
 from waspbench.session import Progress
 from waspbench.testbed import Support
-
-DEFAULT_HTTP: dict[str, object] = {
-    "version": "1.1",
-    "requests_per_connection": None,
-    "connections": 1,
-    "pipeline": 1,
-    "method": "GET",
-    "conditional": False,
-    "body": None,
-    "headers": {},
-    "timeout": "60s",
-    "next_after": "response",
-    "abort": None,
-    "read_rate": None,
-}
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from defaults import DEFAULT_HTTP
 from waspbench.errors import InputError
 from waspbench.experiment import Experiment, accept, apply, parse, resolve
 from waspbench.experiment.schema import json_schema
@@ -69,20 +70,7 @@ def test_a_simulated_run_is_told_everything() -> None:
                 "bandwidth": {"up": None, "down": "10Mbit/s"},
                 "queue": {"up": "64KiB", "down": "64KiB"},
                 "mtu": 1500,
-                "http": {
-                    "version": "1.1",
-                    "requests_per_connection": 1,
-                    "connections": 1,
-                    "pipeline": 1,
-                    "method": "GET",
-                    "conditional": False,
-                    "body": None,
-                    "headers": {},
-                    "timeout": "60s",
-                    "next_after": "response",
-                    "abort": None,
-                    "read_rate": None,
-                },
+                "http": DEFAULT_HTTP | {"requests_per_connection": 1},
                 "think": None,
                 "arrivals": None,
                 "tcp": {"preset": "linux", "mss": 536, "sack": False},

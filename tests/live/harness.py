@@ -225,21 +225,3 @@ def server_below(command: int) -> int | None:
         if elsewhere and not holder:
             return pid
     return None
-
-
-def lives(pid: int) -> bool:
-    """Whether a process is more than a dead one's entry."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def eventually(condition: Callable[[], bool], within: float) -> bool:
-    """Whether a condition comes true within so many seconds."""
-    deadline = time.monotonic() + within
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True

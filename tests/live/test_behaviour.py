@@ -16,10 +16,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from waiting import eventually, lives
 from waspbench import RunFailedError, session
 from waspbench.testbed import process
 
-from .harness import WASP, Run, bed_for, eventually, experiment, inside, lives, measure, needs, server_below
+from .harness import WASP, Run, bed_for, experiment, inside, measure, needs, server_below
 
 root = pytest.mark.root
 SERVERS = ["builtin", pytest.param("nginx", marks=needs("nginx"))]

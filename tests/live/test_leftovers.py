@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from waiting import eventually
 from waspbench.testbed.backlog import LONG_ENOUGH, SETTING
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
@@ -141,15 +142,6 @@ def wasp(directory: Path, mark: str, arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command, cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-
-
-def eventually(condition: Callable[[], bool], within: float) -> bool:
-    deadline = time.monotonic() + within
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def time_to_measure(directory: Path, commands: list[str]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from waspbench.results.records import records_of
 from waspbench.runner.capacity import Search, capacity
 from waspbench.runner.study import study
-from waspbench.testbed import live_support
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 
@@ -21,13 +19,6 @@ DOCUMENT: dict[str, Any] = {
     "clients": [{"count": 16, "rtt": "20ms"}],
     "measure": {"runs": 1, "warmup": "500ms", "duration": "1s"},
 }
-
-
-@pytest.fixture(autouse=True)
-def able() -> None:
-    support = live_support()
-    if os.geteuid() != 0 or not support.ok:
-        pytest.skip(f"live runs cannot be made here: {support.why or 'not root'}")
 
 
 def test_a_live_sweep_makes_every_point_and_says_on_what(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from waiting import eventually, lives
 from waspbench.testbed import (
     DOCUMENT_ROOT,
     CannotDoIt,
@@ -28,7 +29,7 @@ from waspbench.testbed import (
 )
 from waspbench.testbed.servers import find_program
 
-from .conftest import Peer
+from .peer import Peer
 
 pytestmark = pytest.mark.root
 
@@ -79,23 +80,6 @@ def holders() -> set[int]:
         except OSError:
             continue
     return found
-
-
-def lives(pid: int) -> bool:
-    """Whether a process is more than a dead one's entry, which waits for the machine's process 1 to look at it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def eventually(condition: Callable[[], bool], within: float = 1.0) -> bool:
-    deadline = time.monotonic() + within
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 @pytest.fixture

@@ -79,21 +79,30 @@ impl Meters for Marks {
     }
 }
 
-fn live(scenario: &Value, room: usize) -> (RunOutput, Marks) {
+/// The scenario of a live run.
+fn of_live_run(scenario: &Value) -> Scenario {
     let mut scenario = scenario.clone();
     scenario["mode"] = json!("live");
-    let scenario = Scenario::from_json(&scenario.to_string()).expect("the scenario is valid");
-    let (mut clock, mut port, mut marks) = (VirtualClock::default(), Refuser::new(room), Marks::default());
-    let output = drive(
-        &scenario,
-        &scenario.site(None).expect("the site is built"),
-        &Control::default(),
-        (),
-        &mut clock,
-        &mut port,
-        &mut marks,
-    );
+    Scenario::from_json(&scenario.to_string()).expect("the scenario is valid")
+}
+
+/// A live run with this clock and this device.
+fn live_with(
+    scenario: &Value,
+    control: &Control,
+    mut clock: impl Clock,
+    mut port: impl PacketPort,
+) -> (RunOutput, Marks) {
+    let scenario = of_live_run(scenario);
+    let site = scenario.site(None).expect("the site is built");
+    let mut marks = Marks::default();
+    let output = drive(&scenario, &site, control, (), &mut clock, &mut port, &mut marks);
     (output, marks)
+}
+
+/// A live run before a device with room for so many packets.
+fn live(scenario: &Value, room: usize) -> (RunOutput, Marks) {
+    live_with(scenario, &Control::default(), VirtualClock::default(), Refuser::new(room))
 }
 
 #[test]
@@ -153,24 +162,10 @@ fn live_and_simulated_runs_meet_the_same_losses() {
 
 #[test]
 fn a_run_that_is_stopped_keeps_what_it_measured_and_says_so() {
-    let scenario = {
-        let mut scenario = scenario(3, "1KB");
-        scenario["mode"] = json!("live");
-        Scenario::from_json(&scenario.to_string()).unwrap()
-    };
     let control = Control::default();
     control.stop();
-    let (mut clock, mut port, mut marks) =
-        (VirtualClock::default(), Refuser::new(usize::MAX), Marks::default());
-    let output = drive(
-        &scenario,
-        &scenario.site(None).expect("the site is built"),
-        &control,
-        (),
-        &mut clock,
-        &mut port,
-        &mut marks,
-    );
+    let port = Refuser::new(usize::MAX);
+    let (output, _) = live_with(&scenario(3, "1KB"), &control, VirtualClock::default(), port);
     assert!(output.summary.invalid.iter().any(|reason| reason.code == "stopped"));
     assert_eq!(output.summary.interval_s, 0.0);
 }
@@ -191,14 +186,9 @@ impl PacketPort for Vanishing {
 
 #[test]
 fn what_was_measured_before_the_device_failed_is_kept() {
-    let mut scenario = scenario(3, "1KB");
-    scenario["mode"] = json!("live");
-    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
     // Five packets a second from each of three clients: gone after the 100th, in the seventh second.
-    let mut port = Vanishing(Refuser::new(usize::MAX), 100);
-    let (mut clock, mut marks) = (VirtualClock::default(), Marks::default());
-    let site = scenario.site(None).expect("the site is built");
-    let output = drive(&scenario, &site, &Control::default(), (), &mut clock, &mut port, &mut marks);
+    let port = Vanishing(Refuser::new(usize::MAX), 100);
+    let (output, marks) = live_with(&scenario(3, "1KB"), &Control::default(), VirtualClock::default(), port);
     let summary = &output.summary;
     assert_eq!(output.failure.unwrap().to_string(), "the packet device failed: it is gone");
     let codes: Vec<_> = summary.invalid.iter().map(|reason| reason.code).collect();
@@ -231,8 +221,7 @@ fn threads_that_share_the_clients_find_what_one_would() {
     let mut scenario = scenario(20, "1KB");
     scenario["clients"][0]["loss"] = independent("20%");
     let (whole, _) = live(&scenario, usize::MAX);
-    scenario["mode"] = json!("live");
-    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
+    let scenario = of_live_run(&scenario);
     let site = scenario.site(None).expect("the site is built");
     let part = |index| {
         let (mut clock, mut port, mut marks) =
@@ -301,22 +290,11 @@ impl Clock for SlowClock {
 #[test]
 fn a_frame_that_waits_at_the_end_of_the_run_is_not_read_after_it() {
     let mut busy = scenario(200, "1KB");
-    busy["mode"] = json!("live");
     busy["clients"][0]["rtt"] = json!("0ms");
     for duration in ["500ms", "510ms", "523ms", "537ms"] {
         busy["measure"] = json!({"warmup": "100ms", "duration": duration});
-        let scenario = Scenario::from_json(&busy.to_string()).expect("the scenario is valid");
-        let (mut port, mut marks) = (Refuser::new(usize::MAX), Marks::default());
-        let mut clock = SlowClock(Instant::ZERO);
-        let output = drive(
-            &scenario,
-            &scenario.site(None).expect("the site is built"),
-            &Control::default(),
-            (),
-            &mut clock,
-            &mut port,
-            &mut marks,
-        );
+        let (clock, port) = (SlowClock(Instant::ZERO), Refuser::new(usize::MAX));
+        let (output, _) = live_with(&busy, &Control::default(), clock, port);
         let summary = &output.summary;
         assert_eq!(summary.packets.made, summary.fates.values().sum::<u64>() + summary.packets.in_flight);
         assert!((summary.little.integral_s - summary.little.records_s).abs() < 1e-6);

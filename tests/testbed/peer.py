@@ -1,4 +1,4 @@
-"""A TCP client of forty lines on the other side of the TUN device, and what root tests need."""
+"""A TCP client of forty lines on the other side of the TUN device."""
 
 import ipaddress
 import os
@@ -7,24 +7,11 @@ import struct
 import time
 from collections.abc import Callable
 
-import pytest
-
-from waspbench.testbed import live_support
-
 Fetch = Callable[[int, str], bytes]
 
 SERVER = ipaddress.IPv4Address("198.18.0.1").packed
 CLIENT = ipaddress.IPv4Address("198.18.0.2").packed
 FIN, SYN, PSH, ACK = 1, 2, 8, 16
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if os.geteuid() == 0 and (support := live_support()).ok:
-        return
-    why = "needs root" if os.geteuid() != 0 else f"this machine cannot: {support.why}"
-    for item in items:
-        if item.get_closest_marker("root") and item.path.parent.name == "testbed":
-            item.add_marker(pytest.mark.skip(reason=why))
 
 
 def checksum(data: bytes) -> int:
