@@ -15,10 +15,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from usage import CpuTimes, cpu_times, cpu_use
+from waspbench.closing import Closing
 from waspbench.testbed import CannotDoIt, Testbed, TestbedError, TestbedSpec, cpus, linux
 
 CLIENT_ADDRESS = "198.19.0.2"
@@ -98,7 +97,7 @@ def require() -> None:
             raise CannotDoIt(f"wrk: the program {program!r} is not installed (Debian: wrk, iproute2, util-linux)")
 
 
-class Yardstick:
+class Yardstick(Closing):
     """A server with wrk before it. Use it as a context manager, on the main thread."""
 
     def __init__(self, spec: TestbedSpec) -> None:
@@ -120,14 +119,6 @@ class Yardstick:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Takes everything away."""

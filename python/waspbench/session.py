@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
 from waspbench import _core, live
+from waspbench.closing import Closing
 from waspbench.errors import InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode, accept, load, parse, resolve
 from waspbench.experiment.units import AUTO, seconds
@@ -160,7 +160,7 @@ class OneRun:
         self._held.close()
 
 
-class Handle:
+class Handle(Closing):
     """A started experiment. Call ``next_sample`` until ``done``, then ``wait``; ``stop`` at any time ends it early.
 
     Use it as a context manager, or call ``close``: leaving it takes the testbed away and removes results that were
@@ -180,14 +180,6 @@ class Handle:
         self._stopped = False
         self._result: Result | None = None
         self._guarded(self._begin)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def done(self) -> bool:

@@ -58,7 +58,7 @@ def test_a_server_that_is_not_installed_is_told_with_how_to_get_it(kind: str, mo
 def test_more_clients_than_a_server_can_hold_are_refused_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "file_limit", lambda wanted: 320)
     monkeypatch.setattr(servers, "find_program", lambda name: sys.executable)
-    monkeypatch.setattr(servers, "_build_of", lambda program: servers.Build((1, 22, 1), frozenset()))
+    monkeypatch.setattr(servers, "ask", lambda *asked: servers.Build((1, 22, 1), frozenset()))
     for kind in ("nginx", "builtin"):
         asked = parse({"name": "x", "server": {"kind": kind}, "clients": [{"count": 20_000}]})
         with pytest.raises(CannotRunError, match=rf"{kind}.* cannot keep 20000 connections open"):

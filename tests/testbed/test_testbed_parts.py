@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waspbench.testbed import TestbedError, TestbedSpec, capability, command, cpus, files, kernel, listeners, process
-from waspbench.testbed.apache import MPMS, Sizes, apache_configuration, event_sizes, prefork
+from waspbench.testbed.apache import MPMS, Sizes, apache_configuration, event_sizes, parse_version, prefork
 from waspbench.testbed.commandline import words
 from waspbench.testbed.errors import CannotDoIt
 from waspbench.testbed.machine import cpu_model, memory_bytes
 from waspbench.testbed.netlink import NetlinkError, raise_refusal
-from waspbench.testbed.servers import nginx_configuration, parse_build, share_connections
+from waspbench.testbed.servers import ask, nginx_configuration, parse_build, share_connections
 from waspbench.testbed.testbed import queue_length
 
 
@@ -144,6 +144,18 @@ def test_nginx_tells_its_version_and_what_it_lacks() -> None:
     assert build.version == (1, 22, 1)
     assert build.options == {"--without-http_uwsgi_module", "--prefix"}
     assert parse_build("bash: nginx: nothing of the kind") is None
+
+
+def test_apache_tells_its_version() -> None:
+    assert parse_version("Server version: Apache/2.4.57 (Debian)\nServer built:   2023-04-13T03:26:51\n") == "2.4.57"
+    assert parse_version("bash: apache2: nothing of the kind") is None
+
+
+def test_a_program_that_cannot_be_asked_or_tells_nothing_is_named() -> None:
+    with pytest.raises(CannotDoIt, match=r"server: /no/such/server does not run: .*No such file"):
+        ask("/no/such/server", "-v", parse_version)
+    with pytest.raises(CannotDoIt, match=f"server: {re.escape(sys.executable)} -V does not tell its version"):
+        ask(sys.executable, "-V", parse_build)
 
 
 def test_nginx_writes_nowhere_but_in_memory() -> None:

@@ -10,12 +10,13 @@ import multiprocessing
 import os
 import signal
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from waspbench.closing import Closing
 from waspbench.errors import WaspError
 from waspbench.runner.once import Done, Job, Watch, make
 from waspbench.testbed import Spec
@@ -26,7 +27,7 @@ GRACE = 60.0
 _PR_SET_PDEATHSIG = 1
 
 
-class Executor(ABC):
+class Executor(Closing):
     """Takes jobs and gives back what became of them. A context manager: leaving it ends what still runs."""
 
     @property
@@ -41,12 +42,6 @@ class Executor(ABC):
     @abstractmethod
     def collect(self, timeout: float) -> list[Done]:
         """Jobs that came to an end, after at most ``timeout`` seconds if none did."""
-
-    def __enter__(self) -> Executor:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @abstractmethod
     def close(self) -> None:

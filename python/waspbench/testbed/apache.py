@@ -2,13 +2,12 @@
 
 import os
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from waspbench.testbed.errors import CannotDoIt
 from waspbench.testbed.protocol import DOCUMENT_ROOT, PRIVATE, SERVER_LOG
-from waspbench.testbed.servers import SPARE_FILES, Launch, file_limit, find_program, worker_user
+from waspbench.testbed.servers import SPARE_FILES, Launch, ask, file_limit, find_program, worker_user
 
 MPMS = ("event", "prefork")
 
@@ -53,7 +52,7 @@ def apache(address: str, port: int, *, mpm: str = "event", connections: int = 10
     return Launch(
         "apache",
         (program, "-D", "FOREGROUND", "-f", f"{PRIVATE}/apache.conf"),
-        _version_of(program),
+        ask(program, "-v", parse_version),
         private_files={"apache.conf": configuration},
         connections=connections,
         ordinary_user=True,
@@ -143,17 +142,10 @@ DocumentRoot {DOCUMENT_ROOT}
 """
 
 
-def _version_of(program: str) -> str:
-    try:
-        output = subprocess.run(
-            [program, "-v"], capture_output=True, text=True, errors="replace", timeout=10, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise CannotDoIt(f"server: {program} does not run: {error}") from None
-    found = re.search(r"Apache/(\d+(?:\.\d+)+)", output.stdout + output.stderr)
-    if found is None:
-        raise CannotDoIt(f"server: {program} -v does not tell its version")
-    return found[1]
+def parse_version(text: str) -> str | None:
+    """Parses the output of `apache2 -v`."""
+    found = re.search(r"Apache/(\d+(?:\.\d+)+)", text)
+    return None if found is None else found[1]
 
 
 def _number(path: str) -> int:

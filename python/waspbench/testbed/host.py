@@ -14,9 +14,8 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from waspbench.closing import Closing
 from waspbench.testbed import cpus, kernel, linux, listeners, machine
 from waspbench.testbed.cpus import Placement, place
 from waspbench.testbed.errors import CannotDoIt, TestbedError
@@ -47,7 +46,7 @@ class HostSpec:
         return HostTestbed(self)
 
 
-class HostTestbed:
+class HostTestbed(Closing):
     """The device before a server that runs already. Use it as a context manager, or call `close`."""
 
     def __init__(self, spec: HostSpec) -> None:
@@ -78,14 +77,6 @@ class HostTestbed:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def device_fds(self) -> list[int]:

@@ -13,11 +13,11 @@ import os
 import signal
 import sys
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+
+from waspbench.closing import Closing
 
 
-class Lease:
+class Lease(Closing):
     """The setting is raised to a value for as long as this lasts; one that is higher stays as it is.
 
     All who share a journal must ask for the same value. What somebody else sets meanwhile is not undone.
@@ -35,14 +35,6 @@ class Lease:
         while (lock := self._join()) is None:
             pass
         self._lock = lock
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Gives the setting back if nobody else needs it. To be called once."""

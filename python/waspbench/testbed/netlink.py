@@ -7,7 +7,8 @@ import ipaddress
 import os
 import socket
 import struct
-from types import TracebackType
+
+from waspbench.closing import Closing
 
 NLMSG_ERROR = 2
 NLM_F_REQUEST = 0x001
@@ -65,7 +66,7 @@ def family(address: Address | Network) -> int:
     return socket.AF_INET if address.version == 4 else socket.AF_INET6
 
 
-class Netlink:
+class Netlink(Closing):
     """A routing socket of the current network namespace. Use as a context manager, from one thread."""
 
     def __init__(self) -> None:
@@ -74,12 +75,8 @@ class Netlink:
             self._socket.setsockopt(SOL_NETLINK, option, 1)
         self._sequence = 0
 
-    def __enter__(self) -> "Netlink":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Closes the socket."""
         self._socket.close()
 
     def set_link(

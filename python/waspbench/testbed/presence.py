@@ -9,10 +9,12 @@ import os
 import socket
 from pathlib import Path
 
+from waspbench.closing import Closing
+
 PREFIX = "wasp-live-"
 
 
-class Presence:
+class Presence(Closing):
     """This run's presence. Use it as a context manager, or call `close`."""
 
     _number = 0
@@ -29,12 +31,6 @@ class Presence:
                 self._socket.sendto(b"here", f"\0{other}")
             except OSError:
                 continue  # it has just ended, or has been told often enough
-
-    def __enter__(self) -> "Presence":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def met(self) -> bool:
         """Whether another run was there at any time since this one began."""

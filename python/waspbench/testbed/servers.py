@@ -11,13 +11,16 @@ import re
 import resource
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from waspbench.testbed import linux
 from waspbench.testbed.errors import CannotDoIt
 from waspbench.testbed.protocol import DOCUMENT_ROOT, PRIVATE
+
+T = TypeVar("T")
 
 SPARE_FILES = 512
 """Descriptors that a server needs beside one for each connection."""
@@ -76,7 +79,7 @@ def nginx(address: str, port: int, *, connections: int = 1024, cpus: int = 1, ac
             "server: nginx is not installed: install it (Debian and Ubuntu: `apt-get install nginx-light`) or take "
             "the built-in server (`--server builtin`)"
         )
-    build = _build_of(program)
+    build = ask(program, "-V", parse_build)
     workers, per_worker = share_connections(connections, file_limit(connections + SPARE_FILES))
     configuration = nginx_configuration(
         address=address,
@@ -226,17 +229,22 @@ def parse_build(text: str) -> Build | None:
     return Build(tuple(map(int, version[1].split("."))), frozenset(re.findall(r"--[\w-]+", text)))
 
 
-def _build_of(program: str) -> Build:
+def ask(program: str, flag: str, parse: Callable[[str], T | None]) -> T:
+    """What a program says of its version with a flag, on whichever of its outputs, as `parse` understands it.
+
+    Raises:
+        CannotDoIt: it does not run, or says nothing that `parse` understands.
+    """
     try:
-        output = subprocess.run(
-            [program, "-V"], capture_output=True, text=True, errors="replace", timeout=10, check=False
+        said = subprocess.run(
+            [program, flag], capture_output=True, text=True, errors="replace", timeout=10, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CannotDoIt(f"server: {program} does not run: {error}") from None
-    build = parse_build(output.stderr + output.stdout)
-    if build is None:
-        raise CannotDoIt(f"server: {program} -V does not tell its version")
-    return build
+    found = parse(said.stdout + said.stderr)
+    if found is None:
+        raise CannotDoIt(f"server: {program} {flag} does not tell its version")
+    return found
 
 
 def find_program(program: str) -> str | None:

@@ -10,9 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from waspbench.closing import Closing
 from waspbench.testbed import backlog, files, kernel, machine, process
 from waspbench.testbed.cpus import Placement, place
 from waspbench.testbed.errors import CannotDoIt, TestbedError
@@ -120,7 +119,7 @@ def queue_length(clients: int) -> int:
     return min(backlog.LONG_ENOUGH + 32 * clients, 1 << 18)
 
 
-class Testbed:
+class Testbed(Closing):
     """A running testbed. Use it as a context manager, or call `close`.
 
     Make it from a thread that lives as long as it does (the main thread): the kernel kills the holder when the thread
@@ -165,14 +164,6 @@ class Testbed:
         except BaseException:
             self._destroy()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def device_fds(self) -> list[int]:
