@@ -14,7 +14,7 @@ import pytest
 
 from defaults import DEFAULT_HTTP
 from fake_core import FakeEngine
-from waspbench import live
+from waspbench import _core, live
 from waspbench.cli.app import invoke
 from waspbench.cli.progress import ProgressLine, text_of
 from waspbench.session import Progress
@@ -267,6 +267,15 @@ def test_progress_is_rewritten_in_place_on_a_terminal(monkeypatch: pytest.Monkey
     with ProgressLine(stream) as line:
         line(progress())
     assert stream.getvalue() == f"\r\x1b[K{text_of(progress())}\r\x1b[K"
+
+
+@pytest.mark.parametrize("arguments", [["version"], ["--version"], ["--version", "bench"]])
+def test_the_version_is_told_by_a_command_and_by_a_flag(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(arguments) == 0
+    assert capsys.readouterr().out == f"wasp {_core.version()}\n"
+    assert list(Path().iterdir()) == []
 
 
 def test_without_arguments_the_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:

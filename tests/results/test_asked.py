@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from fake_core import FakeEngine
 from waspbench import run
 from waspbench.cli.app import invoke
-from waspbench.results.asked import asked_for, asked_text, site_text, workload_text
+from waspbench.results.asked import arrival_text, asked_for, asked_text, site_text, workload_text
 from waspbench.results.result import LogReading, Site
 
 EXPERIMENT: dict[str, Any] = {"name": "x", "mode": "sim", "clients": [{"count": 4}], "measure": {"runs": 2}}
@@ -42,6 +43,31 @@ def write(directory: Path, run: int, files: list[int], outcome: str = "ok") -> N
 )
 def test_a_workload_in_words(workload: dict[str, Any], text: str) -> None:
     assert workload_text(workload) == text
+
+
+@pytest.mark.parametrize(
+    ("workload", "label"),
+    [
+        ("--workload surge", "pages"),
+        ("--workload prowgen", "requests"),
+        ("--file-size 1KiB", "requests"),
+    ],
+)
+def test_the_table_says_what_an_open_loop_offers(
+    workload: str, label: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = f"--mode sim {workload} --rate 50/s --arrivals constant --clients 10 --rtt 1ms --runs 1 --warmup 1s"
+    assert invoke(["bench", *flags.split(), "--duration", "4s", "-o", "out"]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(rf"^{label} +50\.0 /s offered, of which \d+\.\d /s began", printed, re.MULTILINE), printed
+    rows = pl.read_parquet(here / "out" / "transactions").filter("measured")
+    # A page is several requests.
+    assert (len(rows) > 1.2 * 50 * 4) is (label == "pages")
+
+
+def test_surge_without_embedded_files_has_no_pages() -> None:
+    assert arrival_text({"kind": "surge", "embedded": {"model": "none"}}) == "requests"
+    assert arrival_text({"kind": "surge", "embedded": {"model": "constant", "value": 3}}) == "pages"
 
 
 def test_a_site_in_words() -> None:

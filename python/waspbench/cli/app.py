@@ -235,9 +235,23 @@ def profiles(json: Json = False) -> int:
 
 @app.command()
 def version() -> int:
-    """Print the version."""
+    """Print the version; wasp --version does so, too."""
     print(f"wasp {_core.version()}")
     return status.Status.DONE
+
+
+def _version_asked(asked: bool) -> None:
+    if asked:
+        raise typer.Exit(version())
+
+
+@app.callback()
+def _all_commands(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version_asked, is_eager=True)
+    ] = False,
+) -> None:
+    """What is asked of no command; the help is that of the app."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -9,7 +9,7 @@ from typing import Any
 from waspbench import _core
 from waspbench.experiment import Profile, loss_label
 from waspbench.results import Direction, Result
-from waspbench.results.asked import asked_text, site_text, workload_text
+from waspbench.results.asked import arrival_text, asked_text, site_text, workload_text
 from waspbench.results.result import OpenLoop
 
 WIDTH = 80
@@ -71,7 +71,7 @@ def _figures(result: Result) -> list[str]:
         _row("goodput", f"{result.goodput_bps.mean / 1e6:,.2f} Mbit/s{_interval(result.goodput_bps.ci90, 1e-6, 2)}"),
         _row("response time", f"mean {_ms(time.mean)}{_interval(time.ci90)}"),
         _row("", f"p50 {_ms(time.p50)}   p90 {_ms(time.p90)}   p99 {_ms(time.p99)}   max {_ms(time.max)}"),
-        *_open_loop(result.open_loop),
+        *_open_loop(result.open_loop, arrival_text(result.scenario["workload"])),
         *_wrapped("outcomes", _outcomes(result)),
         _row(
             "server CPU",
@@ -92,13 +92,13 @@ def _outcomes(result: Result) -> str:
     return counts + (f"; {result.retried:,d} of them made once more" if result.retried else "")
 
 
-def _open_loop(loop: OpenLoop | None) -> list[str]:
+def _open_loop(loop: OpenLoop | None, offered: str) -> list[str]:
     if loop is None:
         return []
     time = loop.from_start_ms
     shed = f", {loop.shed:,d} shed" if loop.shed else ""
     return [
-        _row("arrivals", f"{loop.arrivals.mean:,.1f} /s, of which {loop.begun.mean:,.1f} /s began{shed}"),
+        _row(offered, f"{loop.arrivals.mean:,.1f} /s offered, of which {loop.begun.mean:,.1f} /s began{shed}"),
         _row(
             "from the start", f"mean {_ms(time.mean)}   p50 {_ms(time.p50)}   p99 {_ms(time.p99)}   max {_ms(time.max)}"
         ),

@@ -44,6 +44,12 @@ def workload_text(workload: Mapping[str, Any]) -> str:
     return f"{kind}, preset {workload['preset']}{more}{dealt}"
 
 
+def arrival_text(workload: Mapping[str, Any]) -> str:
+    """What arrives in an open loop with a workload of a scenario: pages, where they have embedded files."""
+    paged = workload["kind"] == "surge" and workload.get("embedded") != {"model": "none"}
+    return "pages" if paged else "requests"
+
+
 def asked_for(result: Result) -> Asked | None:
     """What was asked for; None of a single file, or without transactions to look at."""
     workload = result.scenario["workload"]
