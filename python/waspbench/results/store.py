@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,7 +20,7 @@ from typing import Any, Self
 import polars as pl
 
 from waspbench.errors import InputError, RunFailedError
-from waspbench.results.manifest import Manifest, read_manifest
+from waspbench.results.manifest import Manifest, now, read_manifest
 from waspbench.results.result import Result, combine
 from waspbench.stats import Histogram
 
@@ -133,7 +132,7 @@ class Store:
 
 def default_directory(name: str, root: str | Path = "results") -> Path:
     """A free directory for the results of the experiment ``name``: ``results/<UTC time>-<name>``."""
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    stamp = re.sub("[-:]", "", now())  # ISO 8601's basic form
     path = Path(root) / f"{stamp}-{name}"
     again = 2
     while path.exists():
