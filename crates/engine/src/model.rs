@@ -78,11 +78,12 @@ impl<O: Observer> Model<O> {
         }
     }
 
-    /// A frame was read from the device: its packets enter the network at the server's end.
-    pub(crate) fn ingress(&mut self, frame: &[u8], scheduler: &mut Scheduler<Event>) {
+    /// A frame was read from the device: its packets enter the network at the server's end. Returns how many there were.
+    pub(crate) fn ingress(&mut self, frame: &[u8], scheduler: &mut Scheduler<Event>) -> usize {
         let link = self.star.shared.down;
         let (network, inbox) = (&mut self.network, &mut self.inbox);
         let result = cut(frame, None, &mut network.pool, &mut |packet| inbox.push(packet));
+        let packets = inbox.len();
         for packet in inbox.drain(..) {
             network.send(link, packet, scheduler);
         }
@@ -90,6 +91,7 @@ impl<O: Observer> Model<O> {
             Ok(cut) => network.stillborn(Fate::PoolExhausted, u64::from(cut.exhausted)),
             Err(error) => network.stillborn(fate_of(error), 1),
         }
+        packets
     }
 
     /// CPU time that the modelled server has used by `now`.
