@@ -4,6 +4,7 @@ mod common;
 
 use common::{Row, run, scenario, transactions};
 use serde_json::{Value, json};
+use wasp_engine::RunOutput;
 
 /// Fifty clients of a server that answers 1,000 requests a second at most.
 fn offered(model: &str, rate: &str) -> Value {
@@ -21,6 +22,16 @@ fn intended(rows: &[Row]) -> Vec<i64> {
     let mut times: Vec<i64> = rows.iter().map(|row| row.intended.unwrap()).collect();
     times.sort_unstable();
     times
+}
+
+/// The scenario over 10 and over 40 seconds.
+fn short_and_long(scenario: &Value) -> (RunOutput, RunOutput) {
+    let over = |duration: &str| {
+        let mut scenario = scenario.clone();
+        scenario["measure"]["duration"] = json!(duration);
+        run(&scenario)
+    };
+    (over("10s"), over("40s"))
 }
 
 #[test]
@@ -41,18 +52,13 @@ fn half_of_the_capacity_is_achieved_as_generated() {
 fn past_the_capacity_the_intended_start_tells_what_the_actual_one_hides() {
     let mut scenario = offered("poisson", "1500/s");
     scenario["clients"][0]["arrivals"]["outstanding"] = json!(1_000_000);
-    let long = |duration: &str| {
-        let mut scenario = scenario.clone();
-        scenario["measure"]["duration"] = json!(duration);
-        run(&scenario)
-    };
-    let (short, long) = (long("10s"), long("40s"));
+    let (short, long) = short_and_long(&scenario);
     for output in [&short, &long] {
         let codes: Vec<_> = output.summary.invalid.iter().map(|reason| reason.code).collect();
         assert!(codes.contains(&"overload"), "{codes:?}");
         assert!((output.summary.throughput / 1_000.0 - 1.0).abs() < 0.01, "{}", output.summary.throughput);
     }
-    let means = |output: &wasp_engine::RunOutput| {
+    let means = |output: &RunOutput| {
         let open = output.summary.open_loop.unwrap();
         (output.summary.response_time_ms.mean.unwrap(), open.from_start_ms.mean.unwrap())
     };
@@ -70,19 +76,14 @@ fn past_the_capacity_a_pages_embedded_files_are_as_late_as_the_page() {
         "kind": "surge", "files": 200, "sizes": sizes, "active_off": {"model": "none"}, "embedded": {"model": "constant", "value": 2},
     });
     scenario["clients"][0]["arrivals"]["outstanding"] = json!(1_000_000);
-    let summary_after = |duration: &str| {
-        let mut scenario = scenario.clone();
-        scenario["measure"]["duration"] = json!(duration);
-        run(&scenario)
-    };
-    let (short, long) = (summary_after("10s"), summary_after("40s"));
+    let (short, long) = short_and_long(&scenario);
     let rows = transactions(&long);
     assert!(rows.iter().all(|row| row.intended.is_some_and(|intended| intended <= row.start)));
     // An arrival is a page, whatever it embeds.
     let open = long.summary.open_loop.unwrap();
     assert!((open.arrivals as f64 - 20_000.0).abs() < 5.0 * 141.0, "{} pages", open.arrivals);
     assert!((open.begun as f64) < 0.9 * open.arrivals as f64, "{} began", open.begun);
-    let medians = |output: &wasp_engine::RunOutput| {
+    let medians = |output: &RunOutput| {
         let open = output.summary.open_loop.unwrap();
         (output.summary.response_time_ms.p50.unwrap(), open.from_start_ms.p50.unwrap())
     };

@@ -45,9 +45,9 @@ pub fn pin_current_thread(cpus: &[u32]) -> Result<(), AffinityError> {
 /// Lets the calling thread run before all that is not real-time on its CPU, if the process may (`CAP_SYS_NICE` or
 /// `RLIMIT_RTPRIO`); returns whether it does.
 ///
-/// A thread that wakes up on the emulator's CPU may keep it for a slice of some milliseconds, and each packet due meanwhile leaves that late. What
-/// holds up the CPU itself (interrupts, the hypervisor) still does. The kernel leaves other threads their share of a CPU that real-time threads never leave
-/// (sched(7), "Limiting the CPU usage of real-time and deadline processes").
+/// A thread that wakes up on the emulator's CPU may keep it for a slice of some milliseconds, and each packet due
+/// meanwhile leaves that late. What holds up the CPU itself (interrupts, the hypervisor) still does. The kernel leaves
+/// other threads their share of a CPU that real-time threads never leave (sched(7), "Limiting the CPU usage of real-time and deadline processes").
 pub fn prefer_current_thread() -> bool {
     sys::schedule_in_real_time().is_ok()
 }

@@ -43,11 +43,10 @@ pub struct Star {
 impl Star {
     /// The server's node.
     pub const SERVER: NodeId = NodeId(0);
-    /// The way down to the first client: after the shared link's two directions, and before that of the next client, its own way up.
-    const FIRST_DOWN: u32 = 3;
-
     /// The router's node.
     pub const ROUTER: NodeId = NodeId(1);
+    /// The link down to the first client: the shared link has two, and each client first its way up.
+    const FIRST_DOWN: u32 = 3;
 
     /// The node of the client with this index.
     #[must_use]

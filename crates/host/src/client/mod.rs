@@ -143,12 +143,12 @@ impl Client {
 
     /// A deadline of the connection in `slot` may be due.
     pub fn handle_connection_timer<O: Observer>(&mut self, slot: u32, world: &mut World<'_, O>) {
-        self.prepare(world);
         let now = world.now();
         let connection = self.connections.get_mut(slot as usize).and_then(Option::as_mut);
         if !connection.is_some_and(|connection| connection.socket.timer.fired(now)) {
             return;
         }
+        self.prepare(world);
         self.with_connection(slot, world, |client, connection, world| {
             connection.socket.endpoint.handle_timeout(world.now());
             client.handle_deadlines(connection, world);
