@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from waspbench import CannotRunError, InputError, live
+from waspbench import CannotRunError, InputError, live, start
 from waspbench.experiment import Experiment, Mode, parse, resolve, settings_used
+from waspbench.runner.study import prepare
 from waspbench.serve import listed
-from waspbench.testbed import HostSpec, Placement, Support
+from waspbench.testbed import HostSpec, Placement, Support, command
 from waspbench.testbed.servers import find_program
 
 
@@ -120,6 +123,36 @@ def test_the_manifest_lists_the_fields_of_the_servers_kind() -> None:
     made = experiment(kind="command", command="true", path="/x").server
     assert settings_used("live", made)["used"] == ["kind", "command", "path", "congestion", "sysctl", "ready_timeout"]
     assert "command" in settings_used("sim", made)["unused"]
+
+
+@pytest.mark.parametrize("kind", ["nginx", "apache"])
+def test_a_server_logs_where_it_is_asked_to(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, kind, lambda *where, **asked: command([sys.executable], name=str(asked["access_log"])))
+    assert live.managed(experiment(kind=kind, access_log=True), PLACEMENT).server.name == "True"
+    assert live.managed(experiment(kind=kind), PLACEMENT).server.name == "False"
+
+
+def test_the_manifest_lists_an_access_log_where_there_is_one() -> None:
+    assert "access_log" in settings_used("live", experiment(kind="nginx", access_log=True).server)["used"]
+    assert "access_log" not in settings_used("live", experiment(kind="builtin", access_log=False).server)["used"]
+
+
+LOGGED: dict[str, Any] = {"name": "x", "server": {"kind": "nginx", "access_log": True}, "clients": [{}]}
+
+
+def test_a_simulated_server_logs_nothing(tmp_path: Path) -> None:
+    refused = r"^server\.access_log: true: is for live mode, and this is a simulation"
+    with pytest.raises(InputError, match=refused):
+        start(LOGGED, mode="sim", output=tmp_path / "out")
+    document = LOGGED | {"server": {"kind": "nginx"}, "sweep": {"server.access_log": [False, True]}}
+    with pytest.raises(InputError, match=refused):
+        prepare(document, tmp_path / "out", mode="sim")
+
+
+def test_a_log_needs_a_directory_to_be_kept_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "live_support", lambda: Support(True, ""))
+    with pytest.raises(InputError, match=r"^server\.access_log: true: is kept with the results; name a directory"):
+        start(LOGGED)
 
 
 def test_a_url_of_another_machine_is_refused_with_the_reason() -> None:

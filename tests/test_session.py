@@ -89,6 +89,22 @@ def test_an_interrupt_in_the_warm_up_of_a_later_run_keeps_the_earlier_ones(engin
     assert len(result.runs) == 1
 
 
+def test_an_interrupt_while_a_run_is_put_away_is_marked(
+    engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = store.write_table
+
+    def interrupted(frame: pl.DataFrame, path: Path) -> None:
+        whole(frame, path)
+        if path.name == "run-1.parquet" and path.parent.name == "transactions":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "write_table", interrupted)
+    result = run(EXPERIMENT, output=tmp_path / "out")
+    assert len(result.runs) == 2
+    assert [(reason.run, reason.code) for reason in result.invalid_reasons] == [(None, "interrupted")]
+
+
 def test_an_interrupt_before_anything_was_measured_leaves_nothing(engine: FakeEngine, tmp_path: Path) -> None:
     engine.interrupt_at = (0, 0)
     with pytest.raises(KeyboardInterrupt):

@@ -86,6 +86,17 @@ def placement(mode: Mode, server: str | None, emulator: str | None) -> Placement
     return None
 
 
+def check_access_log(experiment: Experiment, mode: Mode) -> None:
+    """Refuses an access log of a server that is none.
+
+    Raises:
+        InputError: it is asked for in simulation.
+    """
+    if mode == "sim" and experiment.server.access_log:
+        message = "is for live mode, and this is a simulation, whose modelled server logs nothing; leave it out"
+        raise InputError.at("server.access_log", message, True)
+
+
 @contextmanager
 def usage() -> Iterator[None]:
     """Turns what the testbed says of its arguments into an `InputError`."""
@@ -202,9 +213,10 @@ def _check_threads(experiment: Experiment, placement: Placement) -> None:
 def _launch(experiment: Experiment, connections: int, cpus: int) -> Launch:
     server = experiment.server
     if server.kind == "nginx":
-        return nginx(SERVER_ADDRESS, SERVER_PORT, connections=connections, cpus=cpus)
+        return nginx(SERVER_ADDRESS, SERVER_PORT, connections=connections, cpus=cpus, access_log=server.access_log)
     if server.kind == "apache":
-        return apache(SERVER_ADDRESS, SERVER_PORT, mpm=server.mpm or "event", connections=connections)
+        mpm = server.mpm or "event"
+        return apache(SERVER_ADDRESS, SERVER_PORT, mpm=mpm, connections=connections, access_log=server.access_log)
     if server.kind == "command":
         assert server.command is not None
         return from_lines(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import polars as pl
 
@@ -23,7 +23,7 @@ from waspbench.errors import InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode, accept, load, parse, resolve
 from waspbench.experiment.units import AUTO, seconds
 from waspbench.outcome import manifest_of, result_of
-from waspbench.results import Invalid, Reason, Result, RunSummary, Store, histogram_of
+from waspbench.results import Invalid, Reason, Result, RunSummary, Store, access_log, histogram_of
 from waspbench.results.manifest import now
 from waspbench.results.store import LostTablesError
 from waspbench.settling import late_settling
@@ -59,11 +59,15 @@ class Progress:
     """Those of them that were not ``ok``."""
 
 
-class OneRun:
-    """One run: the engine, and in live mode the testbed around it."""
+class OneRun(Closing):
+    """One run: the engine, and in live mode the testbed around it. Use it as a context manager, or call `close`."""
 
-    def __init__(self, scenario: dict[str, Any], spec: Spec | None) -> None:
+    def __init__(self, scenario: dict[str, Any], spec: Spec | None, log_path: Path | None = None) -> None:
+        """Starts it. ``log_path`` is where the server's access log is to be kept, if it writes one."""
         self._measure = scenario["measure"]
+        self._log_path = log_path
+        self._log: BinaryIO | None = None
+        self._finished = False
         self._bed: Bed | None = None
         self._presence: Presence | None = None
         self._ended: str | None = None
@@ -90,6 +94,7 @@ class OneRun:
             if spec is not None:
                 # Not before: the engine's thread inherits what this one has.
                 self._held.enter_context(aside(spec.placement))
+                self._log = bed.access_log()
         except BaseException:
             self._take_away()
             raise
@@ -119,6 +124,7 @@ class OneRun:
         """Waits for the end, and returns the summary and the tables."""
         try:
             outcome = self._engine.wait()
+            self._finished = True
             summary = RunSummary.model_validate_json(outcome.summary())
             if self._bed is not None:
                 summary = live.accounted(summary.model_copy(update={"notes": self._notes()}), self._bed)
@@ -146,8 +152,31 @@ class OneRun:
         late = late_settling(pl.DataFrame(transactions), warmup, duration)
         return summary if late is None else summary.model_copy(update={"invalid": [*summary.invalid, late]})
 
-    def abort(self) -> None:
-        """Gives the run up."""
+    def keep_log(self) -> list[str]:
+        """Puts the server's access log, if there is one, where it is to be kept; after `finish`, and after the tables,
+        for which there must be room first. Returns what is to be noted of it.
+        """
+        if self._log is None:
+            return []
+        notes = [] if self._log_path is None else access_log.keep(self._log, self._log_path)
+        self._log.close()
+        self._log = None
+        return notes
+
+    def close(self) -> None:
+        """Gives up what is not finished. The log is kept all the same, because it may show what went wrong, unless
+        there is one of another attempt, whose figures may be kept.
+        """
+        try:
+            if not self._finished:
+                self._give_up()
+        finally:
+            if self._log_path is not None and self._log_path.exists():
+                self._log_path = None
+            self.keep_log()
+
+    def _give_up(self) -> None:
+        self._finished = True
         self._engine.stop()
         try:
             with suppress(_core.EngineError):  # whatever it says, nobody will use this run
@@ -202,7 +231,7 @@ class Handle(Closing):
 
     def stop(self) -> None:
         """Ends the present run as soon as possible and makes no other."""
-        self._stopped = self._stopped or not self.done
+        self._stopped = self._stopped or not self.done or len(self._summaries) < self.experiment.measure.runs
         if self._run is not None:
             self._run.stop()
 
@@ -226,7 +255,7 @@ class Handle(Closing):
         run, self._run = self._run, None
         try:
             if run is not None:
-                run.abort()
+                run.close()
         finally:
             if self._store is not None and self._result is None:
                 self._store.discard()
@@ -243,7 +272,7 @@ class Handle(Closing):
         run, self._run = self._run, None
         if run is not None:
             with suppress(WaspError), live.running():  # the first failure is the one to report
-                run.abort()
+                run.close()
         if not self._summaries:
             if self._store is not None:
                 self._store.discard()
@@ -253,24 +282,26 @@ class Handle(Closing):
         return type(error)(f"{error}{kept}")
 
     def _begin(self) -> None:
-        scenario = resolve(self.experiment, len(self._summaries), mode=self.mode)
-        self._run = OneRun(scenario, self._spec)
+        number = len(self._summaries)
+        scenario = resolve(self.experiment, number, mode=self.mode)
+        self._run = OneRun(scenario, self._spec, None if self._store is None else self._store.log_path(number))
         self._description = self._run.description
 
     def _end(self) -> None:
         """Takes the run's records in, and starts the next run if there is one."""
         run, self._run = self._run, None
         assert run is not None
-        summary, tables = run.finish()
-        number = len(self._summaries)
-        if summary.interval_s > 0:
-            self._keep(summary.model_copy(update={"run": number}), tables)
+        with run:
+            summary, tables = run.finish()
+            number = len(self._summaries)
+            if summary.interval_s > 0:
+                self._keep(summary.model_copy(update={"run": number}), tables, run)
         if summary.failure is not None:
             raise RunFailedError(summary.failure)
         if not self._stopped and len(self._summaries) < self.experiment.measure.runs:
             self._begin()
 
-    def _keep(self, summary: RunSummary, tables: dict[str, Any]) -> None:
+    def _keep(self, summary: RunSummary, tables: dict[str, Any], run: OneRun) -> None:
         """Adds a run to what is kept: its figures even where some of its tables cannot be written.
 
         Raises:
@@ -288,6 +319,7 @@ class Handle(Closing):
             if usable:
                 self._summaries.append(summary)
                 self._histograms.append(histogram)
+                self._summaries[-1] = summary.noted(run.keep_log())
 
     def _cut_short(self) -> Reason | None:
         if not self._stopped:
@@ -347,6 +379,9 @@ def start(
     asked = check(experiment)
     _single(asked)
     chosen, _ = live.choose_mode(mode, asked)
+    live.check_access_log(asked, chosen)
+    if asked.server.access_log and output is None:
+        raise InputError.at("server.access_log", "is kept with the results; name a directory for them (output)", True)
     placement = live.placement(chosen, server_cpus, emulator_cpus)
     spec = None if placement is None else live.spec(asked, placement)
     return Handle(asked, chosen, spec, None if output is None else Store(Path(output)))

@@ -98,6 +98,8 @@ def test_bench_makes_runs_until_the_interval_is_narrow(engine: FakeEngine) -> No
     ("flags", "complaint"),
     [
         ("--congestion reno", '--congestion: "reno": sets the server\'s kernel in a live run'),
+        ("--access-log", '--access-log: true: is for kind = "nginx" or "apache", and this is "builtin"'),
+        ("--server nginx --access-log", "--access-log: true: is for the server of a live run"),
         ("--max-runs 4", "--until: missing"),
         ("--until 0%", '--until: "0%": must be above 0% and below 100%'),
         ("--assert p98<1s", "--assert: "),

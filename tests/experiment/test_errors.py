@@ -18,6 +18,11 @@ PROBABILITIES = "expected a probability from 0% to 100% such as 3%, 0.1% or 0.03
 LIMIT = "must be below 60.61%, which is 1/(1+r) at r = 65%"
 FREQUENCIES = "expected a frequency above zero such as 100/s or 30/min (units: /s, /min, /h)"
 PAIRS = "give rate and burst, or p and r"
+UNLOGGED: list[dict[str, Any]] = [
+    {"kind": "builtin"},
+    {"kind": "command", "command": "true"},
+    {"kind": "url", "url": "http://127.0.0.1/"},
+]
 
 
 def group(**fields: Any) -> dict[str, Any]:
@@ -83,6 +88,17 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (
         {"name": "x", "clients": [{}], "server": {"kind": "nginx", "mpm": "event"}},
         'server.mpm: "event": is for kind = "apache", and this is "nginx"',
+    ),
+    *(
+        (
+            {"name": "x", "clients": [{}], "server": server | {"access_log": True}},
+            f'server.access_log: true: is for kind = "nginx" or "apache", and this is "{server["kind"]}"',
+        )
+        for server in UNLOGGED
+    ),
+    (
+        {"name": "x", "clients": [{}], "server": {"kind": "nginx", "access_log": "yes"}},
+        'server.access_log: "yes": must be true or false',
     ),
     (
         {"name": "x", "clients": [{}], "server": {"kind": "apache", "mpm": "worker"}},

@@ -113,6 +113,14 @@ def measure(bed: Testbed, asked: Experiment, during: Callable[[], None] | None =
     return Run(json.loads(outcome.summary()), tables, elapsed)
 
 
+def logged(bed: Testbed) -> list[str]:
+    """The lines that the server has in its access log, to be asked for once."""
+    log = bed.access_log()
+    assert log is not None
+    with log:
+        return log.read().decode().splitlines()
+
+
 def inside(bed: Testbed, *argv: str) -> str:
     """Runs a program in the network namespace of a testbed's server and returns what it prints."""
     net = f"--net=/proc/{bed.server_pids()[0]}/ns/net"

@@ -11,7 +11,7 @@ import pytest
 
 from waspbench.testbed import nginx
 
-from .harness import Run, bed_for, capture, experiment, fell_behind, measure, needs, tshark, until_fit
+from .harness import Run, bed_for, capture, experiment, fell_behind, logged, measure, needs, tshark, until_fit
 
 pytestmark = [pytest.mark.root, needs("nginx", "tcpdump", "tshark", "ethtool", "nsenter")]
 
@@ -40,8 +40,7 @@ def witnessed(path: Path, *, loss: str | None, requests: int | None, size: str) 
         with bed_for(asked, nginx(SERVER, 80, connections=CLIENTS, access_log=True)) as bed:
             with capture(bed, path):
                 run = measure(bed, asked, offload=False)
-            log = Path(f"/proc/{bed.server_pids()[0]}/root/dev/shm/access.log").read_text().splitlines()
-        return Witnessed(run, path, log)
+            return Witnessed(run, path, logged(bed))
 
     return until_fit(attempt, lambda seen: fell_behind(40_000)(seen.run))
 

@@ -17,7 +17,7 @@ from waspbench.testbed import nginx
 from waspbench.workload import generate
 from waspbench.workload.serving import build
 
-from .harness import Run, bed_for, capture, fell_behind, measure, needs, tshark, until_fit
+from .harness import Run, bed_for, capture, fell_behind, logged, measure, needs, tshark, until_fit
 
 pytestmark = [pytest.mark.root, needs("nginx", "tcpdump", "tshark", "ethtool", "nsenter")]
 
@@ -83,8 +83,7 @@ def witnessed(path: Path, workload: dict[str, Any], clients: list[dict[str, Any]
         with bed_for(asked, replace(server, private_files={"nginx.conf": text})) as bed:
             with capture(bed, path):
                 run = measure(bed, asked, offload=False)
-            log = Path(f"/proc/{bed.server_pids()[0]}/root/dev/shm/access.log").read_text().splitlines()
-        return Witnessed(asked, run, [line_of(line) for line in log], path)
+            return Witnessed(asked, run, [line_of(line) for line in logged(bed)], path)
 
     return until_fit(attempt, lambda seen: fell_behind(40_000)(seen.run))
 

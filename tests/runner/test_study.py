@@ -19,6 +19,7 @@ import pytest
 
 from fake_core import FakeEngine
 from measured_runs import summary
+from small_disk import small_disk
 from waspbench import InputError, RunFailedError, load
 from waspbench.results import FORMAT, Invalid
 from waspbench.results.records import record_path, records_of
@@ -221,14 +222,7 @@ def test_summaries_read_no_transactions(whole: Path, tmp_path: Path) -> None:
 
 @pytest.mark.root(live=False)
 def test_a_full_disk_ends_a_study_and_loses_nothing(tmp_path: Path) -> None:
-    mount = tmp_path / "small"
-    mount.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=220k", "tmpfs", str(mount)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"cannot mount a tmpfs: {done.stderr.strip()}")
-    try:
+    with small_disk(tmp_path / "small", "220k") as mount:
         with pytest.raises(RunFailedError, match=r"No space left on device.*finished runs are kept: wasp resume"):
             study(DOCUMENT, output=mount / "out", jobs=1)
         kept = [record for n in range(4) for record in records_of(mount / "out" / "points" / f"{n:04d}")]
@@ -236,8 +230,6 @@ def test_a_full_disk_ends_a_study_and_loses_nothing(tmp_path: Path) -> None:
         assert list(mount.rglob("*.partial")) == []
         subprocess.run(["mount", "-o", "remount,size=10m", str(mount)], check=True)
         assert resume(mount / "out", jobs=1).complete
-    finally:
-        subprocess.run(["umount", str(mount)], check=True)
 
 
 def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:

@@ -266,7 +266,7 @@ exec setpriv --reuid=65534 --regid=65534 --clear-groups \\
 IN_A_USER_NAMESPACE = """
 import sys
 from waspbench.testbed import Testbed, TestbedSpec, apache, nginx
-server = {"nginx": nginx, "apache": apache}[sys.argv[1]]("198.18.0.1", 80, connections=16)
+server = {"nginx": nginx, "apache": apache}[sys.argv[1]]("198.18.0.1", 80, connections=16, access_log=True)
 with Testbed(TestbedSpec(server, files=[("/1", 1)])) as bed:
     print(bool(bed.server_pids()), bed.describe()["user_namespace"], *bed.describe()["labels"])
 """

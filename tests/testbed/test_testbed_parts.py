@@ -158,14 +158,18 @@ def test_a_program_that_cannot_be_asked_or_tells_nothing_is_named() -> None:
         ask(sys.executable, "-V", parse_build)
 
 
-def test_nginx_writes_nowhere_but_in_memory() -> None:
-    text = nginx_configuration(address="198.18.0.1", port=80, user="root", workers=1, worker_connections=9)
+@pytest.mark.parametrize("access_log", [False, True])
+def test_nginx_writes_nowhere_but_in_memory(access_log: bool) -> None:
+    text = nginx_configuration(
+        address="198.18.0.1", port=80, user="root", workers=1, worker_connections=9, access_log=access_log
+    )
     paths = [
         word.rstrip(";") for word in text.split() if word.startswith("/") and not word.startswith("/.wasp-posted/")
     ]
     assert paths
     assert all(path.startswith("/dev/shm/") for path in paths)
     assert "listen 198.18.0.1:80 backlog=65535;" in text
+    assert ("access_log off;" in text) is not access_log
 
 
 @pytest.mark.parametrize(
@@ -210,15 +214,17 @@ def test_what_apache_cannot_keep_open_is_told() -> None:
         prefork(1_000_000_000)
 
 
+@pytest.mark.parametrize("access_log", [False, True])
 @pytest.mark.parametrize("mpm", MPMS)
-def test_apache_writes_nowhere_but_in_memory(mpm: str) -> None:
+def test_apache_writes_nowhere_but_in_memory(mpm: str, access_log: bool) -> None:
     sizes = Sizes(3, 64, 2)
-    text = apache_configuration(address="198.18.0.1", port=80, mpm=mpm, sizes=sizes, user=None)
+    text = apache_configuration(address="198.18.0.1", port=80, mpm=mpm, sizes=sizes, user=None, access_log=access_log)
     paths = [word.rstrip(">") for word in text.split() if word.startswith("/")]
     assert paths
     assert all(path.startswith(("/dev/shm", "/usr/lib/apache2/modules/")) for path in paths)
     assert f"mpm_{mpm}_module" in text
-    assert "User" not in text
+    assert ("CustomLog" in text) is access_log
+    assert "\nUser " not in text
 
 
 KNOWN = {"address": "198.18.0.1", "port": "80"}

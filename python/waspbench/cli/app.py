@@ -41,6 +41,7 @@ _COMMAND = (
     "it implies --server command."
 )
 _URL = "A server that runs already on this machine, and what to ask it for, such as http://127.0.0.1:8080/."
+_ACCESS_LOG = "nginx or apache logs each request, which costs it CPU time; the logs are kept with the results."
 _WARMUP = "Time before the measured interval, in which clients start one after another; auto finds it. [default: 5s]"
 _PROFILE = "Access profile, such as cable: sets RTT, bandwidth and queue unless they are given; see wasp profiles."
 _WORKLOAD = "What is asked for: single, surge, prowgen or replay. [default: single]"
@@ -91,6 +92,7 @@ def bench(
     mpm: Annotated[Text, option("mpm", "event|prefork")] = None,
     command: Annotated[Text, option("command", "LINE", _COMMAND)] = None,
     path: Annotated[Text, option("path", "PATH")] = None,
+    access_log: Annotated[bool | None, option("access_log", None, _ACCESS_LOG)] = None,
     clients: Annotated[Text, option("clients", "N")] = None,
     profile: Annotated[Text, option("profile", "NAME", _PROFILE)] = None,
     rtt: Annotated[Text, option("rtt", "D")] = None,

@@ -24,6 +24,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "command": ("server.command",),
     "path": ("server.path",),
     "url": ("server.url",),
+    "access_log": ("server.access_log",),
     "congestion": ("server.congestion",),
     "file_size": ("workload.size",),
     "workload": ("workload.kind",),
@@ -55,8 +56,8 @@ PATHS: dict[str, tuple[str, ...]] = {
 }
 """Each flag, as the name of its parameter, and the fields that it sets."""
 
-TEXTS = ("command", "path", "url", "log", "http_version", "profile")
-"""Parameters whose text is the value, whatever it looks like in TOML."""
+AS_GIVEN = ("command", "path", "url", "access_log", "log", "http_version", "profile")
+"""Parameters that are the value as they are: a text, whatever it looks like in TOML, or True for a flag without one."""
 
 _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
     "": (Experiment,),
@@ -76,7 +77,7 @@ def flag(parameter: str) -> str:
     return "URL" if parameter == "url" else "--" + parameter.replace("_", "-")
 
 
-def option(parameter: str, metavar: str, text: str = "") -> Any:
+def option(parameter: str, metavar: str | None, text: str = "") -> Any:
     """The option of a parameter. Its help is ``text``, or else the documentation of the field that it sets."""
     return typer.Option(
         flag(parameter), metavar=metavar, help=text or _documentation(PATHS[parameter][0]), show_default=False
@@ -103,8 +104,8 @@ def experiment(document: Mapping[str, Any], values: Mapping[str, Any]) -> Experi
 
 
 def document(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of an experiment file that says what the flags say; ``values`` has a text, or None, for each
-    parameter.
+    """The content of an experiment file that says what the flags say; ``values`` has what was given, or None, for
+    each parameter.
 
     Raises:
         InputError: flags contradict each other.
@@ -114,7 +115,7 @@ def document(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
         if values.get(parameter) is not None:
             for path in paths:
                 text = values[parameter]
-                set_path(made, path, text if parameter in TEXTS else value_of(text))
+                set_path(made, path, text if parameter in AS_GIVEN else value_of(text))
     for kind in ("command", "url"):
         if values.get(kind) is not None and values.get("server") is None:
             set_path(made, "server.kind", kind)
@@ -135,7 +136,7 @@ def check_effects(mode: Mode, values: Mapping[str, Any]) -> None:
     if values["congestion"] is not None:
         message = "sets the server's kernel in a live run; --tcp chooses the TCP of a modelled server"
         raise InputError.at("--congestion", message, values["congestion"])
-    for parameter in ("mpm", "command", "path", "url"):
+    for parameter in ("mpm", "command", "path", "url", "access_log"):
         if values[parameter] is not None:
             message = "is for the server of a live run, in whose place a simulation has a modelled one"
             raise InputError.at(flag(parameter), message, values[parameter])

@@ -374,7 +374,8 @@ def _results() -> Iterator[str]:
     yield "## Results\n"
     yield (
         f"A results directory has format {FORMAT}: `manifest.json`, and for each table a directory with one Parquet "
-        'file a run. `polars.read_parquet("DIR/transactions/")` reads all runs of a table.\n'
+        'file a run. `polars.read_parquet("DIR/transactions/")` reads all runs of a table. Where `server.access_log` '
+        "asks for it, `access_log/run-0.log` is what the server logged in a run ([servers](servers.md#access-log)).\n"
     )
     yield "### `--json`\n"
     yield "One object. Fields of a group of figures are written with a dot. A figure that does not exist is null.\n"

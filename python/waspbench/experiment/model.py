@@ -75,6 +75,9 @@ class Server(Part):
     """A server that runs already on this machine, and what the clients ask it for, such as http://127.0.0.1:8080/a."""
     path: UrlPath | None = None
     """What the clients ask the command for; unless set, the file of workload.size, which is made below {root}."""
+    access_log: bool = False
+    """Whether nginx or apache logs each request, into access_log/run-0.log beside the results. What that costs the
+    server is part of what is measured; live only."""
     ready_timeout: PositiveDuration = "15s"
     """Time within which the server must accept connections; live only."""
     congestion: Name = "cubic"
@@ -92,16 +95,22 @@ class Server(Part):
         "stop": ("command",),
         "path": ("command",),
         "url": ("url",),
+        "access_log": ("nginx", "apache"),
     }
     """Fields that only some kinds of server have."""
 
+    @property
+    def own(self) -> list[str]:
+        """The fields of `of_kind` that are set."""
+        return [field for field in self.of_kind if getattr(self, field) not in (None, False)]
+
     @model_validator(mode="after")
     def _fields_of_its_kind(self) -> Server:
-        for field, kinds in self.of_kind.items():
-            value = getattr(self, field)
-            if value is not None and self.kind not in kinds:
+        for field in self.own:
+            kinds = self.of_kind[field]
+            if self.kind not in kinds:
                 which = " or ".join(f'"{kind}"' for kind in kinds)
-                raise FieldError(field, f'is for kind = {which}, and this is "{self.kind}"', value)
+                raise FieldError(field, f'is for kind = {which}, and this is "{self.kind}"', getattr(self, field))
         if self.kind == "command" and self.command is None:
             raise FieldError("command", 'missing; kind = "command" needs a start line')
         if self.kind == "url" and self.url is None:

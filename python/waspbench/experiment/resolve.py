@@ -94,6 +94,5 @@ def _workload(experiment: Experiment, mode: Mode) -> dict[str, Any]:
 
 def settings_used(mode: Mode, server: Server) -> dict[str, list[str]]:
     """Which parts of ``[server]`` a run in ``mode`` used, and which it did not."""
-    own = [field for field in server.of_kind if getattr(server, field) is not None]
-    live, sim = ["kind", *own, "congestion", "sysctl", "ready_timeout"], ["tcp", "model"]
+    live, sim = ["kind", *server.own, "congestion", "sysctl", "ready_timeout"], ["tcp", "model"]
     return {"used": live, "unused": sim} if mode == "live" else {"used": sim, "unused": live}

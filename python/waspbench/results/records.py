@@ -2,6 +2,7 @@
 
     POINT/runs/run-0.json               figures of run 0; it appears, whole, after all its tables
     POINT/histogram/run-0.parquet       and so on: its tables
+    POINT/access_log/run-0.log          what the server logged, where it was asked to
 
 Every file is written beside its place, synced, and renamed, so that whatever ends the process (SIGKILL, a full disk, a
 power cut) leaves whole files only.
@@ -9,17 +10,16 @@ power cut) leaves whole files only.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from pydantic import Field, ValidationError
 
-from waspbench.errors import InputError, RunFailedError
+from waspbench.errors import InputError
 from waspbench.results.manifest import FORMAT
+from waspbench.results.placing import place
 from waspbench.results.store import ORDER, write_table
 from waspbench.results.summary import Record, RunSummary
 
@@ -56,14 +56,19 @@ def table_path(point: Path, table: str, run: int) -> Path:
     return point / table / f"run-{run}.parquet"
 
 
-def write_run(point: Path, record: RunRecord, tables: Mapping[str, Any]) -> RunRecord:
-    """Writes a run's tables and then its record, which is returned with the sizes of the files.
+def write_run(
+    point: Path, record: RunRecord, tables: Mapping[str, Any], keep_log: Callable[[], list[str]] = list
+) -> RunRecord:
+    """Writes a run's tables, has its server's access log kept, and then writes its record. It is returned with the
+    sizes of the files and what ``keep_log`` says is to be noted.
 
     Raises:
         RunFailedError: the disk is full or cannot be written; what was there is as it was.
     """
     sizes = {name: _write_table(point, name, record.run, table) for name, table in sorted(tables.items())}
-    whole = record.model_copy(update={"files": sizes})
+    notes = keep_log()
+    summary = None if record.summary is None else record.summary.noted(notes)
+    whole = record.model_copy(update={"files": sizes, "summary": summary})
     write_text(record_path(point, record.run), whole.model_dump_json(indent=2) + "\n")
     return whole
 
@@ -74,7 +79,7 @@ def _write_table(point: Path, name: str, run: int, table: Any) -> int:
         frame = frame.sort(ORDER[name])
     frame = frame.insert_column(0, pl.lit(run, dtype=pl.UInt32).alias("run"))
     path = table_path(point, name, run)
-    _place(path, lambda partial: write_table(frame, partial))
+    place(path, lambda partial: write_table(frame, partial))
     return path.stat().st_size
 
 
@@ -84,30 +89,7 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         RunFailedError: the disk is full or cannot be written.
     """
-    _place(path, lambda partial: partial.write_text(text, encoding="utf-8"))
-
-
-def _place(path: Path, write: Callable[[Path], Any]) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(partial)
-        _sync(partial)
-        partial.rename(path)
-        _sync(path.parent)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-        raise RunFailedError(f"{path}: cannot be written: {reason}") from None
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    place(path, lambda partial: partial.write_text(text, encoding="utf-8"))
 
 
 def read_record(path: Path) -> RunRecord:

@@ -3,6 +3,7 @@
     DIR/manifest.json                   what was measured, on what, whether to trust it, and each run's figures
     DIR/transactions/run-0.parquet      one row a transaction; a file a run, with the run's number in column ``run``
     DIR/connections/  DIR/series/  DIR/links/  DIR/histogram/      likewise
+    DIR/access_log/run-0.log            what the server logged, where it was asked to
 
 ``polars.read_parquet("DIR/transactions/")`` reads all runs of a table.
 """
@@ -20,6 +21,7 @@ from typing import Any, Self
 import polars as pl
 
 from waspbench.errors import InputError, RunFailedError
+from waspbench.results.access_log import log_path
 from waspbench.results.manifest import Manifest, now, read_manifest
 from waspbench.results.result import Result, combine
 from waspbench.stats import Histogram
@@ -106,7 +108,11 @@ class Store:
 
     def tables(self) -> list[str]:
         """Names of the tables written so far."""
-        return sorted(folder.name for folder in self._partial.iterdir() if folder.is_dir())
+        return sorted(name for name in TABLES if (self._partial / name).is_dir())
+
+    def log_path(self, run: int) -> Path:
+        """Where the access log of a run is to be put."""
+        return log_path(self._partial, run)
 
     def finish(self, manifest: Manifest) -> None:
         """Adds the manifest and puts the directory into its place.

@@ -153,6 +153,10 @@ class RunSummary(Record):
     notes: list[str] = []
     """What else is to be known of the run, such as that another one shared the machine; it speaks not against it."""
 
+    def noted(self, notes: list[str]) -> RunSummary:
+        """The summary with more notes."""
+        return self.model_copy(update={"notes": [*self.notes, *notes]})
+
     @property
     def valid(self) -> bool:
         """Whether nothing speaks against the run."""

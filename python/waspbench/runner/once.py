@@ -12,6 +12,7 @@ import polars as pl
 
 from waspbench import _core, live
 from waspbench.errors import RunFailedError
+from waspbench.results.access_log import log_path
 from waspbench.results.records import RunRecord, write_run
 from waspbench.results.summary import RunSummary
 from waspbench.session import OneRun
@@ -70,52 +71,51 @@ def make(job: Job, spec: Spec | None = None, watch: Watch | None = None) -> Done
     What a run measured before its device or the engine failed is kept.
 
     Raises:
-        KeyboardInterrupt: it was interrupted; nothing of this run is kept.
+        KeyboardInterrupt: it was interrupted; nothing of this run is kept but its server's access log.
         WaspError: no run can be made at all: the machine cannot do it, or the input is not valid.
     """
     started = time.monotonic()
     try:
         if job.kind == "warmup":
             return Done(job, 0.0, warmup=find_warmup(job, spec, watch))
-        summary, tables, testbed = _run(job.scenario, job.time_limit, spec, watch)
+        log = log_path(Path(job.directory), job.run)
+        with live.running(), OneRun(job.scenario, spec, log) as run:
+            summary, tables = _followed(run, job.time_limit, watch)
+            return _recorded(job, started, run, summary, tables)
     except RunFailedError as error:
         return Done(job, time.monotonic() - started, failure=str(error))
-    summary = summary.model_copy(update={"run": job.run})
+
+
+def _followed(run: OneRun, limit: float, watch: Watch | None) -> tuple[RunSummary, dict[str, Any]]:
+    """Waits for a run's end, or for its time limit (in seconds from now)."""
+    deadline = time.monotonic() + limit
+    while not run.done:
+        sample = run.next_sample(min(1.0, max(0.01, deadline - time.monotonic())))
+        if sample is not None and watch is not None:
+            watch(sample)
+        if time.monotonic() > deadline and not run.done:
+            raise RunFailedError(f"given up after {limit:.0f} s, its time limit (measure.time_limit)")
+    summary, tables = run.finish()
+    return summary, dict(tables)
+
+
+def _recorded(job: Job, started: float, run: OneRun, summary: RunSummary, tables: dict[str, Any]) -> Done:
+    """Writes the files of a run that has come to its end."""
     record = RunRecord(
         run=job.run,
         attempts=job.attempt,
         earlier=list(job.earlier),
         failure=summary.failure,
-        summary=summary,
-        testbed=testbed,
+        summary=summary.model_copy(update={"run": job.run}),
+        testbed=run.description,
     )
     try:
-        write_run(Path(job.directory), record, tables)
+        record = write_run(Path(job.directory), record, tables, run.keep_log)
     except RunFailedError as error:
         return Done(job, time.monotonic() - started, failure=str(error), fatal=True)
-    if summary.failure is not None:
-        return Done(job, time.monotonic() - started, failure=summary.failure)
-    return Done(job, time.monotonic() - started, summary=summary)
-
-
-def _run(
-    scenario: dict[str, Any], limit: float, spec: Spec | None, watch: Watch | None
-) -> tuple[RunSummary, dict[str, Any], dict[str, Any]]:
-    deadline = time.monotonic() + limit
-    with live.running():
-        run = OneRun(scenario, spec)
-        try:
-            while not run.done:
-                sample = run.next_sample(min(1.0, max(0.01, deadline - time.monotonic())))
-                if sample is not None and watch is not None:
-                    watch(sample)
-                if time.monotonic() > deadline and not run.done:
-                    raise RunFailedError(f"given up after {limit:.0f} s, its time limit (measure.time_limit)")
-            summary, tables = run.finish()
-        except BaseException:
-            run.abort()
-            raise
-    return summary, dict(tables), run.description
+    if record.failure is not None:
+        return Done(job, time.monotonic() - started, failure=record.failure)
+    return Done(job, time.monotonic() - started, summary=record.summary)
 
 
 def find_warmup(job: Job, spec: Spec | None, watch: Watch | None = None) -> str:
@@ -129,7 +129,8 @@ def find_warmup(job: Job, spec: Spec | None, watch: Watch | None = None) -> str:
         # MSER-5 looks no further than half of the run.
         duration = max(_core.parse_duration(job.scenario["measure"]["duration"]) / 1e9, warmup)
         measure = {"warmup": f"{warmup:g}s", "duration": f"{duration:g}s"}
-        _, tables, _ = _run({**job.scenario, "measure": measure}, job.time_limit + 2 * warmup, spec, watch)
+        with live.running(), OneRun({**job.scenario, "measure": measure}, spec) as run:
+            _, tables = _followed(run, job.time_limit + 2 * warmup, watch)
         settled = settled_at(pl.DataFrame(tables["transactions"]), warmup, duration)
         if settled is not None and settled <= warmup:
             return measure["warmup"]

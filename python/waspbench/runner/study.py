@@ -55,6 +55,7 @@ def prepare(
     with uncollected():
         for point in found:
             accept(point.experiment, chosen, point.settings)
+            live.check_access_log(point.experiment, chosen)
             check_log(point.experiment)
     live.placement(chosen, server_cpus, emulator_cpus)
     check_free(directory)

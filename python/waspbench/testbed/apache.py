@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from waspbench.testbed.errors import CannotDoIt
-from waspbench.testbed.protocol import DOCUMENT_ROOT, PRIVATE, SERVER_LOG
+from waspbench.testbed.protocol import ACCESS_LOG, DOCUMENT_ROOT, PRIVATE, SERVER_LOG
 from waspbench.testbed.servers import SPARE_FILES, Launch, ask, file_limit, find_program, worker_user
 
 MPMS = ("event", "prefork")
 
 MODULES = Path("/usr/lib/apache2/modules")
+
+COMBINED = r'''"%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\""'''
+"""The combined log format, which is nginx's own. What writes it, mod_log_config, is built into Debian's Apache."""
 
 EVENT_THREADS = 64
 """Threads of each process of the event MPM. A kept connection that waits takes none of them."""
@@ -31,7 +34,7 @@ class Sizes:
     """Connections beyond the first that each thread may keep waiting (AsyncRequestWorkerFactor)."""
 
 
-def apache(address: str, port: int, *, mpm: str = "event", connections: int = 1024) -> Launch:
+def apache(address: str, port: int, *, mpm: str = "event", connections: int = 1024, access_log: bool = False) -> Launch:
     """Apache httpd serving `DOCUMENT_ROOT`, with its event or its prefork MPM.
 
     Raises:
@@ -47,7 +50,12 @@ def apache(address: str, port: int, *, mpm: str = "event", connections: int = 10
         )
     sizes = event_sizes(connections, file_limit(connections + SPARE_FILES)) if mpm == "event" else prefork(connections)
     configuration = apache_configuration(
-        address=address, port=port, mpm=mpm, sizes=sizes, user=worker_user() if os.geteuid() == 0 else None
+        address=address,
+        port=port,
+        mpm=mpm,
+        sizes=sizes,
+        user=worker_user() if os.geteuid() == 0 else None,
+        access_log=access_log,
     )
     return Launch(
         "apache",
@@ -56,6 +64,7 @@ def apache(address: str, port: int, *, mpm: str = "event", connections: int = 10
         private_files={"apache.conf": configuration},
         connections=connections,
         ordinary_user=True,
+        access_log=access_log,
     )
 
 
@@ -90,10 +99,18 @@ def prefork(connections: int) -> Sizes:
 
 
 def apache_configuration(
-    *, address: str, port: int, mpm: str, sizes: Sizes, user: tuple[str, str] | None, modules: Path = MODULES
+    *,
+    address: str,
+    port: int,
+    mpm: str,
+    sizes: Sizes,
+    user: tuple[str, str] | None,
+    modules: Path = MODULES,
+    access_log: bool = False,
 ) -> str:
     """The text of Apache's configuration; `user` is that of its workers and their group where it starts as root."""
     host = f"[{address}]" if ":" in address else address
+    log = f"CustomLog {ACCESS_LOG} {COMBINED}\n" if access_log else ""
     identity = f"User {user[0]}\nGroup {user[1]}\n" if user else ""
     if mpm == "event":
         sizing = f"""\
@@ -121,7 +138,7 @@ DefaultRuntimeDir {PRIVATE}
 PidFile {PRIVATE}/apache.pid
 ErrorLog {SERVER_LOG}
 LogLevel error
-ServerName {host}:{port}
+{log}ServerName {host}:{port}
 {identity}LoadModule mpm_{mpm}_module {modules}/mod_mpm_{mpm}.so
 LoadModule authz_core_module {modules}/mod_authz_core.so
 {sizing}MaxConnectionsPerChild 0

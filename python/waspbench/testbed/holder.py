@@ -29,7 +29,7 @@ from typing import NoReturn
 from waspbench.testbed import cpus, files, kernel, linux, listeners
 from waspbench.testbed.errors import CannotDoIt, TestbedError
 from waspbench.testbed.netlink import Netlink, NetlinkError
-from waspbench.testbed.protocol import DOCUMENT_ROOT, PRIVATE, SERVER_LOG, Channel, Message, Plan
+from waspbench.testbed.protocol import ACCESS_LOG, DOCUMENT_ROOT, PRIVATE, SERVER_LOG, Channel, Message, Plan
 
 CLOSE_GRACE = 0.5
 """Seconds that a server has after SIGTERM at an orderly close."""
@@ -208,6 +208,9 @@ class Init:
         if plan.directory is not None:
             _mount_files(plan.directory)
         files.write(DOCUMENT_ROOT, plan.files, plan.content)
+        if plan.access_log:
+            # Made here: a server may listen before it has opened its log.
+            descriptors.append(os.open(ACCESS_LOG, os.O_RDONLY | os.O_CREAT, 0o644))
         self._start_server(plan)
         description: Message = {
             "device": {
@@ -224,7 +227,7 @@ class Init:
         }
         self._channel.send({"ready": description}, tuple(descriptors))
         for descriptor in descriptors:
-            os.close(descriptor)  # from now on the parent alone keeps the device alive
+            os.close(descriptor)  # from now on the parent alone keeps the device, and the log, alive
 
     def _start_server(self, plan: Plan) -> None:
         for path, text in plan.private_files.items():

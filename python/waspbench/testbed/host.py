@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from waspbench.closing import Closing
 from waspbench.testbed import cpus, kernel, linux, listeners, machine
@@ -91,6 +92,10 @@ class HostTestbed(Closing):
     def namespace(self) -> int:
         """A process in the network namespace of the device: this one."""
         return os.getpid()
+
+    def access_log(self) -> BinaryIO | None:
+        """None: a server that is not ours logs where it does."""
+        return None
 
     def clock(self) -> dict[str, str]:
         """What the clients' clocks show: this machine's time, because its kernel remembers clients of earlier runs, and

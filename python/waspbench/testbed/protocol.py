@@ -1,8 +1,8 @@
-"""What the holder process and its parent say to each other: JSON lines over a socket pair, one descriptor beside them.
+"""What the holder process and its parent say to each other: JSON lines over a socket pair, descriptors beside them.
 
-Parent to holder: first a `Plan`, at the end `{"request": "close"}`. Holder to parent:
-`{"ready": {...}}` with a TUN descriptor for each queue, or `{"error": text, "cannot": bool}`; and
-at any time `{"server_ended": text}`.
+Parent to holder: first a `Plan`, at the end `{"request": "close"}`. Holder to parent: `{"ready": {...}}` with a TUN
+descriptor for each queue and then one of the access log, if there is one, or `{"error": text, "cannot": bool}`; and at
+any time `{"server_ended": text}`.
 """
 
 import json
@@ -19,10 +19,13 @@ DOCUMENT_ROOT = PRIVATE + "/www"
 """The directory of the files to serve, as the server sees it."""
 
 MAX_QUEUES = 64
-"""Descriptors that cross the socket at most, and so queues of a device."""
+"""Queues of a device: their descriptors cross the socket at once, and at most one beside them."""
 
 SERVER_LOG = PRIVATE + "/server.log"
 """Where the server's standard output and error go, as the server sees it."""
+
+ACCESS_LOG = PRIVATE + "/access.log"
+"""Where a server that is asked to logs each request, as the server sees it."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ class Plan:
     """Command that ends the server; SIGTERM unless there is one."""
     ordinary_user: bool
     """Whether the server must not see itself as root in a user namespace."""
+    access_log: bool
+    """Whether the server logs to `ACCESS_LOG`, which the parent wants to read."""
 
 
 Message = dict[str, Any]
@@ -83,7 +88,7 @@ class Channel:
     def fill(self) -> bool:
         """Reads what has arrived (waits when nothing has); False when the other end is gone."""
         try:
-            data, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 16, MAX_QUEUES, socket.MSG_CMSG_CLOEXEC)
+            data, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 16, MAX_QUEUES + 1, socket.MSG_CMSG_CLOEXEC)
         except ConnectionResetError:
             return False
         self.descriptors.extend(descriptors)

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from waspbench.testbed import linux
 from waspbench.testbed.errors import CannotDoIt
-from waspbench.testbed.protocol import DOCUMENT_ROOT, PRIVATE
+from waspbench.testbed.protocol import ACCESS_LOG, DOCUMENT_ROOT, PRIVATE
 
 T = TypeVar("T")
 
@@ -47,6 +47,8 @@ class Launch:
     """Whether it refuses to run as root, which in a user namespace everybody is: it is given another number there."""
     shown: tuple[str, ...] = ()
     """The command as results tell it, where argv and environment say nothing on another machine."""
+    access_log: bool = False
+    """Whether it logs each request to `ACCESS_LOG`, which the testbed then hands out."""
 
     @property
     def nofile(self) -> int:
@@ -99,6 +101,7 @@ def nginx(address: str, port: int, *, connections: int = 1024, cpus: int = 1, ac
         ".".join(map(str, build.version)),
         private_files={"nginx.conf": configuration},
         connections=connections,
+        access_log=access_log,
     )
 
 
@@ -121,7 +124,7 @@ def nginx_configuration(
     """The text of nginx's configuration. `modules` are the compiled-in ones whose temporary directories must move."""
     temporary = "".join(f"    {_TEMP_PATHS[module]}_temp_path {PRIVATE}/temp-{module};\n" for module in modules)
     host = f"[{address}]" if ":" in address else address
-    log = f"{PRIVATE}/access.log" if access_log else "off"
+    log = ACCESS_LOG if access_log else "off"
     # Files are not for POST (405): answered by the file all the same, after `mirror` has read the body.
     # A listening socket for each worker, so that the kernel spreads connections over them evenly.
     reuseport = " reuseport" if workers > 1 else ""

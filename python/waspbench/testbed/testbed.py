@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from waspbench.closing import Closing
 from waspbench.testbed import backlog, files, kernel, machine, process
@@ -83,6 +84,7 @@ class TestbedSpec:
             ready_timeout=self.ready_timeout,
             stop=list(self.server.stop),
             ordinary_user=self.server.ordinary_user and os.geteuid() != 0,
+            access_log=self.server.access_log,
         )
 
     def _check(self) -> None:
@@ -140,6 +142,7 @@ class Testbed(Closing):
         self._ended: str | None = None
         self._setup: Message = {}
         self._queues: list[int] = []
+        self._logs: list[int] = []
         ours, theirs = socket.socketpair()
         self._channel = Channel(ours)
         self._output = os.memfd_create("wasp-holder")
@@ -174,6 +177,10 @@ class Testbed(Closing):
     def device_name(self) -> str:
         """The TUN device's name in its namespace."""
         return self._spec.device
+
+    def access_log(self) -> BinaryIO | None:
+        """The server's access log, if it writes one, to be read. Who asks for it closes it: it outlives the testbed."""
+        return os.fdopen(os.dup(self._logs[0]), "rb") if self._logs else None
 
     def namespace(self) -> int:
         """A process in the network namespace of the server and the device, as this process numbers it."""
@@ -244,7 +251,8 @@ class Testbed(Closing):
         if "error" in message:
             raise (CannotDoIt if message["cannot"] else TestbedError)(message["error"])
         self._setup = message["ready"]
-        self._queues = list(self._channel.descriptors)
+        self._queues = self._channel.descriptors[: plan.queues]
+        self._logs = self._channel.descriptors[plan.queues :]
         self._channel.descriptors.clear()
 
     def _next(self, deadline: float) -> Message | None:
@@ -275,10 +283,9 @@ class Testbed(Closing):
     def _destroy(self) -> None:
         """Closes every descriptor and waits until the holder, and with it all that is inside, is gone."""
         self._channel.socket.close()
-        for descriptor in [*self._queues, *self._channel.descriptors]:
-            os.close(descriptor)
-        self._queues.clear()
-        self._channel.descriptors.clear()
+        for descriptors in (self._queues, self._logs, self._channel.descriptors):
+            while descriptors:
+                os.close(descriptors.pop())
         try:
             self._holder.wait(_CLOSE_TIMEOUT)
         except subprocess.TimeoutExpired:

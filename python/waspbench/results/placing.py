@@ -1,0 +1,46 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import polars as pl
+
+from waspbench.errors import RunFailedError
+
+T = TypeVar("T")
+
+
+def place(path: Path, write: Callable[[Path], T]) -> T:
+    """Puts a file at ``path``: ``write`` is told where beside it, the file is synced, and renamed. Returns what
+    ``write`` does.
+
+    Raises:
+        RunFailedError: the disk is full or cannot be written; what was there is as it was.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written = write(partial)
+        _sync(partial)
+        partial.rename(path)
+        _sync(path.parent)
+        return written
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+        raise RunFailedError(f"{path}: cannot be written: {reason}") from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
