@@ -163,8 +163,21 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
         Ok(handled)
     }
 
-    /// Reads the frames that wait, until they had [`PACKETS`] and none after a boundary has passed; returns how many packets there were.
+    /// Reads frames and lets their packets into the network; returns how many there were.
     fn read_device(&mut self) -> Result<usize, RunError> {
+        let read = self.read_frames();
+        let kernel = &mut self.run.kernel;
+        kernel.process.prepare_inbox();
+        while let Some((read_at, packet)) = kernel.process.inbox.pop_front() {
+            let at = kernel.next_event().map_or(read_at, |next| next.min(read_at));
+            kernel.inject(at, |model, scheduler| model.ingress(packet, scheduler));
+        }
+        read
+    }
+
+    /// Reads the frames that wait into the inbox, until they had [`PACKETS`] and none after a boundary has passed. What the first of them need
+    /// comes from memory while the others are read.
+    fn read_frames(&mut self) -> Result<usize, RunError> {
         let mut read = 0;
         while read < PACKETS {
             let now = self.edge.clock.now();
@@ -172,9 +185,7 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
                 break;
             }
             let Some(len) = self.edge.port.receive(&mut self.edge.buffer)? else { break };
-            let at = self.run.kernel.next_event().map_or(now, |next| next.min(now));
-            let frame = &self.edge.buffer[..len];
-            read += self.run.kernel.inject(at, |model, scheduler| model.ingress(frame, scheduler)).max(1);
+            read += self.run.kernel.process.take_in(&self.edge.buffer[..len], now).max(1);
         }
         Ok(read)
     }

@@ -6,7 +6,7 @@ use crate::{Interval, Ledger, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Service, TcpTotals, World};
-use wasp_kernel::{Process, Scheduler, prefetch};
+use wasp_kernel::{Process, Scheduler, Stage};
 use wasp_net::{AccessConfig, Delivery, Fate, LinkConfig, Network, Observer, Star};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant};
@@ -30,8 +30,8 @@ pub struct Model<O = ()> {
     server: Option<Server>,
     /// Packets for the device, with the times at which they were due.
     pub(crate) egress: VecDeque<(Instant, Packet)>,
-    /// The packets of the frame that is being read; empty between frames.
-    inbox: Vec<Packet>,
+    /// Packets from the device that have not entered the network, with the times at which they were read.
+    pub(crate) inbox: VecDeque<(Instant, Packet)>,
 }
 
 impl<O: Observer> Model<O> {
@@ -54,7 +54,7 @@ impl<O: Observer> Model<O> {
             star,
             ledger: Ledger::new(interval, root.purpose(Purpose::Sample)),
             egress: VecDeque::new(),
-            inbox: Vec::new(),
+            inbox: VecDeque::new(),
         }
     }
 
@@ -78,20 +78,31 @@ impl<O: Observer> Model<O> {
         }
     }
 
-    /// A frame was read from the device: its packets enter the network at the server's end. Returns how many there were.
-    pub(crate) fn ingress(&mut self, frame: &[u8], scheduler: &mut Scheduler<Event>) -> usize {
-        let link = self.star.shared.down;
+    /// A frame was read from the device at `now`: its packets wait in the inbox. Returns how many there were.
+    pub(crate) fn take_in(&mut self, frame: &[u8], now: Instant) -> usize {
         let (network, inbox) = (&mut self.network, &mut self.inbox);
-        let result = cut(frame, None, &mut network.pool, &mut |packet| inbox.push(packet));
-        let packets = inbox.len();
-        for packet in inbox.drain(..) {
-            network.send(link, packet, scheduler);
-        }
+        let before = inbox.len();
+        let result = cut(frame, None, &mut network.pool, &mut |packet| inbox.push_back((now, packet)));
         match result {
             Ok(cut) => network.stillborn(Fate::PoolExhausted, u64::from(cut.exhausted)),
             Err(error) => network.stillborn(fate_of(error), 1),
         }
-        packets
+        for (_, packet) in inbox.range(before..) {
+            network.prepare_way(packet.destination, Stage::First);
+        }
+        inbox.len() - before
+    }
+
+    /// Begins to fetch from memory what the packets of the inbox need.
+    pub(crate) fn prepare_inbox(&self) {
+        for (_, packet) in &self.inbox {
+            self.network.prepare_way(packet.destination, Stage::Second);
+        }
+    }
+
+    /// A packet of the inbox enters the network at the server's end.
+    pub(crate) fn ingress(&mut self, packet: Packet, scheduler: &mut Scheduler<Event>) {
+        self.network.send(self.star.shared.down, packet, scheduler);
     }
 
     /// CPU time that the modelled server has used by `now`.
@@ -122,17 +133,17 @@ impl<O: Observer> Model<O> {
 impl<O: Observer> Process for Model<O> {
     type Event = Event;
 
-    fn prepare(&self, event: Event) {
+    fn prepare(&self, event: Event, stage: Stage) {
         let client = match event {
             Event::Arrival(arrival) => {
-                self.network.prepare(arrival);
+                self.network.prepare(arrival, stage);
                 Star::client_reached_by(arrival.link)
             }
             Event::ClientConnection { client, .. } | Event::ClientAlarm { client } => Some(client),
             Event::ServerConnection { .. } | Event::ServerResponse { .. } => None,
         };
         if let Some(client) = client.and_then(|client| self.clients.get(client as usize)) {
-            prefetch(client);
+            client.prepare(stage, &self.network);
         }
     }
 

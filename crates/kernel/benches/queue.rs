@@ -11,7 +11,7 @@ impl Process for Hold {
     type Event = u32;
 
     fn handle(&mut self, node: u32, scheduler: &mut Scheduler<u32>) {
-        let gap = Duration::from_nanos(1 + u64::from(node.wrapping_mul(2_654_435_761)) % 1_000_000);
+        let gap = Duration::from_nanos(1 + u64::from(node.wrapping_mul(2_654_435_761)) % 100_000_000);
         scheduler.schedule(NodeId(node), scheduler.now() + gap, node);
     }
 }

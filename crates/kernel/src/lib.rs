@@ -9,15 +9,17 @@
 mod channel;
 mod clock;
 mod event;
+mod heap;
 mod prefetch;
 mod process;
 mod queue;
 mod timer;
+mod wheel;
 
 pub use channel::Channel;
 pub use clock::{Clock, VirtualClock};
 pub use event::{EventKey, NodeId};
 pub use prefetch::prefetch;
-pub use process::{LogicalProcess, Process, Scheduler, Stalled};
+pub use process::{LogicalProcess, Process, Scheduler, Stage, Stalled};
 pub use queue::EventQueue;
 pub use timer::Timer;

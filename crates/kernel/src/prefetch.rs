@@ -5,16 +5,16 @@
 
 /// Begins to fetch every cache line of `value`. It changes nothing but time.
 #[inline]
-pub fn prefetch<T>(value: &T) {
+pub fn prefetch<T: ?Sized>(value: &T) {
     let start = std::ptr::from_ref(value).cast::<i8>();
-    // A plain loop, which is unrolled: the size is a constant.
-    let mut offset = 0;
-    while offset < size_of::<T>() {
+    // A plain loop, which is unrolled where the size is a constant.
+    let (mut offset, size) = (0, size_of_val(value));
+    while offset < size {
         prefetch_line(start.wrapping_add(offset));
         offset += LINE;
     }
     // A value that does not begin with a line ends in one more.
-    prefetch_line(start.wrapping_add(size_of::<T>().saturating_sub(1)));
+    prefetch_line(start.wrapping_add(size.saturating_sub(1)));
 }
 
 /// Bytes of a cache line.

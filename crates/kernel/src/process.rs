@@ -6,6 +6,9 @@ use wasp_units::Instant;
 /// Events at one instant after which a run counts as stalled.
 const STALL_LIMIT: u64 = 10_000_000;
 
+/// Events prepared together.
+const AHEAD: usize = 16;
+
 /// A model, or a part of it, whose nodes are advanced together.
 pub trait Process {
     /// What can happen; small, moved by value.
@@ -14,9 +17,18 @@ pub trait Process {
     /// Handles one event at its own time (`scheduler.now()`).
     fn handle(&mut self, event: Self::Event, scheduler: &mut Scheduler<Self::Event>);
 
-    /// `event` is likely to come after the one that is about to be handled: what it needs can be fetched from memory meanwhile. A hint, which must
-    /// not change any result: the event may never come, or others before it, and the model is as it was before the present event.
-    fn prepare(&self, _event: Self::Event) {}
+    /// `event` is likely to come soon: what it needs can be fetched from memory meanwhile. A hint, which must not change any result: the event
+    /// may never come, or others before it.
+    fn prepare(&self, _event: Self::Event, _stage: Stage) {}
+}
+
+/// What to fetch from memory for an event that comes soon. Every event of a batch is prepared by the first stage, and then by the second.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Stage {
+    /// What the event itself names.
+    First,
+    /// What that leads to: it has arrived meanwhile, or soon will.
+    Second,
 }
 
 /// The clock never advances: some nodes send each other events without delay.
@@ -75,6 +87,9 @@ pub struct LogicalProcess<P: Process> {
     scheduler: Scheduler<P::Event>,
     handled: u64,
     at_this_instant: u64,
+    /// Events that were prepared together, and how many of them are still to come.
+    batch: Vec<(usize, P::Event)>,
+    prepared: usize,
 }
 
 impl<P: Process> LogicalProcess<P> {
@@ -82,7 +97,14 @@ impl<P: Process> LogicalProcess<P> {
     #[must_use]
     pub fn new(process: P) -> Self {
         let scheduler = Scheduler { now: Instant::ZERO, queue: EventQueue::default(), sequences: Vec::new() };
-        Self { process, scheduler, handled: 0, at_this_instant: 0 }
+        Self {
+            process,
+            scheduler,
+            handled: 0,
+            at_this_instant: 0,
+            batch: Vec::with_capacity(AHEAD),
+            prepared: 0,
+        }
     }
 
     /// The time of what was handled last.
@@ -93,7 +115,7 @@ impl<P: Process> LogicalProcess<P> {
 
     /// The time of the next pending event.
     #[must_use]
-    pub fn next_event(&self) -> Option<Instant> {
+    pub fn next_event(&mut self) -> Option<Instant> {
         self.scheduler.queue.next_time()
     }
 
@@ -108,6 +130,10 @@ impl<P: Process> LogicalProcess<P> {
     /// # Errors
     /// [`Stalled`] when ten million events happened at one instant.
     pub fn step(&mut self, safe: Instant) -> Result<Option<Instant>, Stalled> {
+        if self.prepared == 0 {
+            self.prepare(safe);
+        }
+        self.prepared = self.prepared.saturating_sub(1);
         let Some((key, event)) = self.scheduler.queue.pop_until(safe) else { return Ok(None) };
         debug_assert!(key.time() >= self.scheduler.now, "time went back");
         if key.time() == self.scheduler.now {
@@ -120,11 +146,19 @@ impl<P: Process> LogicalProcess<P> {
         }
         self.scheduler.now = key.time();
         self.handled += 1;
-        if let Some(next) = self.scheduler.queue.peek() {
-            self.process.prepare(next);
-        }
         self.process.handle(event, &mut self.scheduler);
         Ok(Some(key.time()))
+    }
+
+    /// Prepares the events that are due at `safe` or before, a batch of them at most.
+    fn prepare(&mut self, safe: Instant) {
+        self.scheduler.queue.soonest(safe, AHEAD, &mut self.batch);
+        self.prepared = self.batch.len();
+        for stage in [Stage::First, Stage::Second] {
+            for (_, event) in &self.batch {
+                self.process.prepare(*event, stage);
+            }
+        }
     }
 
     /// Handles every event up to and including `safe`.

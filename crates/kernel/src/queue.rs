@@ -1,71 +1,67 @@
-//! Pending events: a four-ary heap on the total order.
+//! Pending events: a heap of what is soon, and a timing wheel for the rest.
 //!
-//! Four children a parent halve the depth of a binary heap, and the children of a parent lie side by side in memory. Channels
-//! and lazy timers keep the heap short (one entry a link and one a timer), which matters more than its arity.
+//! With thousands of clients most of what is pending lies tens of milliseconds ahead, or is a timer that seldom comes to anything. It waits
+//! in the wheel, where adding it costs one write; the heap holds about a millisecond, and stays in the processor's caches. Channels and lazy
+//! timers keep both short: one entry a link and one a timer.
 
 use crate::EventKey;
+use crate::heap::Heap;
+use crate::wheel::Wheel;
 use wasp_units::Instant;
-
-const ARITY: usize = 4;
 
 /// A priority queue of events, smallest key first.
 #[derive(Debug)]
 pub struct EventQueue<E> {
-    heap: Vec<(EventKey, E)>,
-    /// The root was taken and its place is still to be filled: an event that is handled nearly always leads to another, which can have it.
-    vacant: bool,
+    soon: Heap<E>,
+    later: Wheel<E>,
 }
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        Self { heap: Vec::new(), vacant: false }
+        Self { soon: Heap::default(), later: Wheel::default() }
     }
 }
 
 impl<E: Copy> EventQueue<E> {
     /// Adds an event.
+    #[inline]
     pub fn push(&mut self, key: EventKey, event: E) {
-        if std::mem::take(&mut self.vacant) {
-            return self.sift_down((key, event));
+        if self.later.takes(key.time()) {
+            self.later.push(key, event);
+        } else {
+            self.soon.push(key, event);
         }
-        self.heap.push((key, event));
-        self.sift_up(self.heap.len() - 1);
     }
 
     /// The time of the first event.
     #[must_use]
-    pub fn next_time(&self) -> Option<Instant> {
-        self.first().map(|(key, _)| key.time())
+    pub fn next_time(&mut self) -> Option<Instant> {
+        self.look_ahead();
+        self.soon.first().map(|(key, _)| key.time())
     }
 
-    /// The first event.
-    #[must_use]
-    pub fn peek(&self) -> Option<E> {
-        self.first().map(|(_, event)| *event)
-    }
-
-    /// The first entry: the root, or one of its children while its place is vacant.
-    fn first(&self) -> Option<&(EventKey, E)> {
-        let places = if self.vacant { 1..1 + ARITY } else { 0..1 };
-        let candidates = &self.heap[places.start.min(self.heap.len())..places.end.min(self.heap.len())];
-        candidates.iter().min_by_key(|(key, _)| key.packed())
+    /// Finds `most` events at most that are among the first and due at `limit` or before, in no order. They stay. Later ones than the first
+    /// may be left out although they are due.
+    pub fn soonest(&mut self, limit: Instant, most: usize, found: &mut Vec<(usize, E)>) {
+        self.look_ahead();
+        self.soon.soonest(limit, most, found);
     }
 
     /// Takes the first event if it is due at `limit` or before.
     pub fn pop_until(&mut self, limit: Instant) -> Option<(EventKey, E)> {
-        self.fill();
-        let first = *self.heap.first()?;
+        self.look_ahead();
+        let first = *self.soon.first()?;
         if first.0.time() > limit {
             return None;
         }
-        self.vacant = true;
+        self.soon.take_first();
         Some(first)
     }
 
     /// Number of pending events.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.vacant)
+        self.soon.len() + self.later.len()
     }
 
     /// Whether nothing is pending.
@@ -74,56 +70,14 @@ impl<E: Copy> EventQueue<E> {
         self.len() == 0
     }
 
-    /// Fills the root's place with the last event, if it is vacant.
-    fn fill(&mut self) {
-        if !std::mem::take(&mut self.vacant) {
-            return;
-        }
-        if let Some(last) = self.heap.pop()
-            && !self.heap.is_empty()
+    /// Makes sure that the first event, if there is one, is in the heap.
+    #[inline]
+    fn look_ahead(&mut self) {
+        if self.soon.is_empty()
+            && let Some(mut slot) = self.later.take_slot()
         {
-            self.sift_down(last);
+            self.soon.refill(&mut slot);
+            self.later.reuse(slot);
         }
-    }
-
-    fn sift_up(&mut self, mut place: usize) {
-        let entry = self.heap[place];
-        while place > 0 {
-            let parent = (place - 1) / ARITY;
-            if self.heap[parent].0.packed() < entry.0.packed() {
-                break;
-            }
-            debug_assert_ne!(self.heap[parent].0, entry.0, "two events have the same key");
-            self.heap[place] = self.heap[parent];
-            place = parent;
-        }
-        self.heap[place] = entry;
-    }
-
-    /// Puts `entry` in the place that the first event left.
-    fn sift_down(&mut self, entry: (EventKey, E)) {
-        let mut place = 0;
-        let key = entry.0.packed();
-        loop {
-            let first = place * ARITY + 1;
-            if first >= self.heap.len() {
-                break;
-            }
-            let end = (first + ARITY).min(self.heap.len());
-            let mut least = first;
-            let mut least_key = self.heap[first].0.packed();
-            for child in first + 1..end {
-                let child_key = self.heap[child].0.packed();
-                if child_key < least_key {
-                    (least, least_key) = (child, child_key);
-                }
-            }
-            if key < least_key {
-                break;
-            }
-            self.heap[place] = self.heap[least];
-            place = least;
-        }
-        self.heap[place] = entry;
     }
 }

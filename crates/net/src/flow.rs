@@ -1,7 +1,8 @@
 //! Ground truth of each connection: what the emulator did to its packets, and the state of its loss chains.
 
-use crate::{Chain, Direction};
+use crate::{Chain, Direction, Scope};
 use rustc_hash::FxHashMap;
+use wasp_kernel::prefetch;
 use wasp_random::Key;
 use wasp_wire::{Flags, Packet, Transport};
 
@@ -12,6 +13,8 @@ pub struct FlowId(u32);
 /// What the packets of one connection (or of one UDP or ICMP exchange) met on the client's access link.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
+    /// Protocol number, or 0 once the flow has ended.
+    protocol: u8,
     /// Index of the client.
     pub client: u32,
     /// The client's port, or the identifier of an ICMP echo.
@@ -36,12 +39,34 @@ pub struct Passage {
 }
 
 impl Flow {
+    const fn name(&self) -> u64 {
+        name(self.client, self.port, self.protocol)
+    }
+
     /// The passage in this direction.
     pub(crate) fn passage_mut(&mut self, direction: Direction) -> &mut Passage {
         match direction {
             Direction::Up => &mut self.up,
             Direction::Down => &mut self.down,
         }
+    }
+}
+
+/// What makes a link a client's access link: whose flows it keeps account of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meter {
+    client: u32,
+    pub(crate) direction: Direction,
+    pub(crate) scope: Scope,
+    /// The client's key for loss.
+    key: Key,
+    /// The flow of the last packet; it may have ended.
+    recent: Option<FlowId>,
+}
+
+impl Meter {
+    pub(crate) const fn new(client: u32, direction: Direction, scope: Scope, key: Key) -> Self {
+        Self { client, direction, scope, key, recent: None }
     }
 }
 
@@ -55,27 +80,35 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// The flow of a packet on the access link of `client`, made if it is new. A SYN with another initial sequence number than the flow of the
-    /// same port begins a new connection, and the old one joins the strays. `key` is the client's.
-    pub(crate) fn of_packet(
+    /// The flow of a packet on the access link that `meter` is of, made if it is new. A SYN with another initial sequence number than the flow
+    /// of the same port begins a new connection, and the old one joins the strays.
+    pub(crate) fn of_packet(&mut self, meter: &mut Meter, packet: &Packet) -> &mut Flow {
+        let (protocol, port, opening) = identify(packet, meter.direction);
+        let name = name(meter.client, port, protocol);
+        let fits = |flow: &Flow| {
+            flow.name() == name && opening.is_none_or(|sequence| sequence == flow.initial_sequence)
+        };
+        // Most packets are of the same flow as the one before on the link, which is found without a look into the table.
+        let recent = meter.recent.filter(|id| fits(&self.flows[id.0 as usize]));
+        let known =
+            recent.or_else(|| self.index.get(&name).copied().filter(|id| fits(&self.flows[id.0 as usize])));
+        let id = known.unwrap_or_else(|| self.begin(meter, name, (protocol, port, opening)));
+        meter.recent = Some(id);
+        &mut self.flows[id.0 as usize]
+    }
+
+    /// Begins a flow; another of the same name joins the strays.
+    fn begin(
         &mut self,
-        client: u32,
-        direction: Direction,
-        key: Key,
-        packet: &Packet,
+        meter: &Meter,
+        name: u64,
+        (protocol, port, opening): (u8, u16, Option<u32>),
     ) -> FlowId {
-        let (protocol, port, opening) = identify(packet, direction);
-        let name = u64::from(client) << 24 | u64::from(port) << 8 | u64::from(protocol);
-        if let Some(id) = self.index.get(&name) {
-            let flow = &self.flows[id.0 as usize];
-            if opening.is_none_or(|sequence| sequence == flow.initial_sequence) {
-                return *id;
-            }
-        }
         let initial_sequence = opening.unwrap_or(0);
         let identity = u64::from(protocol) << 48 | u64::from(port) << 32 | u64::from(initial_sequence);
         let (up, down) = (Passage::default(), Passage::default());
-        let id = self.insert(Flow { client, port, initial_sequence, up, down, key: key.entity(identity) });
+        let (client, key) = (meter.client, meter.key.entity(identity));
+        let id = self.insert(Flow { protocol, client, port, initial_sequence, up, down, key });
         if let Some(old) = self.index.insert(name, id) {
             let old = self.remove(old);
             for (sum, passage) in self.strays.iter_mut().zip([old.up, old.down]) {
@@ -88,7 +121,7 @@ impl Flows {
 
     /// Ends the flow of a TCP connection and returns its counts, if any packet of it was seen.
     pub fn finish(&mut self, client: u32, port: u16, initial_sequence: u32) -> Option<Flow> {
-        let name = u64::from(client) << 24 | u64::from(port) << 8 | u64::from(TCP);
+        let name = name(client, port, TCP);
         let id = *self.index.get(&name)?;
         if self.flows[id.0 as usize].initial_sequence != initial_sequence {
             return None;
@@ -97,8 +130,11 @@ impl Flows {
         Some(self.remove(id))
     }
 
-    pub(crate) fn get_mut(&mut self, id: FlowId) -> &mut Flow {
-        &mut self.flows[id.0 as usize]
+    /// Begins to fetch from memory the flow that the next packet on a link is likely to be of.
+    pub(crate) fn prepare(&self, meter: Option<&Meter>) {
+        if let Some(id) = meter.and_then(|meter| meter.recent) {
+            prefetch(&self.flows[id.0 as usize]);
+        }
     }
 
     /// Packets (up, down) of displaced flows: those that came after their connection was forgotten.
@@ -118,8 +154,16 @@ impl Flows {
 
     fn remove(&mut self, id: FlowId) -> Flow {
         self.free.push(id);
-        self.flows[id.0 as usize]
+        let flow = &mut self.flows[id.0 as usize];
+        let ended = *flow;
+        flow.protocol = 0;
+        ended
     }
+}
+
+/// What tells the flows that there are at a time apart.
+const fn name(client: u32, port: u16, protocol: u8) -> u64 {
+    (client as u64) << 24 | (port as u64) << 8 | protocol as u64
 }
 
 const ICMP: u8 = 1;

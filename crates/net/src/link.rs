@@ -3,6 +3,7 @@
 //! This is the fast path for a drop-tail FIFO at a constant rate: when a packet is admitted, the moments at which its transmission starts and
 //! it arrives are already known, so it costs one event. A test holds it packet-identical to a queue and a transmitter with events of their own.
 
+use crate::flow::Meter;
 use crate::store::PacketId;
 use crate::{Chain, Loss, LossTally};
 use wasp_kernel::{Channel, NodeId, Scheduler};
@@ -58,6 +59,8 @@ pub struct Link {
     chain: Chain,
     key: Key,
     channel: Channel<Transit>,
+    /// The account that is kept of an access link's packets.
+    pub(crate) meter: Option<Meter>,
     /// When the transmitter is done with all that was admitted.
     busy_until: Instant,
     /// How many packets of the channel, from its front, have begun transmission.
@@ -74,6 +77,7 @@ impl Link {
             to,
             chain: Chain::default(),
             key,
+            meter: None,
             channel: Channel::new(from, config.delay),
             busy_until: Instant::ZERO,
             started: 0,

@@ -1,10 +1,14 @@
 //! Nodes joined by links: how a packet moves, and where it ends.
 
+use crate::flow::Meter;
 use crate::store::{PacketId, PacketStore};
 use crate::{Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, Scope, Sighting};
-use wasp_kernel::{NodeId, Scheduler, prefetch};
+use wasp_kernel::{NodeId, Scheduler, Stage, prefetch};
 use wasp_random::Key;
-use wasp_wire::{Address, Packet, PayloadPool};
+use wasp_wire::{Address, Packet, PayloadPool, View};
+
+/// Bytes of a payload that are fetched ahead: a request or the head of a response. The processor itself fetches what is read one after the other.
+const HEAD: usize = 256;
 
 /// One direction of a link.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -44,16 +48,6 @@ impl Arrival {
     }
 }
 
-/// What makes a link a client's access link: whose flows it keeps account of.
-#[derive(Clone, Copy, Debug)]
-struct Meter {
-    client: u32,
-    direction: Direction,
-    scope: Scope,
-    /// The client's key for loss.
-    key: Key,
-}
-
 /// A router with one link to the server's side and a block of addresses on the clients' side.
 #[derive(Clone, Debug)]
 struct Router {
@@ -62,6 +56,17 @@ struct Router {
     down: Vec<LinkId>,
     server: Address,
     up: LinkId,
+}
+
+impl Router {
+    /// The link towards `destination`, if it is known.
+    fn next(&self, destination: Address) -> Option<LinkId> {
+        if destination == self.server {
+            return Some(self.up);
+        }
+        let place = destination.distance_from(self.first_client)?;
+        self.down.get(place as usize).copied()
+    }
 }
 
 /// Links, the router between them, and the packets in flight.
@@ -74,7 +79,6 @@ pub struct Network<O = ()> {
     /// Sees every packet at both ends of every link.
     pub observer: O,
     links: Vec<Link>,
-    meters: Vec<Option<Meter>>,
     router: Option<Router>,
     packets: PacketStore,
     made: u64,
@@ -100,7 +104,6 @@ impl<O: Observer> Network<O> {
             flows: Flows::default(),
             observer,
             links: Vec::new(),
-            meters: Vec::new(),
             router: None,
             packets: PacketStore::default(),
             made: 0,
@@ -112,13 +115,12 @@ impl<O: Observer> Network<O> {
     /// Adds one direction of a link; `key` is for the loss chain of all that crosses it.
     pub fn add_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig, key: Key) -> LinkId {
         self.links.push(Link::new(from, to, config, key));
-        self.meters.push(None);
         LinkId(self.links.len() as u32 - 1)
     }
 
     /// Makes `link` one direction of the access link of `client`; `key` is the client's key for loss.
     pub(crate) fn meter(&mut self, link: LinkId, client: u32, direction: Direction, scope: Scope, key: Key) {
-        self.meters[link.0 as usize] = Some(Meter { client, direction, scope, key });
+        self.links[link.0 as usize].meter = Some(Meter::new(client, direction, scope, key));
     }
 
     /// Makes `node` the router that knows the `down` links to consecutive addresses and the `up` link to the server.
@@ -134,14 +136,38 @@ impl<O: Observer> Network<O> {
     }
 
     /// Begins to fetch from memory what an arrival that is to come needs.
-    pub fn prepare(&self, arrival: Arrival) {
-        self.prepare_link(arrival.link);
-        self.packets.prepare(arrival.packet);
+    pub fn prepare(&self, arrival: Arrival, stage: Stage) {
+        match stage {
+            Stage::First => {
+                prefetch(&self.links[arrival.link.0 as usize]);
+                self.packets.prepare(arrival.packet);
+            }
+            Stage::Second => {
+                // A client is likely to answer on the same connection.
+                let meter = self.links[arrival.link.0 as usize].meter.as_ref();
+                self.flows.prepare(meter.filter(|meter| meter.direction == Direction::Down));
+                if let View::Bytes(bytes) = self.pool.view(&self.packets.get(arrival.packet).payload) {
+                    prefetch(&bytes[..bytes.len().min(HEAD)]);
+                }
+            }
+        }
     }
 
-    /// Begins to fetch from memory what a packet over this link needs.
-    pub fn prepare_link(&self, link: LinkId) {
-        prefetch(&self.links[link.0 as usize]);
+    /// Begins to fetch from memory what a packet that is to come to the router needs.
+    pub fn prepare_way(&self, destination: Address, stage: Stage) {
+        let router = self.router.as_ref();
+        if let Some(link) = router.and_then(|router| router.next(destination)) {
+            self.prepare_entry(link, stage);
+        }
+    }
+
+    /// Begins to fetch from memory what a packet that is to enter this link needs.
+    pub fn prepare_entry(&self, link: LinkId, stage: Stage) {
+        let link = &self.links[link.0 as usize];
+        match stage {
+            Stage::First => prefetch(link),
+            Stage::Second => self.flows.prepare(link.meter.as_ref()),
+        }
     }
 
     /// The link with this identifier.
@@ -275,14 +301,14 @@ impl<O: Observer> Network<O> {
     /// Steps the loss process that the packet meets on this link.
     fn impair(&mut self, id: LinkId, packet: PacketId) -> bool {
         let link = &mut self.links[id.0 as usize];
-        let Some(meter) = self.meters[id.0 as usize] else { return link.lose() };
-        let flow = self.flows.of_packet(meter.client, meter.direction, meter.key, self.packets.get(packet));
-        let flow = self.flows.get_mut(flow);
-        let lost = lose(link, flow, &meter);
-        let passage = flow.passage_mut(meter.direction);
+        let Some(meter) = &mut link.meter else { return link.lose() };
+        let flow = self.flows.of_packet(meter, self.packets.get(packet));
+        let (direction, scope) = (meter.direction, meter.scope);
+        let lost = lose(link, flow, direction, scope);
+        let passage = flow.passage_mut(direction);
         passage.packets += 1;
         passage.lost += u64::from(lost);
-        let crossed = &mut self.crossed[meter.direction as usize];
+        let crossed = &mut self.crossed[direction as usize];
         crossed.packets += 1;
         crossed.lost += u64::from(lost);
         lost
@@ -294,13 +320,7 @@ impl<O: Observer> Network<O> {
             return Some(None);
         };
         let packet = self.packets.get_mut(id);
-        let next = if packet.destination == router.server {
-            Some(router.up)
-        } else {
-            let place = packet.destination.distance_from(router.first_client);
-            place.and_then(|place| router.down.get(place as usize).copied())
-        };
-        let fate = match next {
+        let fate = match router.next(packet.destination) {
             None => Fate::NoRoute,
             Some(_) if packet.ttl <= 1 => Fate::Ttl,
             Some(next) => {
@@ -324,13 +344,13 @@ impl<O: Observer> Network<O> {
 }
 
 /// Decides the packet by the chain that the scope names.
-fn lose(link: &mut Link, flow: &mut Flow, meter: &Meter) -> bool {
+fn lose(link: &mut Link, flow: &mut Flow, direction: Direction, scope: Scope) -> bool {
     let loss = link.config().loss;
     let tally = &mut link.counters.loss;
-    match meter.scope {
+    match scope {
         Scope::Direction => {
-            let key = flow.key.entity(meter.direction as u64);
-            loss.lose(&mut flow.passage_mut(meter.direction).chain, key, tally)
+            let key = flow.key.entity(direction as u64);
+            loss.lose(&mut flow.passage_mut(direction).chain, key, tally)
         }
         Scope::Connection => loss.lose(&mut flow.up.chain, flow.key, tally),
         Scope::Link => link.lose(),

@@ -9,6 +9,7 @@ mod close;
 mod config;
 mod congestion;
 mod endpoint;
+mod fifo;
 mod handshake;
 mod options;
 mod ranges;

@@ -1,10 +1,10 @@
 //! The receiving half: what is in order, what may still come, and the window that says so.
 
 use crate::config::{Config, WindowUpdate};
+use crate::fifo::Fifo;
 use crate::ranges::Range;
 use crate::reassembly::Reassembly;
 use crate::types::ReceivePolicy;
-use std::collections::VecDeque;
 use wasp_wire::{Payload, PayloadPool, SackBlocks, SequenceNumber, View};
 
 /// What an arriving segment did.
@@ -32,7 +32,7 @@ pub(crate) struct Receiver {
     /// Size of the buffer, and bytes in it that wait to be read.
     buffer: u32,
     buffered: u32,
-    ready: VecDeque<Payload>,
+    ready: Fifo<Payload>,
     out_of_order: Option<Box<Reassembly>>,
     /// Where the FIN is, once seen.
     fin: Option<SequenceNumber>,
@@ -45,9 +45,6 @@ pub(crate) struct Receiver {
     policy: ReceivePolicy,
 }
 
-/// Room kept for payload references when nothing waits; more is given back.
-const KEPT_CAPACITY: usize = 64;
-
 impl Receiver {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
@@ -55,7 +52,7 @@ impl Receiver {
             edge: SequenceNumber(0),
             buffer: config.receive_buffer,
             buffered: 0,
-            ready: VecDeque::new(),
+            ready: Fifo::default(),
             out_of_order: None,
             fin: None,
             finished: false,
@@ -272,9 +269,6 @@ impl Receiver {
             left -= len;
         }
         self.buffered -= taken;
-        if self.ready.is_empty() && self.ready.capacity() > KEPT_CAPACITY {
-            self.ready = VecDeque::new();
-        }
         u64::from(taken)
     }
 
@@ -287,7 +281,7 @@ impl Receiver {
 
     /// Gives everything back that waits.
     pub(crate) fn release(&mut self, pool: &mut PayloadPool) {
-        for payload in self.ready.drain(..) {
+        while let Some(payload) = self.ready.pop_front() {
             pool.release(payload);
         }
         self.buffered = 0;

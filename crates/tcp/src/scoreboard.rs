@@ -3,8 +3,8 @@
 //! One record a segment, in order, with what is known of it. `pipe` is kept by differences, so an acknowledgment costs
 //! in proportion to what it newly acknowledges, not to the window.
 
+use crate::fifo::Fifo;
 use crate::ranges::{Range, Ranges};
-use std::collections::VecDeque;
 use wasp_units::{Duration, Instant};
 use wasp_wire::SequenceNumber;
 
@@ -118,7 +118,7 @@ pub(crate) struct Overdue {
 /// Segments between SND.UNA and SND.NXT.
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
-    segments: VecDeque<Segment>,
+    segments: Fifo<Segment>,
     una: SequenceNumber,
     pipe: u32,
     /// Transmissions so far, modulo 2^16.
@@ -132,9 +132,6 @@ pub(crate) struct Scoreboard {
     /// Segments before this index are sacked or, by RFC 6675's rules, lost; those from it on are not lost by any rule.
     lost_end: u32,
 }
-
-/// Room kept for records after everything is acknowledged; more is given back.
-const KEPT_CAPACITY: usize = 64;
 
 impl Scoreboard {
     pub(crate) fn reset(&mut self, una: SequenceNumber) {
@@ -204,8 +201,6 @@ impl Scoreboard {
         acked.segments = popped;
         if let Some(front) = self.segments.front() {
             self.pipe -= in_flight(front.flags, ack.since(self.una));
-        } else if self.segments.capacity() > KEPT_CAPACITY {
-            self.segments = VecDeque::new();
         }
         self.una = ack;
         self.candidate = self.candidate.saturating_sub(popped);
@@ -319,7 +314,7 @@ impl Scoreboard {
     ///
     pub(crate) fn lose_all(&mut self) {
         self.forget_if_reneged();
-        for segment in &mut self.segments {
+        for segment in self.segments.iter_mut() {
             if !segment.has(Segment::SACKED) {
                 segment.flags = (segment.flags | Segment::LOST) & !Segment::RETRANSMITTED;
             }
@@ -409,7 +404,7 @@ impl Scoreboard {
         }
         let mut start = self.una;
         let (mut pipe, mut sacked) = (0, 0);
-        for (index, segment) in (0..).zip(&self.segments) {
+        for (index, segment) in (0..).zip(self.segments.iter()) {
             pipe += in_flight(segment.flags, segment.end.since(start));
             sacked += u32::from(segment.has(Segment::SACKED));
             let settled = segment.has(Segment::SACKED | Segment::RETRANSMITTED);
@@ -444,7 +439,7 @@ fn note(acked: &mut Acked, segment: &Segment) {
 
 /// Marks the segments that touch `part` and lie wholly in `merged`, and returns how many.
 fn mark_sacked(
-    segments: &mut VecDeque<Segment>,
+    segments: &mut Fifo<Segment>,
     una: SequenceNumber,
     pipe: &mut u32,
     part: Range,

@@ -1,13 +1,13 @@
 //! The send stream: what the application queued and the peer has not acknowledged.
 
+use crate::fifo::Fifo;
 use crate::types::Chunk;
-use std::collections::VecDeque;
 use wasp_wire::{Payload, PayloadPool};
 
 /// Chunks of the stream with the offset at which each ends. Offsets count from the start of the connection.
 #[derive(Debug, Default)]
 pub(crate) struct SendBuffer {
-    chunks: VecDeque<(u64, Chunk)>,
+    chunks: Fifo<(u64, Chunk)>,
     /// Offset of SND.UNA.
     start: u64,
     /// Offset of SND.NXT.
@@ -74,7 +74,7 @@ impl SendBuffer {
         {
             return Some(Payload::Virtual(len));
         }
-        let first = self.chunks.iter().position(|(end, _)| *end > from).unwrap_or(self.chunks.len());
+        let first = self.chunks.partition_point(|(end, _)| *end <= from);
         let Some((end, chunk)) = self.chunks.get(first) else {
             debug_assert!(false, "a segment lies within the stream");
             return Some(Payload::Virtual(len));
@@ -93,7 +93,7 @@ impl SendBuffer {
 
     /// Writes the bytes from offset `from`, which lies in chunk `first`, with zeros for what has no content.
     fn fill(&self, first: usize, mut from: u64, mut slab: &mut [u8]) {
-        for (end, chunk) in self.chunks.range(first..) {
+        for (end, chunk) in self.chunks.iter().skip(first) {
             let len = slab.len().min((end - from) as usize);
             let (part, rest) = slab.split_at_mut(len);
             match chunk {

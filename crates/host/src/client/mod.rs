@@ -38,8 +38,8 @@ use queue::Queue;
 use schedule::Schedule;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use wasp_kernel::{Timer, prefetch};
-use wasp_net::{Observer, Passage};
+use wasp_kernel::{Stage, Timer, prefetch};
+use wasp_net::{Network, Observer, Passage};
 use wasp_tcp::{Endpoint, Event as TcpEvent, State, reset_for};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Packet, TcpHeader, Transport};
@@ -117,7 +117,6 @@ impl Client {
 
     /// A packet has arrived.
     pub fn handle_packet<O: Observer>(&mut self, packet: Packet, world: &mut World<'_, O>) {
-        self.prepare(world);
         let Packet { source, transport: Transport::Tcp(header), payload, .. } = packet else {
             return world.network.pool.release(packet.payload);
         };
@@ -148,7 +147,6 @@ impl Client {
         if !connection.is_some_and(|connection| connection.socket.timer.fired(now)) {
             return;
         }
-        self.prepare(world);
         self.with_connection(slot, world, |client, connection, world| {
             connection.socket.endpoint.handle_timeout(world.now());
             client.handle_deadlines(connection, world);
@@ -184,11 +182,14 @@ impl Client {
     }
 
     /// Begins to fetch from memory what an event of a connection is likely to need.
-    fn prepare<O: Observer>(&self, world: &World<'_, O>) {
+    pub fn prepare<O: Observer>(&self, stage: Stage, network: &Network<O>) {
+        if stage == Stage::First {
+            return prefetch(self);
+        }
         if let [Some(connection), ..] = self.connections.as_slice() {
             prefetch(&**connection);
         }
-        world.network.prepare_link(self.place.link);
+        network.prepare_entry(self.place.link, Stage::First);
     }
 
     fn find(&self, header: &TcpHeader) -> Option<u32> {
