@@ -14,9 +14,12 @@ use wasp_units::{Duration, Instant};
 /// The slack in nanoseconds that the kernel may add to this thread's timers; its default is 50,000.
 const TIMER_SLACK: NonZeroU64 = NonZeroU64::MIN;
 
-/// How long frames and due events gather. To be woken for each costs server and emulator more CPU time than the rest of its way through
-/// the device.
-const GATHER: Duration = Duration::from_micros(40);
+/// How long frames and due events gather, least and most. To be woken for each costs server and emulator more CPU time than the rest of its
+/// way through the device.
+const GATHER: (Duration, Duration) = (Duration::from_micros(20), Duration::from_micros(60));
+/// A pause lasts so many times as long as the work before it, within these bounds: a thread with little to do wakes often and is punctual,
+/// and one with much to do wakes seldom.
+const REST: u64 = 4;
 
 /// The wall clock could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +62,7 @@ impl Stopper {
 
 /// `CLOCK_MONOTONIC` since the start of the run.
 ///
-/// Call order: make it, `restart` when the run begins, then as [`Clock`] says, all on the thread that waits. What gathers does so for 40 us.
+/// Call order: make it, `restart` when the run begins, then as [`Clock`] says, all on the thread that waits. What gathers does so for 20 to 60 us.
 /// Once a stop is requested every wait returns at once: look at [`Stopper::stop_requested`] after each.
 #[derive(Debug)]
 pub struct WallClock {
@@ -68,6 +71,8 @@ pub struct WallClock {
     stopper: Stopper,
     spin_below: Duration,
     prepared: bool,
+    /// When the last wait ended.
+    resumed: Instant,
 }
 
 impl WallClock {
@@ -84,7 +89,14 @@ impl WallClock {
             epoll::add(&epoll, fd, epoll::EventData::new_u64(number), epoll::EventFlags::IN)
                 .map_err(io::Error::from)?;
         }
-        Ok(Self { epoch: monotonic_nanos(), epoll, stopper: stopper.clone(), spin_below, prepared: false })
+        Ok(Self {
+            epoch: monotonic_nanos(),
+            epoll,
+            stopper: stopper.clone(),
+            spin_below,
+            prepared: false,
+            resumed: Instant::ZERO,
+        })
     }
 
     /// Lets waits end also when something is put into a mailbox.
@@ -134,9 +146,13 @@ impl Clock for WallClock {
 
     fn gather(&mut self, deadline: Instant) {
         self.prepare();
-        if self.spin_below.is_zero() && self.now() < deadline && !self.stopper.stop_requested() {
+        let now = self.now();
+        if self.spin_below.is_zero() && now < deadline && !self.stopper.stop_requested() {
+            let (least, most) = GATHER;
+            let pause = now.saturating_since(self.resumed).saturating_mul(REST).clamp(least, most);
             // Cut short only by a signal, and then there is no harm in looking.
-            let _ = rustix::thread::nanosleep(&timespec(GATHER));
+            let _ = rustix::thread::nanosleep(&timespec(pause));
+            self.resumed = self.now();
         }
     }
 
@@ -153,12 +169,12 @@ impl Clock for WallClock {
         if left.is_zero() {
             return;
         }
-        if left > self.spin_below && self.wait_for_input(Some(left - self.spin_below)) {
-            return;
+        if left <= self.spin_below || !self.wait_for_input(Some(left - self.spin_below)) {
+            while self.now() < deadline && !self.wait_for_input(Some(Duration::ZERO)) {
+                std::hint::spin_loop();
+            }
         }
-        while self.now() < deadline && !self.wait_for_input(Some(Duration::ZERO)) {
-            std::hint::spin_loop();
-        }
+        self.resumed = self.now();
     }
 }
 
@@ -217,16 +233,20 @@ mod tests {
     fn frames_gather_for_a_moment_but_not_when_something_is_due() {
         let (mut clock, _reader, writer, _) = clock(Duration::ZERO);
         rustix::io::write(&writer, b"frame").unwrap();
-        let before = clock.now();
-        clock.gather(before + Duration::from_secs(60));
-        let gathered = clock.now().saturating_since(before);
-        assert!(gathered >= GATHER && gathered < Duration::from_secs(30), "{gathered:?}");
+        // Work before the first pause, and none before the second.
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        for least in [GATHER.1, GATHER.0] {
+            let before = clock.now();
+            clock.gather(before + Duration::from_secs(60));
+            let gathered = clock.now().saturating_since(before);
+            assert!(gathered >= least && gathered < Duration::from_secs(30), "{gathered:?}");
+        }
         let fastest = (0..200).map(|_| {
             let before = clock.now();
             clock.gather(before);
             clock.now().saturating_since(before)
         });
-        assert!(fastest.min().unwrap() < GATHER);
+        assert!(fastest.min().unwrap() < GATHER.0);
     }
 
     #[test]
