@@ -101,7 +101,7 @@ impl Block {
     /// The index just past the blank line that ends the section. Lines end with LF; a CR before it is not text.
     fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
-        while let Some(length) = bytes[at..].iter().position(|&byte| byte == b'\n') {
+        while let Some(length) = memchr::memchr(b'\n', &bytes[at..]) {
             let line = self.line.extended(&bytes[at..at + length]);
             at += length + 1;
             self.line = Line::Empty;
