@@ -31,6 +31,10 @@ SCALE_RAMP = 2_000
 THINK = "4s"
 PEAK = 4_096
 """Clients in the run for the highest rate."""
+SATURATED = 0.95
+"""Busy share of the server's CPUs from which on the server is the limit."""
+WITHIN_REACH = 0.7
+"""What is asked of a server that cannot do half of its rate at RTT 0 over the distance: this part of what it can do."""
 
 Say = Callable[[str], None]
 
@@ -54,6 +58,8 @@ class Row:
     not_ok: int
     """Transactions that ended in another way in the measured interval."""
     complaints: tuple[str, ...]
+    beyond_reach: float | None = None
+    """The rate that was wanted, where the server was the limit at a lower one: the run is at `WITHIN_REACH` of that."""
 
     @property
     def cost(self) -> float | None:
@@ -68,11 +74,16 @@ class Row:
         return all(figure is not None and figure <= limit for figure, limit in zip(figures, limits, strict=True))
 
     @property
+    def saturated(self) -> bool:
+        """Whether the server was the limit."""
+        return self.server_busy is not None and self.server_busy >= SATURATED
+
+    @property
     def limit(self) -> str:
         """Which side set the rate."""
         if self.server_busy is None or self.emulator_busy is None:
             return "not known"
-        if self.server_busy >= 0.95:
+        if self.saturated:
             return "server"
         return "emulator" if self.emulator_busy >= 0.9 else "clients (each waits for its response)"
 
@@ -154,14 +165,20 @@ class Wan:
         return {**row.as_dict(), "ramp_s": ramp, **scale.idle_slope(self.placement, clients // 10, clients)}
 
     def _half(self, what: str, rate: float, **more: Any) -> Row:
+        """As many clients as give `rate`, or what is within reach."""
+        row = self._near(what, rate, **more)
+        if not (_off(row, rate) and row.saturated):
+            return _checked(row, rate)
+        # Thousands of connections cost a server more than 64 do: it may not reach half of that rate at all.
+        within = WITHIN_REACH * row.requests_per_s
+        return replace(_checked(self._near(what, within, **more), within), beyond_reach=rate)
+
+    def _near(self, what: str, rate: float, **more: Any) -> Row:
         """As many clients as give `rate`, found by a first guess and the rate that it gives."""
         clients = max(1, round(rate * 0.105))
         row = self._run(what, clients, **more)
-        if row.requests_per_s and _off(row, rate):
+        if _off(row, rate) and row.requests_per_s and not row.saturated:
             row = self._run(what, max(1, round(clients * rate / row.requests_per_s)), **more)
-        if _off(row, rate):
-            off = f"{row.requests_per_s:,.0f} requests/s are not the {rate:,.0f} that were wanted"
-            row = replace(row, complaints=(*row.complaints, off))
         return row
 
     def _run(self, what: str, clients: int, **more: Any) -> Row:
@@ -217,6 +234,14 @@ def _off(row: Row, rate: float) -> bool:
     return abs(row.requests_per_s / rate - 1) > 0.1
 
 
+def _checked(row: Row, rate: float) -> Row:
+    """The run, with a complaint if it is off."""
+    if not _off(row, rate):
+        return row
+    off = f"{row.requests_per_s:,.0f} requests/s are not the {rate:,.0f} that were wanted"
+    return replace(row, complaints=(*row.complaints, off))
+
+
 def _inexact(row: Row) -> tuple[bool, float]:
     """How far a run is from saying something of accuracy; what is missing is the farthest."""
     lag = math.inf if row.lag_p99_us is None else row.lag_p99_us
@@ -232,6 +257,11 @@ def readable(found: dict[str, Any]) -> list[str]:
     ]
     for row in found["rows"]:
         lines.append(_line(row))
+        if row["beyond_reach"] is not None:
+            lines.append(
+                f"      the server cannot do {row['beyond_reach']:,.0f} requests/s over this distance: "
+                f"measured at {WITHIN_REACH:.0%} of what it can do"
+            )
         lines += [f"      not to be trusted: {text}" for text in row["complaints"]]
     exact = next(row for row in found["rows"] if row["what"].endswith("no loss"))
     lossy = next(row for row in found["rows"] if row["what"].endswith("3 % loss"))

@@ -103,6 +103,20 @@ def test_a_rate_that_is_still_off_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     assert far._half("x", 1000.0).complaints == ()
 
 
+def test_a_rate_beyond_reach_gives_way_to_one_within(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    figures = dict.fromkeys(("server_us", "emulator_busy", "emulator_us", "lag_p50_us", "lag_p99_us", "steal"))
+
+    def run(self: Any, what: str, clients: int, **more: Any) -> wan.Row:
+        asked.append(clients)
+        rate = min(10 * clients, 60_000)
+        return wan.Row(what, clients, rate, server_busy=rate / 60_000, ok=1, not_ok=0, complaints=(), **figures)
+
+    monkeypatch.setattr(wan.Wan, "_run", run)
+    row = wan.Wan(None, 1, 1)._half("x", 100_000.0)  # type: ignore[arg-type]
+    assert (asked, row.beyond_reach, row.complaints) == ([10_500, 4_410], 100_000.0, ())
+
+
 def test_missing_figures_are_dashes_and_not_zero() -> None:
     found = wan.Row("x", 1, 10.0, None, None, None, None, None, None, None, 1, 0, ()).as_dict()
     assert (found["cost"], found["limit"]) == (None, "not known")
