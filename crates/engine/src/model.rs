@@ -87,7 +87,8 @@ impl<O: Observer> Model<O> {
             Ok(cut) => network.stillborn(Fate::PoolExhausted, u64::from(cut.exhausted)),
             Err(error) => network.stillborn(fate_of(error), 1),
         }
-        for (_, packet) in inbox.range(before..) {
+        // All packets of a frame have one destination.
+        if let Some((_, packet)) = inbox.get(before) {
             network.prepare_way(packet.destination, Stage::First);
         }
         inbox.len() - before
@@ -95,8 +96,11 @@ impl<O: Observer> Model<O> {
 
     /// Begins to fetch from memory what the packets of the inbox need.
     pub(crate) fn prepare_inbox(&self) {
+        let mut last = None;
         for (_, packet) in &self.inbox {
-            self.network.prepare_way(packet.destination, Stage::Second);
+            if last.replace(packet.destination) != Some(packet.destination) {
+                self.network.prepare_way(packet.destination, Stage::Second);
+            }
         }
     }
 

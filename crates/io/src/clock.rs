@@ -17,7 +17,7 @@ const TIMER_SLACK: NonZeroU64 = NonZeroU64::MIN;
 /// How long frames and due events gather, least and most. To be woken for each costs server and emulator more CPU time than the rest of its
 /// way through the device.
 const GATHER: (Duration, Duration) = (Duration::from_micros(20), Duration::from_micros(60));
-/// A pause lasts so many times as long as the work before it, within these bounds: a thread with little to do wakes often and is punctual,
+/// A pause lasts so many times as long as what was done before it took, on the wall: a thread with little to do wakes often and is punctual,
 /// and one with much to do wakes seldom.
 const REST: u64 = 4;
 
@@ -109,11 +109,12 @@ impl WallClock {
     /// Makes `epoch`, in nanoseconds of `CLOCK_MONOTONIC`, zero.
     pub(crate) fn begin_at(&mut self, epoch: u64) {
         self.epoch = epoch;
+        self.resumed = Instant::ZERO;
     }
 
     /// Makes the present instant zero.
     pub fn restart(&mut self) {
-        self.epoch = monotonic_nanos();
+        self.begin_at(monotonic_nanos());
     }
 
     /// Waits for input at most so long; true if there is some.
@@ -126,6 +127,17 @@ impl WallClock {
             // A signal may mean anything: let the caller look around.
             Err(Errno::INTR) => true,
             Err(error) => unreachable!("epoll_pwait2 on two open descriptors failed: {error}"),
+        }
+    }
+
+    /// Waits for input at most until `deadline`.
+    fn wait_for_input_until(&mut self, deadline: Instant) {
+        let left = deadline.saturating_since(self.now());
+        if left > self.spin_below && self.wait_for_input(Some(left - self.spin_below)) {
+            return;
+        }
+        while self.now() < deadline && !self.wait_for_input(Some(Duration::ZERO)) {
+            std::hint::spin_loop();
         }
     }
 
@@ -161,18 +173,9 @@ impl Clock for WallClock {
         if self.stopper.stop_requested() {
             return;
         }
-        let Some(deadline) = deadline else {
-            self.wait_for_input(None);
-            return;
-        };
-        let left = deadline.saturating_since(self.now());
-        if left.is_zero() {
-            return;
-        }
-        if left <= self.spin_below || !self.wait_for_input(Some(left - self.spin_below)) {
-            while self.now() < deadline && !self.wait_for_input(Some(Duration::ZERO)) {
-                std::hint::spin_loop();
-            }
+        match deadline {
+            Some(deadline) => self.wait_for_input_until(deadline),
+            None => _ = self.wait_for_input(None),
         }
         self.resumed = self.now();
     }

@@ -11,7 +11,7 @@ const ARITY: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Heap<E> {
     entries: Vec<(EventKey, E)>,
-    /// The root was taken and its place is still to be filled: an event that is handled nearly always leads to another, which can have it.
+    /// The root was taken and its place is still to be filled: what follows from an event may be soon, and can have it.
     vacant: bool,
 }
 
@@ -58,7 +58,8 @@ impl<E: Copy> Heap<E> {
         self.vacant = true;
     }
 
-    /// Finds `most` events at most that are among the first and due at `limit` or before, in no order. They stay.
+    /// Finds `most` events at most that are due at `limit` or before: all if there are no more, else those nearest to the root, which come soon but
+    /// need not be the first.
     pub(crate) fn soonest(&mut self, limit: Instant, most: usize, found: &mut Vec<(usize, E)>) {
         self.fill();
         found.clear();
@@ -67,8 +68,11 @@ impl<E: Copy> Heap<E> {
             // A parent is due before its children.
             for place in candidates {
                 let (key, event) = self.entries[place];
-                if found.len() < most && key.time() <= limit {
+                if key.time() <= limit {
                     found.push((place, event));
+                    if found.len() == most {
+                        return;
+                    }
                 }
             }
             let Some((parent, _)) = found.get(visited) else { return };

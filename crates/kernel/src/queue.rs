@@ -1,7 +1,7 @@
 //! Pending events: a heap of what is soon, and a timing wheel for the rest.
 //!
 //! With thousands of clients most of what is pending lies tens of milliseconds ahead, or is a timer that seldom comes to anything. It waits
-//! in the wheel, where adding it costs one write; the heap holds about a millisecond, and stays in the processor's caches. Channels and lazy
+//! in the wheel, where adding it costs one write; the heap holds what comes within about a quarter of a millisecond, and stays in the processor's caches. Channels and lazy
 //! timers keep both short: one entry a link and one a timer.
 
 use crate::EventKey;
@@ -40,9 +40,9 @@ impl<E: Copy> EventQueue<E> {
         self.soon.first().map(|(key, _)| key.time())
     }
 
-    /// Finds `most` events at most that are among the first and due at `limit` or before, in no order. They stay. Later ones than the first
-    /// may be left out although they are due.
-    pub fn soonest(&mut self, limit: Instant, most: usize, found: &mut Vec<(usize, E)>) {
+    /// Finds some of the first events that are due at `limit` or before, `most` at most, with places of no meaning to others. They stay. If
+    /// there are no more than `most`, and none far ahead, these are all.
+    pub(crate) fn soonest(&mut self, limit: Instant, most: usize, found: &mut Vec<(usize, E)>) {
         self.look_ahead();
         self.soon.soonest(limit, most, found);
     }
@@ -76,8 +76,9 @@ impl<E: Copy> EventQueue<E> {
         if self.soon.is_empty()
             && let Some(mut slot) = self.later.take_slot()
         {
+            let entries = slot.len();
             self.soon.refill(&mut slot);
-            self.later.reuse(slot);
+            self.later.reuse(slot, entries);
         }
     }
 }

@@ -3,9 +3,9 @@
 use crate::EventKey;
 use wasp_units::Instant;
 
-/// Nanoseconds of a slot, as a power of two: about a millisecond.
+/// Nanoseconds of a slot, as a power of two: 0.26 ms.
 const SLOT_SHIFT: u32 = 18;
-/// Slots of a level, as a power of two; a slot of the second level is as long as the whole first level, about a second.
+/// Slots of a level, as a power of two; a slot of the second level is as long as the whole first level, 0.27 s.
 const LEVEL_SHIFT: u32 = 10;
 const SLOTS: u64 = 1 << LEVEL_SHIFT;
 
@@ -21,7 +21,7 @@ pub(crate) struct Wheel<E> {
     /// What lies beyond the second level, and its first slot.
     beyond: Vec<Entry<E>>,
     beyond_from: u64,
-    /// Storage of slots that were emptied: what waits at a time is spread over few slots, and soon used again it is still in the cache.
+    /// Storage of slots of the first level that were emptied: used again soon, it is still in the cache.
     spare: Vec<Vec<Entry<E>>>,
     len: usize,
 }
@@ -75,9 +75,8 @@ impl<E: Copy> Wheel<E> {
             } else if far == Some(first) {
                 // What is in the same slot of the first level waits for this to join it.
                 self.next = self.next.max(first);
-                let mut entries = self.far.take(first >> LEVEL_SHIFT);
-                entries.drain(..).for_each(|entry| self.place(entry));
-                self.spare.push(entries);
+                let entries = self.far.take(first >> LEVEL_SHIFT);
+                entries.into_iter().for_each(|entry| self.place(entry));
             } else {
                 self.next = first + 1;
                 let entries = self.near.take(first);
@@ -87,18 +86,22 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Gives emptied storage back.
-    pub(crate) fn reuse(&mut self, storage: Vec<Entry<E>>) {
-        self.spare.push(storage);
+    /// Gives emptied storage back for slots of about `entries` entries. What is much larger is freed, else in time every slot would have the
+    /// room of the largest.
+    pub(crate) fn reuse(&mut self, storage: Vec<Entry<E>>, entries: usize) {
+        if storage.capacity() <= 4 * entries.max(16) {
+            self.spare.push(storage);
+        }
     }
 
     #[inline]
     fn place(&mut self, entry: Entry<E>) {
         let slot = slot_of(entry.0.time());
         if slot - self.next < SLOTS {
-            self.near.push(slot, entry, &mut self.spare);
+            self.near.push(slot, entry, || self.spare.pop().unwrap_or_default());
         } else if (slot >> LEVEL_SHIFT) - (self.next >> LEVEL_SHIFT) < SLOTS {
-            self.far.push(slot >> LEVEL_SHIFT, entry, &mut self.spare);
+            // Emptied four times a second: its storage, which is large, is not kept.
+            self.far.push(slot >> LEVEL_SHIFT, entry, Vec::new);
         } else {
             self.beyond_from = self.beyond_from.min(slot);
             self.beyond.push(entry);
@@ -127,12 +130,12 @@ impl<E> Default for Level<E> {
 
 impl<E> Level<E> {
     #[inline]
-    fn push(&mut self, slot: u64, entry: Entry<E>, spare: &mut Vec<Vec<Entry<E>>>) {
+    fn push(&mut self, slot: u64, entry: Entry<E>, storage: impl FnOnce() -> Vec<Entry<E>>) {
         let place = (slot % SLOTS) as usize;
         let bit = 1 << (place % 64);
         if self.used[place / 64] & bit == 0 {
             self.used[place / 64] |= bit;
-            self.slots[place] = spare.pop().unwrap_or_default();
+            self.slots[place] = storage();
         }
         self.slots[place].push(entry);
     }
@@ -157,5 +160,34 @@ impl<E> Level<E> {
             let found = place * 64 + u64::from(word.trailing_zeros());
             (word != 0).then(|| next + (found + SLOTS - start) % SLOTS)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NodeId;
+    use wasp_units::Duration;
+
+    #[test]
+    fn storage_does_not_grow_with_time() {
+        const WAITING: u64 = 2_000;
+        let (mut wheel, period) = (Wheel::default(), Duration::from_secs(4));
+        for event in 0..WAITING {
+            wheel.push(EventKey::new(Instant::from_nanos(event * 2_000_000), NodeId(0), event), ());
+        }
+        // Each event leads to another four seconds later, by way of the second level.
+        for _ in 0..100_000 {
+            let mut slot = wheel.take_slot().expect("events wait");
+            let entries = slot.len();
+            for (key, ()) in slot.drain(..) {
+                wheel.push(EventKey::new(key.time() + period, NodeId(0), 0), ());
+            }
+            wheel.reuse(slot, entries);
+        }
+        let slots = wheel.near.slots.iter().chain(&wheel.far.slots).chain(&wheel.spare);
+        let room: usize = slots.map(Vec::capacity).sum();
+        assert_eq!(wheel.len(), WAITING as usize);
+        assert!(room < 3 * WAITING as usize, "room for {room} entries");
     }
 }
