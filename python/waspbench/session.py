@@ -156,12 +156,11 @@ class OneRun(Closing):
         """Puts the server's access log, if there is one, where it is to be kept; after `finish`, and after the tables,
         for which there must be room first. Returns what is to be noted of it.
         """
-        if self._log is None:
+        log, self._log = self._log, None
+        if log is None:
             return []
-        notes = [] if self._log_path is None else access_log.keep(self._log, self._log_path)
-        self._log.close()
-        self._log = None
-        return notes
+        with log:
+            return [] if self._log_path is None else access_log.keep(log, self._log_path)
 
     def close(self) -> None:
         """Gives up what is not finished. The log is kept all the same, because it may show what went wrong, unless

@@ -45,14 +45,14 @@ def keep(log: BinaryIO, path: Path) -> list[str]:
 
 
 def _copy(log: BinaryIO, target: Path) -> int:
-    """Copies what there is room for; returns how many bytes that is."""
+    """Copies what there is room for; returns how many bytes were copied."""
     size, most = os.fstat(log.fileno()).st_size, shutil.disk_usage(target.parent).free // 2
     length = size if size <= most else _end_of_line(log, most)
     done = 0
     with target.open("wb") as copy:
-        while done < length:
-            done += os.sendfile(copy.fileno(), log.fileno(), done, length - done)
-    return length
+        while sent := os.sendfile(copy.fileno(), log.fileno(), done, length - done):
+            done += sent
+    return done
 
 
 def _end_of_line(log: BinaryIO, most: int) -> int:
