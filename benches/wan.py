@@ -117,13 +117,15 @@ class Wan:
 
     def _rows(self, zero: Row, half: float, say: Say) -> Iterator[Row]:
         yield zero
-        for row in (self._half("RTT 100 ms, 3 % loss", half, loss="3%"), self.accuracy(half, say)):
+        lossy = self._half("RTT 100 ms, 3 % loss", half, loss="3%")
+        rate = half if lossy.beyond_reach is None else lossy.requests_per_s
+        for row in (lossy, self.accuracy(rate or half, say)):
             say(f"{row.what}: {row.requests_per_s:,.0f} requests/s, cost {figure(row.cost, 2)}")
             yield row
         yield self._run("RTT 100 ms, 3 % loss, highest", PEAK, loss="3%")
 
     def accuracy(self, half: float, say: Say) -> Row:
-        """Half the rate of RTT 0 without loss: the first run within the limits, else the best of three."""
+        """The rate of the run with loss, without: the first run within the limits, else the best of three."""
         rows: list[Row] = []
         for attempt in range(ATTEMPTS):
             row = self._half("RTT 100 ms, no loss", half)
@@ -167,7 +169,7 @@ class Wan:
     def _half(self, what: str, rate: float, **more: Any) -> Row:
         """As many clients as give `rate`, or what is within reach."""
         row = self._near(what, rate, **more)
-        if not (_off(row, rate) and row.saturated):
+        if not (_off(row, rate) and row.saturated and row.requests_per_s):
             return _checked(row, rate)
         # Thousands of connections cost a server more than 64 do: it may not reach half of that rate at all.
         within = WITHIN_REACH * row.requests_per_s
