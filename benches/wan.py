@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 import scale
@@ -13,6 +14,10 @@ from waspbench.experiment import parse
 from waspbench.results import RunSummary
 from waspbench.testbed import Placement, cpus
 
+REPEATS = 5
+"""Runs for the cost of a transaction, whose median is it: a neighbour's noise moves a single one by a tenth."""
+TRUSTED = 3
+"""Of these at least must be valid."""
 ATTEMPTS = 3
 """Runs for accuracy: the first without steal and within its limits is it, else the best."""
 STEAL = 0.01
@@ -60,6 +65,8 @@ class Row:
     complaints: tuple[str, ...]
     beyond_reach: float | None = None
     """The rate that was wanted, where the server was the limit at a lower one: the run is at `WITHIN_REACH` of that."""
+    costs: tuple[float, ...] = ()
+    """Of all the runs whose median this is, if there were several."""
 
     @property
     def cost(self) -> float | None:
@@ -107,7 +114,7 @@ class Wan:
             CannotDoIt: something is missing.
             TestbedError, RunFailedError: a run failed.
         """
-        zero = self._run("RTT 0, keep-alive", 64, rtt="0ms")
+        zero = _median(self._runs("RTT 0, keep-alive", 64, REPEATS, rtt="0ms"))
         half = (rate_at_zero or zero.requests_per_s) / 2
         say(f"half of the rate at RTT 0 is {half:,.0f} requests/s")
         rows = [row.as_dict() for row in self._rows(zero, half, say)]
@@ -117,8 +124,10 @@ class Wan:
 
     def _rows(self, zero: Row, half: float, say: Say) -> Iterator[Row]:
         yield zero
-        lossy = self._half("RTT 100 ms, 3 % loss", half, loss="3%")
-        rate = half if lossy.beyond_reach is None else lossy.requests_per_s
+        found = self._half("RTT 100 ms, 3 % loss", half, loss="3%")
+        rate = half if found.beyond_reach is None else found.requests_per_s
+        runs = self._runs(found.what, found.clients, REPEATS, loss="3%")
+        lossy = replace(_median([_checked(run, rate) for run in runs]), beyond_reach=found.beyond_reach)
         for row in (lossy, self.accuracy(rate or half, say)):
             say(f"{row.what}: {row.requests_per_s:,.0f} requests/s, cost {figure(row.cost, 2)}")
             yield row
@@ -184,7 +193,11 @@ class Wan:
         return row
 
     def _run(self, what: str, clients: int, **more: Any) -> Row:
-        measure = {"warmup": f"{self.warm_up}s", "duration": f"{self.seconds}s", "runs": 1}
+        (row,) = self._runs(what, clients, 1, **more)
+        return row
+
+    def _runs(self, what: str, clients: int, runs: int, **more: Any) -> list[Row]:
+        measure = {"warmup": f"{self.warm_up}s", "duration": f"{self.seconds}s", "runs": runs}
         measure |= {name: more.pop(name) for name in ("warmup", "duration") if name in more}
         document = {
             "name": "perf",
@@ -193,8 +206,8 @@ class Wan:
             "clients": [{"count": clients, "rtt": "100ms", **more}],
             "measure": measure,
         }
-        (summary,) = self._session(document).runs
-        return _row(what, clients, len(self.placement.server), summary)
+        cpus_of_server = len(self.placement.server)
+        return [_row(what, clients, cpus_of_server, summary) for summary in self._session(document).runs]
 
     def _session(self, document: dict[str, Any]) -> Any:
         show = cpus.show_list
@@ -231,6 +244,16 @@ def _row(what: str, clients: int, server_cpus: int, summary: RunSummary) -> Row:
     )
 
 
+def _median(rows: list[Row]) -> Row:
+    """The valid run of median cost, the upper of two. If too few are valid, the first with what speaks against any."""
+    valid = [(row.cost, row) for row in rows if row.cost is not None and not row.complaints]
+    valid.sort(key=itemgetter(0))
+    if len(valid) < min(TRUSTED, len(rows)):
+        return replace(rows[0], complaints=tuple(dict.fromkeys(text for row in rows for text in row.complaints)))
+    _, middle = valid[len(valid) // 2]
+    return replace(middle, costs=tuple(cost for cost, _ in valid))
+
+
 def _off(row: Row, rate: float) -> bool:
     """Whether a run's rate is more than a tenth away from the one that was wanted."""
     return abs(row.requests_per_s / rate - 1) > 0.1
@@ -259,6 +282,9 @@ def readable(found: dict[str, Any]) -> list[str]:
     ]
     for row in found["rows"]:
         lines.append(_line(row))
+        if len(costs := row["costs"]) > 1:
+            spread = f"{figure(costs[0], 2)} to {figure(costs[-1], 2)}"
+            lines.append(f"      the run of median cost of {len(costs)} valid ones of {REPEATS} ({spread})")
         if row["beyond_reach"] is not None:
             lines.append(
                 f"      the server cannot do {row['beyond_reach']:,.0f} requests/s over this distance: "

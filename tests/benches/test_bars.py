@@ -121,3 +121,19 @@ def test_missing_figures_are_dashes_and_not_zero() -> None:
     found = wan.Row("x", 1, 10.0, None, None, None, None, None, None, None, 1, 0, ()).as_dict()
     assert (found["cost"], found["limit"]) == (None, "not known")
     assert wan._line(found).count("  -") >= 6
+
+
+def row_of_cost(cost: float, *complaints: str) -> wan.Row:
+    return wan.Row("x", 1, 10.0, 1.0, 10.0, 0.5, 10.0 * cost, 1.0, 2.0, 0.0, 1, 0, complaints)
+
+
+def test_the_cost_is_the_median_of_the_valid_runs() -> None:
+    rows = [row_of_cost(cost) for cost in (0.5, 0.75, 0.25)] + [row_of_cost(0.125, "late"), row_of_cost(1.0)]
+    found = wan._median(rows)
+    assert (found.cost, found.costs, found.complaints) == (0.75, (0.25, 0.5, 0.75, 1.0), ())
+
+
+def test_too_few_valid_runs_are_not_trusted() -> None:
+    rows = [row_of_cost(0.5, "late"), row_of_cost(0.5, "late", "busy"), row_of_cost(0.5, "lost"), row_of_cost(0.25)]
+    assert wan._median([*rows, row_of_cost(0.25)]).complaints == ("late", "busy", "lost")
+    assert wan._median([row_of_cost(0.5)]).costs == (0.5,)

@@ -69,6 +69,11 @@ impl Block {
         Ok((skipped + end, Some(section)))
     }
 
+    /// Whether no byte of the section has been taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.buffer.is_empty() && self.line == Line::Empty
+    }
+
     /// What an incomplete section holds so far.
     pub(crate) fn buffered(&self) -> &[u8] {
         &self.buffer

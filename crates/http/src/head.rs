@@ -40,35 +40,45 @@ impl Head {
     /// Parses a complete head, blank line included, of the response to a request made with `method`.
     pub(crate) fn parse(bytes: &[u8], method: Method) -> Result<Self, Malformed> {
         let mut usual = [const { MaybeUninit::uninit() }; USUAL_FIELDS];
-        match Self::parse_with(&mut usual, bytes, method) {
+        let parsed = match Self::parse_with(&mut usual, bytes, method) {
             Err(Error::TooManyHeaders) => {
                 let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
-                let mut fields = vec![MaybeUninit::uninit(); lines];
-                Self::parse_with(&mut fields, bytes, method).unwrap_or_else(|error| Err(refusal(error)))
+                Self::parse_with(&mut vec![MaybeUninit::uninit(); lines], bytes, method)
             }
-            parsed => parsed.unwrap_or_else(|error| Err(refusal(error))),
+            parsed => parsed,
+        };
+        match parsed {
+            Ok((length, head)) if length == bytes.len() => head,
+            Ok(_) => Err(Malformed::LineEnding),
+            Err(error) => Err(refusal(error)),
         }
     }
 
-    /// The outer error is the parser's, the inner one ours.
+    /// Parses the head that `bytes` begin with, if it is complete and nothing is unusual about it; returns also its length.
+    pub(crate) fn parse_prefix(bytes: &[u8], method: Method) -> Option<(usize, Self)> {
+        let mut usual = [const { MaybeUninit::uninit() }; USUAL_FIELDS];
+        let (length, head) = Self::parse_with(&mut usual, bytes, method).ok()?;
+        Some((length, head.ok()?))
+    }
+
+    /// The length of the head and what it says. The outer error is the parser's, the inner one ours.
     fn parse_with<'b>(
         fields: &mut [MaybeUninit<Header<'b>>],
         bytes: &'b [u8],
         method: Method,
-    ) -> Result<Result<Self, Malformed>, Error> {
+    ) -> Result<(usize, Result<Self, Malformed>), Error> {
         let mut response = Response::new(&mut []);
         // A user agent replaces a folded line by a space (RFC 9112, section 5.2).
         let parsed = ParserConfig::default()
             .allow_obsolete_multiline_headers_in_responses(true)
             .parse_response_with_uninit_headers(&mut response, bytes, fields)?;
-        if parsed != Status::Complete(bytes.len()) {
-            return Err(Error::NewLine);
-        }
+        let Status::Complete(length) = parsed else { return Err(Error::NewLine) };
         let (Some(status @ 100..), Some(minor)) = (response.code, response.version) else {
             return Err(Error::Status);
         };
         let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
-        Ok(Fields::collect(response.headers).and_then(|fields| fields.head(status, version, method)))
+        let head = Fields::collect(response.headers).and_then(|fields| fields.head(status, version, method));
+        Ok((length, head))
     }
 }
 

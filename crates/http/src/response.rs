@@ -2,7 +2,10 @@
 
 use crate::block::{Block, Leading};
 use crate::chunked::Chunked;
-use crate::{Framing, Head, Malformed, Method};
+use crate::{Framing, Head, LINE_LIMIT, Malformed, Method};
+
+/// What every response begins with.
+const START: &[u8] = b"HTTP/1.";
 
 /// A stretch of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,6 +196,13 @@ impl ResponseReader {
     }
 
     fn step_head(&mut self, bytes: &[u8]) -> Result<(usize, Next), Malformed> {
+        // Nearly every head arrives whole, and then one pass will do.
+        if self.block.is_empty() && bytes.starts_with(START) {
+            let possible = &bytes[..bytes.len().min(LINE_LIMIT)];
+            if let Some((taken, head)) = Head::parse_prefix(possible, self.method) {
+                return Ok((taken, self.begin_body(head)?));
+            }
+        }
         let (taken, section) = self.block.handle(bytes).map_err(|_| Malformed::HeadTooLong)?;
         let Some(section) = section else {
             check_start(self.block.buffered())?;
@@ -201,9 +211,14 @@ impl ResponseReader {
         check_start(section)?;
         let head = Head::parse(section, self.method)?;
         self.block = Block::new(Leading::Skipped);
+        Ok((taken, self.begin_body(head)?))
+    }
+
+    /// A head was read: what follows it.
+    fn begin_body(&mut self, head: Head) -> Result<Next, Malformed> {
         match head.status {
             101 => return Err(Malformed::SwitchingProtocols),
-            100..=199 => return Ok((taken, Next::Again)),
+            100..=199 => return Ok(Next::Again),
             _ => {}
         }
         self.state = match head.framing {
@@ -212,7 +227,7 @@ impl ResponseReader {
             Framing::Chunked => State::Chunked(Chunked::new()),
             Framing::Close => State::Close,
         };
-        Ok((taken, Next::Event(Event::Head(head))))
+        Ok(Next::Event(Event::Head(head)))
     }
 
     /// `available` bytes lie ahead, of a body whose bytes are not looked at; it fits in a `usize`.
@@ -254,7 +269,6 @@ impl ResponseReader {
 
 /// A peer that speaks another protocol may wait for us after its first words: refuse it by these, not at a head's end.
 fn check_start(head: &[u8]) -> Result<(), Malformed> {
-    const START: &[u8] = b"HTTP/1.";
     let known = head.len().min(START.len());
     // A lone CR may yet become a blank line.
     if head == b"\r" || head[..known] == START[..known] { Ok(()) } else { Err(Malformed::Version) }
