@@ -1,10 +1,10 @@
-//! A stream of responses means the same whole and in pieces, and whether or not its bodies' bytes are kept; nothing in it
+//! A stream of responses means the same whole, whole once more and in pieces, and whether or not its bodies' bytes are kept; nothing in it
 //! makes the reader panic, consume more than it was given, or hold memory when idle.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wasp_http::{Eof, Event, Malformed, Method, Piece, ResponseReader};
+use wasp_http::{Eof, Event, LastHead, Malformed, Method, Piece, ResponseReader};
 
 /// All that a caller can see of a stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ struct Seen {
     end: Result<Eof, Malformed>,
 }
 
-fn read(stream: &[u8], method: Method, piece: usize, count: bool) -> Seen {
+fn read(stream: &[u8], method: Method, piece: usize, count: bool, last_head: &mut LastHead) -> Seen {
     let mut reader = ResponseReader::new();
     reader.begin(method);
     let mut events = Vec::new();
@@ -22,7 +22,7 @@ fn read(stream: &[u8], method: Method, piece: usize, count: bool) -> Seen {
             let countable = reader.countable().min(rest.len() as u64);
             let counted = count && countable > 0;
             let given = if counted { Piece::Counted(countable) } else { Piece::Bytes(rest) };
-            let (consumed, event) = match reader.handle(given) {
+            let (consumed, event) = match reader.handle(given, last_head) {
                 Ok(progress) => progress,
                 Err(malformed) => return Seen { events, end: Err(malformed) },
             };
@@ -46,7 +46,10 @@ fn read(stream: &[u8], method: Method, piece: usize, count: bool) -> Seen {
 fuzz_target!(|data: &[u8]| {
     let [choice, piece, stream @ ..] = data else { return };
     let method = if choice & 1 == 0 { Method::Get } else { Method::Head };
-    let whole = read(stream, method, stream.len().max(1), false);
-    let pieces = read(stream, method, usize::from(*piece).max(1), choice & 2 != 0);
+    let mut last_head = LastHead::default();
+    let whole = read(stream, method, stream.len().max(1), false, &mut last_head);
+    let again = read(stream, method, stream.len().max(1), false, &mut last_head);
+    assert_eq!(whole, again);
+    let pieces = read(stream, method, usize::from(*piece).max(1), choice & 2 != 0, &mut last_head);
     assert_eq!(whole, pieces);
 });

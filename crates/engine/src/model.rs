@@ -6,6 +6,7 @@ use crate::{Interval, Ledger, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Service, TcpTotals, World};
+use wasp_http::LastHead;
 use wasp_kernel::{Process, Scheduler, Stage};
 use wasp_net::{AccessConfig, Delivery, Fate, LinkConfig, Network, Observer, Star};
 use wasp_random::{Key, Purpose};
@@ -26,6 +27,7 @@ pub struct Model<O = ()> {
     /// What was written down.
     pub ledger: Ledger,
     clients: Vec<Client>,
+    last_head: LastHead,
     /// Absent where a device is attached instead.
     server: Option<Server>,
     /// Packets for the device, with the times at which they were due.
@@ -49,6 +51,7 @@ impl<O: Observer> Model<O> {
         let interval = Interval::new(scenario.measure.warmup, scenario.measure.duration);
         Self {
             clients: clients(scenario, site, &star, root),
+            last_head: LastHead::default(),
             server: modelled_server(scenario, site, &star, root),
             network,
             star,
@@ -64,7 +67,12 @@ impl<O: Observer> Model<O> {
         let clients = members(scenario).zip(&mut self.clients).zip(0..);
         for (((group, _, member), client), _) in clients.filter(|(_, number)| shard.has(*number)) {
             let at = start_of(scenario, group, member, root);
-            let mut world = World { network: &mut self.network, scheduler, journal: &mut self.ledger };
+            let mut world = World {
+                network: &mut self.network,
+                scheduler,
+                journal: &mut self.ledger,
+                last_head: &mut self.last_head,
+            };
             client.start(at, &mut world);
         }
     }
@@ -72,7 +80,12 @@ impl<O: Observer> Model<O> {
     /// The run has ended: records what is in progress.
     pub(crate) fn finish(&mut self, scheduler: &mut Scheduler<Event>) {
         self.ledger.settle(scheduler.now());
-        let mut world = World { network: &mut self.network, scheduler, journal: &mut self.ledger };
+        let mut world = World {
+            network: &mut self.network,
+            scheduler,
+            journal: &mut self.ledger,
+            last_head: &mut self.last_head,
+        };
         for client in &mut self.clients {
             client.finish(&mut world);
         }
@@ -125,7 +138,12 @@ impl<O: Observer> Model<O> {
         if client.is_none() && self.server.is_none() {
             return self.egress.push_back((scheduler.now(), packet));
         }
-        let mut world = World { network: &mut self.network, scheduler, journal: &mut self.ledger };
+        let mut world = World {
+            network: &mut self.network,
+            scheduler,
+            journal: &mut self.ledger,
+            last_head: &mut self.last_head,
+        };
         match (client, &mut self.server) {
             (Some(index), _) => self.clients[index as usize].handle_packet(packet, &mut world),
             (None, Some(server)) => server.handle_packet(packet, &mut world),
@@ -158,7 +176,12 @@ impl<O: Observer> Process for Model<O> {
             }
             return;
         }
-        let mut world = World { network: &mut self.network, scheduler, journal: &mut self.ledger };
+        let mut world = World {
+            network: &mut self.network,
+            scheduler,
+            journal: &mut self.ledger,
+            last_head: &mut self.last_head,
+        };
         match (event, &mut self.server) {
             (Event::ClientConnection { client, slot }, _) => {
                 self.clients[client as usize].handle_connection_timer(slot, &mut world);

@@ -1,6 +1,7 @@
 //! What a host is given with each call.
 
 use crate::{Event, Journal};
+use wasp_http::LastHead;
 use wasp_kernel::Scheduler;
 use wasp_net::Network;
 use wasp_units::Instant;
@@ -13,6 +14,8 @@ pub struct World<'a, O> {
     pub scheduler: &'a mut Scheduler<Event>,
     /// Where records go.
     pub journal: &'a mut dyn Journal,
+    /// What all clients have read last.
+    pub last_head: &'a mut LastHead,
 }
 
 impl<O> World<'_, O> {

@@ -55,7 +55,7 @@ impl Head {
     }
 
     /// Parses the head that `bytes` begin with, if it is complete and nothing is unusual about it; returns also its length.
-    pub(crate) fn parse_prefix(bytes: &[u8], method: Method) -> Option<(usize, Self)> {
+    fn parse_prefix(bytes: &[u8], method: Method) -> Option<(usize, Self)> {
         let mut usual = [const { MaybeUninit::uninit() }; USUAL_FIELDS];
         let (length, head) = Self::parse_with(&mut usual, bytes, method).ok()?;
         Some((length, head.ok()?))
@@ -79,6 +79,31 @@ impl Head {
         let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
         let head = Fields::collect(response.headers).and_then(|fields| fields.head(status, version, method));
         Ok((length, head))
+    }
+}
+
+/// The head that was read last, by any of the readers that share it. While clients ask for one file the server sends the same head again
+/// and again, with another `Date` once a second, and to compare costs less than to parse.
+#[derive(Debug, Default)]
+pub struct LastHead {
+    bytes: Vec<u8>,
+    says: Option<(Method, Head)>,
+}
+
+impl LastHead {
+    /// The length and the meaning of the head that `bytes` begin with, if it is complete and nothing is unusual about it.
+    pub(crate) fn read(&mut self, bytes: &[u8], method: Method) -> Option<(usize, Head)> {
+        if let Some((of, head)) = self.says
+            && of == method
+            && bytes.starts_with(&self.bytes)
+        {
+            return Some((self.bytes.len(), head));
+        }
+        let (length, head) = Head::parse_prefix(bytes, method)?;
+        self.bytes.clear();
+        self.bytes.extend_from_slice(&bytes[..length]);
+        self.says = Some((method, head));
+        Some((length, head))
     }
 }
 

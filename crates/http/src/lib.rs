@@ -23,7 +23,7 @@ mod request;
 mod request_reader;
 mod response;
 
-pub use head::{Framing, Head};
+pub use head::{Framing, Head, LastHead};
 pub use malformed::Malformed;
 pub use request::{InvalidRequest, Request};
 pub use request_reader::{BadRequest, RequestHead, RequestReader};

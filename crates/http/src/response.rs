@@ -2,7 +2,7 @@
 
 use crate::block::{Block, Leading};
 use crate::chunked::Chunked;
-use crate::{Framing, Head, LINE_LIMIT, Malformed, Method};
+use crate::{Framing, Head, LINE_LIMIT, LastHead, Malformed, Method};
 
 /// What every response begins with.
 const START: &[u8] = b"HTTP/1.";
@@ -130,13 +130,17 @@ impl ResponseReader {
     }
 
     /// Takes the next piece of the stream, up to the next event. Returns how many bytes were consumed (at most
-    /// `usize::MAX` of a counted piece) and the event.
+    /// `usize::MAX` of a counted piece) and the event. `last_head` may be shared with other readers.
     ///
     /// # Errors
     /// The stream is no HTTP/1.x response, now and in every later call.
-    pub fn handle(&mut self, piece: Piece<'_>) -> Result<(usize, Option<Event>), Malformed> {
+    pub fn handle(
+        &mut self,
+        piece: Piece<'_>,
+        last_head: &mut LastHead,
+    ) -> Result<(usize, Option<Event>), Malformed> {
         let result = match piece {
-            Piece::Bytes(bytes) => self.handle_bytes(bytes),
+            Piece::Bytes(bytes) => self.handle_bytes(bytes, last_head),
             Piece::Counted(count) => self.handle_counted(count),
         };
         if let Err(malformed) = result {
@@ -159,13 +163,17 @@ impl ResponseReader {
         eof
     }
 
-    fn handle_bytes(&mut self, bytes: &[u8]) -> Result<(usize, Option<Event>), Malformed> {
+    fn handle_bytes(
+        &mut self,
+        bytes: &[u8],
+        last_head: &mut LastHead,
+    ) -> Result<(usize, Option<Event>), Malformed> {
         let mut consumed = 0;
         loop {
             let rest = &bytes[consumed..];
             let (taken, next) = match &mut self.state {
                 State::Idle => (0, Next::More),
-                State::Head => self.step_head(rest)?,
+                State::Head => self.step_head(rest, last_head)?,
                 State::Length { .. } | State::Close => self.step_body(rest.len() as u64),
                 State::Chunked(_) => self.step_chunked(rest)?,
                 State::Trailers => self.step_trailers(rest)?,
@@ -195,11 +203,11 @@ impl ResponseReader {
         }
     }
 
-    fn step_head(&mut self, bytes: &[u8]) -> Result<(usize, Next), Malformed> {
+    fn step_head(&mut self, bytes: &[u8], last_head: &mut LastHead) -> Result<(usize, Next), Malformed> {
         // Nearly every head arrives whole, and then one pass will do.
         if self.block.is_empty() && bytes.starts_with(START) {
             let possible = &bytes[..bytes.len().min(LINE_LIMIT)];
-            if let Some((taken, head)) = Head::parse_prefix(possible, self.method) {
+            if let Some((taken, head)) = last_head.read(possible, self.method) {
                 return Ok((taken, self.begin_body(head)?));
             }
         }

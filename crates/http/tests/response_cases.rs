@@ -3,7 +3,9 @@
 mod driver;
 
 use driver::{Outcome, drive};
-use wasp_http::{Eof, Event, Framing, Head, LINE_LIMIT, Malformed, Method, Piece, ResponseReader, Version};
+use wasp_http::{
+    Eof, Event, Framing, Head, LINE_LIMIT, LastHead, Malformed, Method, Piece, ResponseReader, Version,
+};
 
 const OK: &str = "HTTP/1.1 200 OK\r\n";
 
@@ -77,10 +79,10 @@ fn a_response_without_a_body_completes_one_call_after_its_head() {
     let mut reader = ResponseReader::new();
     reader.begin(Method::Get);
     let stream = with_fields("Content-Length: 0\r\n", "");
-    let (consumed, event) = reader.handle(Piece::Bytes(&stream)).unwrap();
+    let (consumed, event) = reader.handle(Piece::Bytes(&stream), &mut LastHead::default()).unwrap();
     assert!(matches!(event, Some(Event::Head(_))) && consumed == stream.len());
-    assert_eq!(reader.handle(Piece::Bytes(b"")), Ok((0, Some(Event::Complete))));
-    assert_eq!(reader.handle(Piece::Bytes(b"more")), Ok((0, None)));
+    assert_eq!(reader.handle(Piece::Bytes(b""), &mut LastHead::default()), Ok((0, Some(Event::Complete))));
+    assert_eq!(reader.handle(Piece::Bytes(b"more"), &mut LastHead::default()), Ok((0, None)));
 }
 
 #[test]
@@ -242,27 +244,31 @@ fn counted_bytes_are_legal_only_inside_a_delimited_body() {
         reader
     };
     let refused = Err(Malformed::CountedOutsideBody);
-    assert_eq!(begun().handle(Piece::Counted(1)), refused);
-    assert_eq!(begun().handle(Piece::Counted(0)), Ok((0, None)));
+    assert_eq!(begun().handle(Piece::Counted(1), &mut LastHead::default()), refused);
+    assert_eq!(begun().handle(Piece::Counted(0), &mut LastHead::default()), Ok((0, None)));
 
     let mut reader = begun();
-    reader.handle(Piece::Bytes(&with_fields("Content-Length: 10\r\n", ""))).unwrap();
+    reader
+        .handle(Piece::Bytes(&with_fields("Content-Length: 10\r\n", "")), &mut LastHead::default())
+        .unwrap();
     assert_eq!(reader.countable(), 10);
-    assert_eq!(reader.handle(Piece::Counted(4)), Ok((4, None)));
-    assert_eq!(reader.handle(Piece::Counted(40)), Ok((6, Some(Event::Complete))));
+    assert_eq!(reader.handle(Piece::Counted(4), &mut LastHead::default()), Ok((4, None)));
+    assert_eq!(reader.handle(Piece::Counted(40), &mut LastHead::default()), Ok((6, Some(Event::Complete))));
     assert_eq!((reader.body_received(), reader.countable()), (10, 0));
     reader.begin(Method::Get);
-    assert_eq!(reader.handle(Piece::Counted(34)), refused);
+    assert_eq!(reader.handle(Piece::Counted(34), &mut LastHead::default()), refused);
 
     let mut reader = begun();
-    reader.handle(Piece::Bytes(&with_fields("Transfer-Encoding: chunked\r\n", ""))).unwrap();
+    reader
+        .handle(Piece::Bytes(&with_fields("Transfer-Encoding: chunked\r\n", "")), &mut LastHead::default())
+        .unwrap();
     assert_eq!(reader.countable(), 0);
-    assert_eq!(reader.handle(Piece::Counted(1)), refused);
+    assert_eq!(reader.handle(Piece::Counted(1), &mut LastHead::default()), refused);
 
     let mut reader = begun();
-    reader.handle(Piece::Bytes(&with_fields("", ""))).unwrap();
+    reader.handle(Piece::Bytes(&with_fields("", "")), &mut LastHead::default()).unwrap();
     for _ in 0..3 {
-        assert_eq!(reader.handle(Piece::Counted(u64::MAX)), Ok((usize::MAX, None)));
+        assert_eq!(reader.handle(Piece::Counted(u64::MAX), &mut LastHead::default()), Ok((usize::MAX, None)));
     }
     assert_eq!((reader.body_received(), reader.handle_eof()), (u64::MAX, Eof::Complete));
 }
@@ -285,7 +291,7 @@ fn the_streams_end_is_told_apart_by_what_arrived() {
 fn an_empty_body_whose_end_was_not_yet_taken_is_complete_at_the_streams_end() {
     let mut reader = ResponseReader::new();
     reader.begin(Method::Get);
-    reader.handle(Piece::Bytes(&with_fields("Content-Length: 0\r\n", ""))).unwrap();
+    reader.handle(Piece::Bytes(&with_fields("Content-Length: 0\r\n", "")), &mut LastHead::default()).unwrap();
     assert_eq!(reader.handle_eof(), Eof::Complete);
     assert!(reader.is_idle());
 }
@@ -294,9 +300,9 @@ fn an_empty_body_whose_end_was_not_yet_taken_is_complete_at_the_streams_end() {
 fn a_malformed_stream_stays_malformed() {
     let mut reader = ResponseReader::new();
     reader.begin(Method::Get);
-    assert_eq!(reader.handle(Piece::Bytes(b"garbage")), Err(Malformed::Version));
-    assert_eq!(reader.handle(Piece::Bytes(OK.as_bytes())), Err(Malformed::Version));
-    assert_eq!(reader.handle(Piece::Counted(0)), Err(Malformed::Version));
+    assert_eq!(reader.handle(Piece::Bytes(b"garbage"), &mut LastHead::default()), Err(Malformed::Version));
+    assert_eq!(reader.handle(Piece::Bytes(OK.as_bytes()), &mut LastHead::default()), Err(Malformed::Version));
+    assert_eq!(reader.handle(Piece::Counted(0), &mut LastHead::default()), Err(Malformed::Version));
     assert_eq!((reader.heap(), reader.handle_eof()), (0, Eof::Truncated));
 }
 
@@ -306,13 +312,33 @@ fn memory_is_held_only_for_an_incomplete_section() {
     let mut reader = ResponseReader::new();
     reader.begin(Method::Get);
     let stream = with_fields("Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\n");
-    reader.handle(Piece::Bytes(&stream[..20])).unwrap();
+    reader.handle(Piece::Bytes(&stream[..20]), &mut LastHead::default()).unwrap();
     assert!(reader.heap() >= 20);
-    let (consumed, event) = reader.handle(Piece::Bytes(&stream[20..])).unwrap();
+    let (consumed, event) = reader.handle(Piece::Bytes(&stream[20..]), &mut LastHead::default()).unwrap();
     assert!(matches!(event, Some(Event::Head(_))) && reader.heap() == 0);
     for byte in &stream[20 + consumed..stream.len() - 1] {
-        reader.handle(Piece::Bytes(std::slice::from_ref(byte))).unwrap();
+        reader.handle(Piece::Bytes(std::slice::from_ref(byte)), &mut LastHead::default()).unwrap();
     }
-    assert_eq!(reader.handle(Piece::Bytes(b"\n")), Ok((1, Some(Event::Complete))));
+    assert_eq!(reader.handle(Piece::Bytes(b"\n"), &mut LastHead::default()), Ok((1, Some(Event::Complete))));
     assert_eq!(reader.heap(), 0);
+}
+
+#[test]
+fn the_last_head_answers_only_the_same_method_and_the_same_bytes() {
+    let mut last_head = LastHead::default();
+    let mut framing = |method, bytes: &[u8]| {
+        let mut reader = ResponseReader::new();
+        reader.begin(method);
+        match reader.handle(Piece::Bytes(bytes), &mut last_head) {
+            Ok((used, Some(Event::Head(head)))) => (used, head.framing),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (ten, nine) = (with_fields("Content-Length: 10\r\n", "x"), with_fields("Content-Length: 9\r\n", ""));
+    for _ in 0..2 {
+        assert_eq!(framing(Method::Get, &ten), (ten.len() - 1, Framing::Length(10)));
+    }
+    assert_eq!(framing(Method::Head, &ten), (ten.len() - 1, Framing::None));
+    assert_eq!(framing(Method::Get, &nine), (nine.len(), Framing::Length(9)));
+    assert_eq!(framing(Method::Get, &ten), (ten.len() - 1, Framing::Length(10)));
 }

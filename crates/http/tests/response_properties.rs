@@ -6,7 +6,7 @@ use driver::{Outcome, drive};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use wasp_http::{Eof, Framing, Head, Method, Piece, ResponseReader, Version};
+use wasp_http::{Eof, Framing, Head, LastHead, Method, Piece, ResponseReader, Version};
 
 /// A response, what was asked, and what a reader must make of it.
 #[derive(Debug, Clone)]
@@ -96,10 +96,10 @@ fn until_close() -> impl Strategy<Value = Sample> {
     })
 }
 
+/// Responses on one connection, some of which are sent twice.
 fn exchange() -> impl Strategy<Value = Vec<Sample>> {
-    (vec(delimited(), 0..5), prop::option::of(until_close())).prop_map(|(mut samples, last)| {
-        samples.extend(last);
-        samples
+    (vec((delimited(), 1..3_usize), 0..5), prop::option::of(until_close())).prop_map(|(samples, last)| {
+        samples.into_iter().flat_map(|(sample, times)| vec![sample; times]).chain(last).collect()
     })
 }
 
@@ -172,13 +172,16 @@ proptest! {
         ], 0..20),
         count in any::<u64>(),
     ) {
-        let mut reader = ResponseReader::new();
+        let (mut reader, mut last_head) = (ResponseReader::new(), LastHead::default());
         for piece in pieces {
             if reader.is_idle() {
                 reader.begin(Method::Get);
             }
             let given = piece.as_ref().map_or(count, |bytes| bytes.len() as u64);
-            let taken = reader.handle(piece.as_ref().map_or(Piece::Counted(count), |bytes| Piece::Bytes(bytes)));
+            let taken = reader.handle(
+                piece.as_ref().map_or(Piece::Counted(count), |bytes| Piece::Bytes(bytes)),
+                &mut last_head,
+            );
             if let Ok((consumed, _)) = taken {
                 prop_assert!(consumed as u64 <= given);
             }

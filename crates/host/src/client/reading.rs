@@ -1,7 +1,7 @@
 //! Reading the responses of one connection, one after the other.
 
 use super::queue::Queue;
-use wasp_http::{Event, Method, Piece, ResponseReader};
+use wasp_http::{Event, LastHead, Method, Piece, ResponseReader};
 use wasp_units::Instant;
 use wasp_wire::View;
 
@@ -30,7 +30,7 @@ impl Reading {
     pub(super) fn feed(
         &mut self,
         queue: &mut Queue,
-        reader: &mut ResponseReader,
+        (reader, last_head): (&mut ResponseReader, &mut LastHead),
         method: Method,
         view: View<'_>,
         now: Instant,
@@ -43,7 +43,7 @@ impl Reading {
             let Some(transaction) = queue.get_mut(self.complete) else { return };
             transaction.record.first_byte.get_or_insert(now);
             let piece = if counted > 0 { Piece::Counted(counted) } else { Piece::Bytes(bytes) };
-            let Ok((used, event)) = reader.handle(piece) else {
+            let Ok((used, event)) = reader.handle(piece, last_head) else {
                 self.malformed = true;
                 return;
             };

@@ -1,6 +1,6 @@
 //! Feeds a stream to a reader in pieces and keeps what it says.
 
-use wasp_http::{Eof, Event, Head, Malformed, Method, Piece, ResponseReader};
+use wasp_http::{Eof, Event, Head, LastHead, Malformed, Method, Piece, ResponseReader};
 
 /// What a reader made of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +15,14 @@ pub(crate) struct Outcome {
 
 /// Answers `methods` from `stream`, cut at `cuts` (ascending). With `count`, bytes that may be counted are.
 pub(crate) fn drive(stream: &[u8], methods: &[Method], cuts: &[usize], count: bool) -> Outcome {
-    let mut driver =
-        Driver { reader: ResponseReader::new(), complete: Vec::new(), head: None, methods, count };
+    let mut driver = Driver {
+        reader: ResponseReader::new(),
+        last_head: LastHead::default(),
+        complete: Vec::new(),
+        head: None,
+        methods,
+        count,
+    };
     driver.begin();
     let mut at = 0;
     for &cut in cuts.iter().chain([&stream.len()]) {
@@ -40,6 +46,7 @@ pub(crate) fn drive(stream: &[u8], methods: &[Method], cuts: &[usize], count: bo
 
 struct Driver<'m> {
     reader: ResponseReader,
+    last_head: LastHead,
     complete: Vec<(Head, u64)>,
     head: Option<Head>,
     methods: &'m [Method],
@@ -63,8 +70,8 @@ impl Driver<'_> {
             let countable = self.reader.countable().min(piece.len() as u64);
             let counted = self.count && countable > 0;
             let (consumed, event) = match counted {
-                true => self.reader.handle(Piece::Counted(countable))?,
-                false => self.reader.handle(Piece::Bytes(piece))?,
+                true => self.reader.handle(Piece::Counted(countable), &mut self.last_head)?,
+                false => self.reader.handle(Piece::Bytes(piece), &mut self.last_head)?,
             };
             assert!(consumed <= piece.len(), "consumed more than was given");
             *piece = &piece[consumed..];
