@@ -18,8 +18,7 @@ mod summary;
 
 pub use control::{Control, Progress};
 pub use ledger::{
-    ConnectionChunk, ConnectionColumns, Gauges, Interval, Ledger, Second, TransactionChunk,
-    TransactionColumns,
+    ConnectionRow, ConnectionRows, Gauges, Interval, Ledger, Second, TransactionRow, TransactionRows,
 };
 pub use live::{drive, drive_share};
 pub use model::Model;

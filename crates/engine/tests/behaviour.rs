@@ -78,7 +78,7 @@ fn parallel_connections_are_so_many_loops() {
     let rows = transactions(&output);
     assert_all(&rows, "ok", 400);
     assert_eq!(most_at_once(&rows), 4);
-    assert_eq!(output.ledger.connections.rows(), 4);
+    assert_eq!(output.ledger.connections.len(), 4);
     assert!((output.summary.throughput - 40.0).abs() < 0.5, "{}", output.summary.throughput);
 }
 
@@ -87,7 +87,7 @@ fn pipelined_requests_leave_before_the_responses_before_them_and_are_answered_in
     let output = run(&asking(json!({"pipeline": 8})));
     let rows = transactions(&output);
     assert_all(&rows, "ok", 800);
-    assert_eq!(output.ledger.connections.rows(), 1);
+    assert_eq!(output.ledger.connections.len(), 1);
     assert_eq!(most_at_once(&rows), 8);
     for pair in rows.windows(2) {
         assert!(pair[0].sent <= pair[1].sent && pair[0].end <= pair[1].end);
@@ -148,7 +148,7 @@ fn http_1_0_keeps_a_connection_only_if_asked_to() {
     assert!(rows.iter().all(|row| row.connection == row.request));
     let kept = run(&asking(json!({"version": "1.0"})));
     assert_all(&transactions(&kept), "ok", 100);
-    assert_eq!(kept.ledger.connections.rows(), 1);
+    assert_eq!(kept.ledger.connections.len(), 1);
 }
 
 #[test]

@@ -108,8 +108,7 @@ fn live(scenario: &Value, room: usize) -> (RunOutput, Marks) {
 #[test]
 fn a_refusal_takes_one_round_trip_and_a_pause_follows() {
     let (output, marks) = live(&scenario(3, "1KB"), usize::MAX);
-    let chunk = output.ledger.transactions.chunks().next().unwrap();
-    assert!((0..chunk.client.len()).all(|row| chunk.end_ns[row] - chunk.start_ns[row] <= 100_000_000));
+    assert!(output.ledger.transactions.iter().all(|row| row.end_ns - row.start_ns <= 100_000_000));
     // A round trip and the pause of 100 ms: five a second from each client.
     assert_eq!(output.summary.outcomes["refused"], 3 * 5 * 10);
     assert_eq!(output.summary.server_cpu.busy, Some(0.5));
@@ -136,21 +135,9 @@ fn live_and_simulated_runs_meet_the_same_losses() {
     let (live, _) = live(&scenario, usize::MAX);
     let simulated = common::run(&scenario);
     let first_syn_lost = |output: &RunOutput| -> Vec<u32> {
-        let mut clients: Vec<u32> = output
-            .ledger
-            .connections
-            .chunks()
-            .iter()
-            .flat_map(|chunk| {
-                (0..chunk.client.len())
-                    .filter(|row| {
-                        chunk.connection[*row] == 0
-                            && chunk.retransmitted[*row] > 0
-                            && chunk.up_lost[*row] > 0
-                    })
-                    .map(|row| chunk.client[row])
-            })
-            .collect();
+        let connections = output.ledger.connections.iter();
+        let lost = connections.filter(|row| row.connection == 0 && row.retransmitted > 0 && row.up_lost > 0);
+        let mut clients: Vec<u32> = lost.map(|row| row.client).collect();
         clients.sort_unstable();
         clients
     };
@@ -206,13 +193,9 @@ type ConnectionRow = (i64, u32, u64, u64);
 
 /// All transactions and connections, in the order of the tables.
 fn rows(output: &RunOutput) -> (Vec<TransactionRow>, Vec<ConnectionRow>) {
-    let transactions = output.ledger.transactions.chunks().flat_map(|chunk| {
-        (0..chunk.client.len()).map(|row| (chunk.end_ns[row], chunk.client[row], chunk.request[row]))
-    });
-    let connections = output.ledger.connections.chunks().iter().flat_map(|chunk| {
-        (0..chunk.client.len())
-            .map(|row| (chunk.closed_ns[row], chunk.client[row], chunk.up_packets[row], chunk.up_lost[row]))
-    });
+    let transactions = output.ledger.transactions.iter().map(|row| (row.end_ns, row.client, row.request));
+    let connections = output.ledger.connections.iter();
+    let connections = connections.map(|row| (row.closed_ns, row.client, row.up_packets, row.up_lost));
     (transactions.collect(), connections.collect())
 }
 

@@ -5,43 +5,40 @@ mod common;
 use common::{group, independent, run, scenario, two_state};
 use proptest::prelude::*;
 use serde_json::json;
-use wasp_engine::{RunOutput, TransactionColumns};
+use wasp_engine::{RunOutput, TransactionRows};
 
 const OK: u8 = 0;
 const MSS: u64 = 1448;
 
-/// Everything that the columns hold, row by row, as text.
-fn rows(columns: &TransactionColumns, group: u16) -> Vec<String> {
-    let mut rows = Vec::new();
-    for chunk in columns.chunks() {
-        for row in (0..chunk.client.len()).filter(|row| chunk.group[*row] == group) {
-            rows.push(format!(
+/// Everything that the rows of a group hold, as text.
+fn rows(transactions: &TransactionRows, group: u16) -> Vec<String> {
+    let of_group = transactions.iter().filter(|row| row.group == group);
+    let mut rows: Vec<String> = of_group
+        .map(|row| {
+            format!(
                 "{} {} {} {} {} {} {} {} {} {} {}",
-                chunk.client[row],
-                chunk.connection[row],
-                chunk.request[row],
-                chunk.start_ns[row],
-                chunk.connected_ns[row],
-                chunk.sent_ns[row],
-                chunk.first_byte_ns[row],
-                chunk.last_byte_ns[row],
-                chunk.bytes[row],
-                chunk.outcome[row],
-                chunk.attempts[row],
-            ));
-        }
-    }
+                row.client,
+                row.connection,
+                row.request,
+                row.start_ns,
+                row.connected_ns,
+                row.sent_ns,
+                row.first_byte_ns,
+                row.last_byte_ns,
+                row.bytes,
+                row.outcome,
+                row.attempts,
+            )
+        })
+        .collect();
     rows.sort_unstable();
     rows
 }
 
 /// Response times of the `ok` transactions in nanoseconds, in the order of their ends.
 fn response_times(output: &RunOutput) -> Vec<i64> {
-    let mut times = Vec::new();
-    for chunk in output.ledger.transactions.chunks() {
-        let ok = (0..chunk.client.len()).filter(|row| chunk.outcome[*row] == OK);
-        times.extend(ok.map(|row| (chunk.end_ns[row], chunk.last_byte_ns[row] - chunk.start_ns[row])));
-    }
+    let ok = output.ledger.transactions.iter().filter(|row| row.outcome == OK);
+    let mut times: Vec<_> = ok.map(|row| (row.end_ns, row.last_byte_ns - row.start_ns)).collect();
     times.sort_unstable();
     times.into_iter().map(|(_, time)| time).collect()
 }
@@ -152,9 +149,12 @@ fn every_packet_is_delivered_lost_dropped_or_in_flight() {
         assert!(summary.fates["queue full"] > 0 && summary.fates["random loss"] > 0);
         let lost: u64 = output.links.iter().map(|link| link.lost).sum();
         assert_eq!(lost, summary.fates["random loss"]);
-        let connections = output.ledger.connections.chunks().iter();
-        let by_connection: u64 =
-            connections.flat_map(|chunk| chunk.up_lost.iter().chain(&chunk.down_lost)).sum();
+        let by_connection: u64 = output
+            .ledger
+            .connections
+            .iter()
+            .map(|connection| connection.up_lost + connection.down_lost)
+            .sum();
         assert!(
             by_connection <= lost && by_connection as f64 > 0.98 * lost as f64,
             "{by_connection} of {lost}"
@@ -242,11 +242,9 @@ proptest! {
         prop_assert_eq!(summary.packets.made, summary.fates.values().sum::<u64>() + summary.packets.in_flight);
         let (integral, records) = output.ledger.little();
         prop_assert_eq!(integral, records);
-        for chunk in output.ledger.transactions.chunks() {
-            for row in 0..chunk.client.len() {
-                prop_assert!(chunk.outcome[row] != OK || chunk.bytes[row] == size);
-                prop_assert!(chunk.end_ns[row] >= chunk.start_ns[row]);
-            }
+        for row in output.ledger.transactions.iter() {
+            prop_assert!(row.outcome != OK || row.bytes == size);
+            prop_assert!(row.end_ns >= row.start_ns);
         }
     }
 }

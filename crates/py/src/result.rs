@@ -2,17 +2,18 @@
 
 use crate::error::engine_error;
 use crate::table::{ArrowTable, Column};
+use arrow_array::types::{UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt8Array, UInt16Array, UInt32Array,
-    UInt64Array,
+    ArrayRef, ArrowPrimitiveType, BooleanArray, Float64Array, Int64Array, PrimitiveArray, StringArray,
+    UInt32Array, UInt64Array,
 };
 use hdrhistogram::Histogram;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, PoisonError};
 use wasp_engine::{
-    ConnectionChunk, ConnectionColumns, Gauges, Ledger, LinkRow, RunOutput, Second, Summary,
-    TransactionChunk, TransactionColumns,
+    ConnectionRow, ConnectionRows, Gauges, Ledger, LinkRow, RunOutput, Second, Summary, TransactionRow,
+    TransactionRows,
 };
 use wasp_host::Outcome;
 
@@ -61,58 +62,60 @@ fn array<A: arrow_array::Array + 'static>(array: A) -> ArrayRef {
     Arc::new(array)
 }
 
+fn numbers<T: ArrowPrimitiveType>(values: impl Iterator<Item = T::Native>) -> ArrayRef {
+    array(PrimitiveArray::<T>::from_iter_values(values))
+}
+
 /// Instants, null where they were not reached.
-fn instants(nanos: Vec<i64>) -> ArrayRef {
-    array(nanos.into_iter().map(|nanos| (nanos != NEVER).then_some(nanos)).collect::<Int64Array>())
+fn instants(nanos: impl Iterator<Item = i64>) -> ArrayRef {
+    array(nanos.map(|nanos| (nanos != NEVER).then_some(nanos)).collect::<Int64Array>())
 }
 
-fn outcomes(places: Vec<u8>) -> ArrayRef {
-    array(StringArray::from_iter_values(
-        places.into_iter().map(|place| Outcome::ALL[usize::from(place)].name()),
-    ))
+fn outcomes(places: impl Iterator<Item = u8>) -> ArrayRef {
+    array(StringArray::from_iter_values(places.map(|place| Outcome::ALL[usize::from(place)].name())))
 }
 
-fn transaction_table(transactions: TransactionColumns) -> PyResult<ArrowTable> {
-    let columns = |chunk: TransactionChunk| -> Vec<Column> {
+fn transaction_table(transactions: TransactionRows) -> PyResult<ArrowTable> {
+    let columns = |rows: Vec<TransactionRow>| -> Vec<Column> {
         vec![
-            ("client", array(UInt32Array::from(chunk.client))),
-            ("group", array(UInt16Array::from(chunk.group))),
-            ("connection", array(UInt32Array::from(chunk.connection))),
-            ("request", array(UInt32Array::from(chunk.request))),
-            ("file", array(UInt32Array::from(chunk.file))),
-            ("intended_ns", instants(chunk.intended_ns)),
-            ("start_ns", instants(chunk.start_ns)),
-            ("connected_ns", instants(chunk.connected_ns)),
-            ("sent_ns", instants(chunk.sent_ns)),
-            ("first_byte_ns", instants(chunk.first_byte_ns)),
-            ("last_byte_ns", instants(chunk.last_byte_ns)),
-            ("end_ns", instants(chunk.end_ns)),
-            ("status", array(UInt16Array::from(chunk.status))),
-            ("bytes", array(UInt64Array::from(chunk.bytes))),
-            ("outcome", outcomes(chunk.outcome)),
-            ("attempts", array(UInt8Array::from(chunk.attempts))),
-            ("measured", array(BooleanArray::from(chunk.measured))),
+            ("client", numbers::<UInt32Type>(rows.iter().map(|row| row.client))),
+            ("group", numbers::<UInt16Type>(rows.iter().map(|row| row.group))),
+            ("connection", numbers::<UInt32Type>(rows.iter().map(|row| row.connection))),
+            ("request", numbers::<UInt32Type>(rows.iter().map(|row| row.request))),
+            ("file", numbers::<UInt32Type>(rows.iter().map(|row| row.file))),
+            ("intended_ns", instants(rows.iter().map(|row| row.intended_ns))),
+            ("start_ns", instants(rows.iter().map(|row| row.start_ns))),
+            ("connected_ns", instants(rows.iter().map(|row| row.connected_ns))),
+            ("sent_ns", instants(rows.iter().map(|row| row.sent_ns))),
+            ("first_byte_ns", instants(rows.iter().map(|row| row.first_byte_ns))),
+            ("last_byte_ns", instants(rows.iter().map(|row| row.last_byte_ns))),
+            ("end_ns", instants(rows.iter().map(|row| row.end_ns))),
+            ("status", numbers::<UInt16Type>(rows.iter().map(|row| row.status))),
+            ("bytes", numbers::<UInt64Type>(rows.iter().map(|row| row.bytes))),
+            ("outcome", outcomes(rows.iter().map(|row| row.outcome))),
+            ("attempts", numbers::<UInt8Type>(rows.iter().map(|row| row.attempts))),
+            ("measured", array(rows.iter().map(|row| Some(row.measured)).collect::<BooleanArray>())),
         ]
     };
-    ArrowTable::new(transactions.into_chunks().map(columns), columns(TransactionChunk::default()))
+    ArrowTable::new(transactions.into_chunks().map(columns), columns(Vec::new()))
 }
 
-fn connection_table(connections: ConnectionColumns) -> PyResult<ArrowTable> {
-    let columns = |chunk: ConnectionChunk| -> Vec<Column> {
+fn connection_table(connections: ConnectionRows) -> PyResult<ArrowTable> {
+    let columns = |rows: Vec<ConnectionRow>| -> Vec<Column> {
         vec![
-            ("client", array(UInt32Array::from(chunk.client))),
-            ("group", array(UInt16Array::from(chunk.group))),
-            ("connection", array(UInt32Array::from(chunk.connection))),
-            ("opened_ns", instants(chunk.opened_ns)),
-            ("closed_ns", instants(chunk.closed_ns)),
-            ("up_packets", array(UInt64Array::from(chunk.up_packets))),
-            ("up_lost", array(UInt64Array::from(chunk.up_lost))),
-            ("down_packets", array(UInt64Array::from(chunk.down_packets))),
-            ("down_lost", array(UInt64Array::from(chunk.down_lost))),
-            ("retransmitted", array(UInt32Array::from(chunk.retransmitted))),
+            ("client", numbers::<UInt32Type>(rows.iter().map(|row| row.client))),
+            ("group", numbers::<UInt16Type>(rows.iter().map(|row| row.group))),
+            ("connection", numbers::<UInt32Type>(rows.iter().map(|row| row.connection))),
+            ("opened_ns", instants(rows.iter().map(|row| row.opened_ns))),
+            ("closed_ns", instants(rows.iter().map(|row| row.closed_ns))),
+            ("up_packets", numbers::<UInt64Type>(rows.iter().map(|row| row.up_packets))),
+            ("up_lost", numbers::<UInt64Type>(rows.iter().map(|row| row.up_lost))),
+            ("down_packets", numbers::<UInt64Type>(rows.iter().map(|row| row.down_packets))),
+            ("down_lost", numbers::<UInt64Type>(rows.iter().map(|row| row.down_lost))),
+            ("retransmitted", numbers::<UInt32Type>(rows.iter().map(|row| row.retransmitted))),
         ]
     };
-    ArrowTable::new(connections.into_chunks().into_iter().map(columns), columns(ConnectionChunk::default()))
+    ArrowTable::new(connections.into_chunks().into_iter().map(columns), columns(Vec::new()))
 }
 
 fn series_table(seconds: &[Second]) -> PyResult<ArrowTable> {

@@ -1,12 +1,12 @@
-//! The journal of a run: records in columns, and the running figures that need no second pass.
+//! The journal of a run: records as rows, and the running figures that need no second pass.
 
-mod columns;
 mod interval;
 mod merge;
+mod rows;
 mod strata;
 
-pub use columns::{ConnectionChunk, ConnectionColumns, TransactionChunk, TransactionColumns};
 pub use interval::Interval;
+pub use rows::{ConnectionRow, ConnectionRows, TransactionRow, TransactionRows};
 
 use hdrhistogram::Histogram;
 use wasp_host::{Arrival, ConnectionRecord, Journal, Outcome, TransactionRecord};
@@ -78,9 +78,9 @@ pub struct Ledger {
     /// Decides which transactions are kept when there are too many.
     sample: Key,
     /// Every transaction, or a sample of them.
-    pub transactions: TransactionColumns,
+    pub transactions: TransactionRows,
     /// Every connection.
-    pub connections: ConnectionColumns,
+    pub connections: ConnectionRows,
     /// One entry a second from the start of the run.
     pub seconds: Vec<Second>,
     /// Response times of the `ok` transactions of the measured interval, in nanoseconds; from their intended start, if they have one.
@@ -109,8 +109,8 @@ impl Ledger {
         Self {
             interval,
             sample,
-            transactions: TransactionColumns::default(),
-            connections: ConnectionColumns::default(),
+            transactions: TransactionRows::default(),
+            connections: ConnectionRows::default(),
             seconds: Vec::with_capacity(interval.end().as_secs_f64() as usize + 2),
             response_times: histogram(),
             response_sum: 0,
@@ -284,6 +284,6 @@ impl Journal for Ledger {
     }
 
     fn connection_ended(&mut self, record: &ConnectionRecord) {
-        self.connections.push(record);
+        self.connections.push(ConnectionRow::new(record));
     }
 }

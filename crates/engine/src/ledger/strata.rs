@@ -1,6 +1,6 @@
 //! A bounded sample of rows that needs no second look at what it kept.
 
-use super::columns::{TransactionChunk, TransactionRows};
+use super::rows::{Rows, TransactionRow};
 use wasp_host::TransactionRecord;
 
 /// Rows that are kept at most.
@@ -12,41 +12,35 @@ const STRATA: usize = 12;
 /// there are kept all; when the limit is reached the first stratum that is left is given up, which halves the rows and leaves a sample that
 /// depends on nothing but the rows' keys.
 #[derive(Debug)]
-pub struct Strata<R> {
-    strata: [R; STRATA],
+pub struct Strata<T> {
+    strata: [Rows<T>; STRATA],
     /// Strata given up so far.
     level: usize,
     /// What is given up is freed a chunk a row, so that no row waits long.
-    condemned: R,
+    condemned: Rows<T>,
     kept: u64,
     limit: u64,
 }
 
-impl Default for Strata<TransactionRows> {
+impl Default for Strata<TransactionRow> {
     fn default() -> Self {
         Self::with_limit(LIMIT)
     }
 }
 
-impl Strata<TransactionRows> {
+impl Strata<TransactionRow> {
     fn with_limit(limit: u64) -> Self {
-        Self { strata: Default::default(), level: 0, condemned: TransactionRows::default(), kept: 0, limit }
+        Self { strata: Default::default(), level: 0, condemned: Rows::default(), kept: 0, limit }
     }
 
     /// The kept rows, stratum by stratum, each in the order of their end.
-    pub fn chunks(&self) -> impl Iterator<Item = &TransactionChunk> {
-        self.strata.iter().flat_map(TransactionRows::chunks)
+    pub fn iter(&self) -> impl Iterator<Item = &TransactionRow> {
+        self.strata.iter().flat_map(Rows::iter)
     }
 
-    /// The kept rows, for whoever keeps them.
-    pub fn into_chunks(self) -> impl Iterator<Item = TransactionChunk> {
-        self.strata.into_iter().flat_map(TransactionRows::into_chunks)
-    }
-
-    /// Rows kept.
-    #[must_use]
-    pub const fn rows(&self) -> u64 {
-        self.kept
+    /// The kept rows, for whoever keeps them, many at a time.
+    pub fn into_chunks(self) -> impl Iterator<Item = Vec<TransactionRow>> {
+        self.strata.into_iter().flat_map(Rows::into_chunks)
     }
 
     /// One row in so many was kept: 1 if all were.
@@ -62,11 +56,11 @@ impl Strata<TransactionRows> {
         for (place, (mine, theirs)) in self.strata.into_iter().zip(other.strata).enumerate() {
             if place >= merged.level {
                 merged.strata[place] = mine.merged(theirs);
-                merged.kept += merged.strata[place].rows();
+                merged.kept += merged.strata[place].len() as u64;
             }
         }
         while merged.kept > merged.limit && merged.level + 1 < STRATA {
-            merged.kept -= std::mem::take(&mut merged.strata[merged.level]).rows();
+            merged.kept -= std::mem::take(&mut merged.strata[merged.level]).len() as u64;
             merged.level += 1;
         }
         merged
@@ -79,12 +73,12 @@ impl Strata<TransactionRows> {
         if stratum < self.level {
             return;
         }
-        self.strata[stratum].push(record, measured);
+        self.strata[stratum].push(TransactionRow::new(record, measured));
         self.kept += 1;
         if self.kept > self.limit && self.level + 1 < STRATA {
             while self.condemned.drop_chunk() {}
             self.condemned = std::mem::take(&mut self.strata[self.level]);
-            self.kept -= self.condemned.rows();
+            self.kept -= self.condemned.len() as u64;
             self.level += 1;
         }
     }
@@ -123,8 +117,8 @@ mod tests {
         for request in 0..rows {
             strata.push(&record(request), true, Key::root(1, 0).draw(u64::from(request)));
         }
-        let mut kept: Vec<u32> = strata.chunks().flat_map(|chunk| chunk.request.iter().copied()).collect();
-        assert_eq!(kept.len() as u64, strata.rows());
+        let mut kept: Vec<u32> = strata.iter().map(|row| row.request).collect();
+        assert_eq!(kept.len() as u64, strata.kept);
         kept.sort_unstable();
         (kept, strata.one_in())
     }

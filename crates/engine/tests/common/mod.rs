@@ -1,7 +1,7 @@
 //! Scenarios for tests, as the JSON that the Python half would write.
 
 use serde_json::{Value, json};
-use wasp_engine::{Control, RunOutput, Scenario, simulate};
+use wasp_engine::{Control, RunOutput, Scenario, TransactionRow, simulate};
 use wasp_host::Outcome;
 
 /// A simulated scenario of one group over an unlimited star without loss; tests change what they are about.
@@ -71,23 +71,21 @@ pub(crate) struct Row {
 /// Every transaction, by client and request.
 pub(crate) fn transactions(output: &RunOutput) -> Vec<Row> {
     let reached = |nanos: i64| (nanos != i64::MIN).then_some(nanos);
-    let mut rows = Vec::new();
-    for chunk in output.ledger.transactions.chunks() {
-        rows.extend((0..chunk.client.len()).map(|row| Row {
-            client: chunk.client[row],
-            request: chunk.request[row],
-            connection: chunk.connection[row],
-            group: chunk.group[row],
-            intended: reached(chunk.intended_ns[row]),
-            start: chunk.start_ns[row],
-            sent: reached(chunk.sent_ns[row]),
-            end: chunk.end_ns[row],
-            status: chunk.status[row],
-            bytes: chunk.bytes[row],
-            outcome: Outcome::ALL[usize::from(chunk.outcome[row])].name(),
-            attempts: chunk.attempts[row],
-        }));
-    }
+    let of_row = |row: &TransactionRow| Row {
+        client: row.client,
+        request: row.request,
+        connection: row.connection,
+        group: row.group,
+        intended: reached(row.intended_ns),
+        start: row.start_ns,
+        sent: reached(row.sent_ns),
+        end: row.end_ns,
+        status: row.status,
+        bytes: row.bytes,
+        outcome: Outcome::ALL[usize::from(row.outcome)].name(),
+        attempts: row.attempts,
+    };
+    let mut rows: Vec<Row> = output.ledger.transactions.iter().map(of_row).collect();
     rows.sort_unstable();
     rows
 }
