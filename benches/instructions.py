@@ -15,7 +15,7 @@ from typing import Any
 
 from waspbench.testbed.errors import CannotDoIt, TestbedError
 
-NAMES = ("bulk", "web")
+NAMES = ("bulk", "web", "site")
 TOLERANCE = 0.02
 """Growth that is let pass: layout of code and data moves the counts by less."""
 BASELINE = Path(__file__).with_name("instructions.json")

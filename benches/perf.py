@@ -71,7 +71,7 @@ def _part(part: str, asked: argparse.Namespace, report: dict[str, Any]) -> Any:
     if part == "live":
         return _live(asked)
     duel.require()
-    far = wan.Wan(asked.placement, asked.seconds, asked.warmup)
+    far = wan.Wan(asked.placement, asked.seconds, asked.warmup, asked.repeats)
     if part == "scale":
         return far.scale()
     compared = report.get("live", {}).get("comparisons")
@@ -100,6 +100,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args(arguments)
+    asked.repeats = 1 if asked.quick else wan.REPEATS
     if asked.quick:
         asked.pairs, asked.seconds, asked.warmup = 1, 2, 1
     for part in asked.parts:

@@ -4,7 +4,6 @@ import math
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from operator import itemgetter
 from typing import Any
 
 import scale
@@ -46,7 +45,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Row:
-    """One live run."""
+    """One live run, or the median one of several."""
 
     what: str
     clients: int
@@ -65,8 +64,8 @@ class Row:
     complaints: tuple[str, ...]
     beyond_reach: float | None = None
     """The rate that was wanted, where the server was the limit at a lower one: the run is at `WITHIN_REACH` of that."""
-    costs: tuple[float, ...] = ()
-    """Of all the runs whose median this is, if there were several."""
+    runs: tuple["Row", ...] = ()
+    """All the runs, if it is the one of median cost of several."""
 
     @property
     def cost(self) -> float | None:
@@ -96,7 +95,8 @@ class Row:
 
     def as_dict(self) -> dict[str, Any]:
         """Every figure, for JSON."""
-        return {**asdict(self), "cost": self.cost, "limit": self.limit}
+        runs = [run.as_dict() for run in self.runs]
+        return {**asdict(self), "cost": self.cost, "limit": self.limit, "runs": runs}
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,7 @@ class Wan:
     placement: Placement
     seconds: int
     warm_up: int
+    repeats: int = REPEATS
 
     def measure(self, rate_at_zero: float | None, say: Say) -> dict[str, Any]:
         """Every row; `rate_at_zero` is the keep-alive rate at RTT 0, found out if None.
@@ -114,7 +115,7 @@ class Wan:
             CannotDoIt: something is missing.
             TestbedError, RunFailedError: a run failed.
         """
-        zero = _median(self._runs("RTT 0, keep-alive", 64, REPEATS, rtt="0ms"))
+        zero = _median(self._runs("RTT 0, keep-alive", 64, self.repeats, rtt="0ms"))
         half = (rate_at_zero or zero.requests_per_s) / 2
         say(f"half of the rate at RTT 0 is {half:,.0f} requests/s")
         rows = [row.as_dict() for row in self._rows(zero, half, say)]
@@ -124,11 +125,10 @@ class Wan:
 
     def _rows(self, zero: Row, half: float, say: Say) -> Iterator[Row]:
         yield zero
-        found = self._half("RTT 100 ms, 3 % loss", half, loss="3%")
-        rate = half if found.beyond_reach is None else found.requests_per_s
-        runs = self._runs(found.what, found.clients, REPEATS, loss="3%")
+        found, rate = self._half("RTT 100 ms, 3 % loss", half, loss="3%")
+        runs = self._runs(found.what, found.clients, self.repeats, loss="3%")
         lossy = replace(_median([_checked(run, rate) for run in runs]), beyond_reach=found.beyond_reach)
-        for row in (lossy, self.accuracy(rate or half, say)):
+        for row in (lossy, self.accuracy(rate, say)):
             say(f"{row.what}: {row.requests_per_s:,.0f} requests/s, cost {figure(row.cost, 2)}")
             yield row
         yield self._run("RTT 100 ms, 3 % loss, highest", PEAK, loss="3%")
@@ -137,7 +137,7 @@ class Wan:
         """The rate of the run with loss, without: the first run within the limits, else the best of three."""
         rows: list[Row] = []
         for attempt in range(ATTEMPTS):
-            row = self._half("RTT 100 ms, no loss", half)
+            row, _ = self._half("RTT 100 ms, no loss", half)
             if row.exact:
                 return row
             say(f"accuracy, attempt {attempt + 1}: lag p99 {figure(row.lag_p99_us)} us, steal {share(row.steal)}")
@@ -175,14 +175,14 @@ class Wan:
         row = self._run("scale", clients, think=THINK, warmup=f"{2 * ramp}s", duration="8s")
         return {**row.as_dict(), "ramp_s": ramp, **scale.idle_slope(self.placement, clients // 10, clients)}
 
-    def _half(self, what: str, rate: float, **more: Any) -> Row:
-        """As many clients as give `rate`, or what is within reach."""
+    def _half(self, what: str, rate: float, **more: Any) -> tuple[Row, float]:
+        """As many clients as give `rate`, or what is within reach; and the rate that they are to give."""
         row = self._near(what, rate, **more)
         if not (_off(row, rate) and row.saturated and row.requests_per_s):
-            return _checked(row, rate)
+            return _checked(row, rate), rate
         # Thousands of connections cost a server more than 64 do: it may not reach half of that rate at all.
         within = WITHIN_REACH * row.requests_per_s
-        return replace(_checked(self._near(what, within, **more), within), beyond_reach=rate)
+        return replace(_checked(self._near(what, within, **more), within), beyond_reach=rate), within
 
     def _near(self, what: str, rate: float, **more: Any) -> Row:
         """As many clients as give `rate`, found by a first guess and the rate that it gives."""
@@ -246,12 +246,13 @@ def _row(what: str, clients: int, server_cpus: int, summary: RunSummary) -> Row:
 
 def _median(rows: list[Row]) -> Row:
     """The valid run of median cost, the upper of two. If too few are valid, the first with what speaks against any."""
-    valid = [(row.cost, row) for row in rows if row.cost is not None and not row.complaints]
-    valid.sort(key=itemgetter(0))
-    if len(valid) < min(TRUSTED, len(rows)):
-        return replace(rows[0], complaints=tuple(dict.fromkeys(text for row in rows for text in row.complaints)))
-    _, middle = valid[len(valid) // 2]
-    return replace(middle, costs=tuple(cost for cost, _ in valid))
+    costs = sorted(row.cost for row in rows if row.cost is not None and not row.complaints)
+    if len(costs) < min(TRUSTED, len(rows)):
+        few = f"only {len(costs)} of {len(rows)} runs are valid and have a cost; the figures are the first one's"
+        complaints = dict.fromkeys(text for row in rows for text in row.complaints)
+        return replace(rows[0], complaints=(few, *complaints), runs=tuple(rows))
+    middle = next(row for row in rows if row.cost == costs[len(costs) // 2] and not row.complaints)
+    return replace(middle, runs=tuple(rows))
 
 
 def _off(row: Row, rate: float) -> bool:
@@ -282,9 +283,7 @@ def readable(found: dict[str, Any]) -> list[str]:
     ]
     for row in found["rows"]:
         lines.append(_line(row))
-        if len(costs := row["costs"]) > 1:
-            spread = f"{figure(costs[0], 2)} to {figure(costs[-1], 2)}"
-            lines.append(f"      the run of median cost of {len(costs)} valid ones of {REPEATS} ({spread})")
+        lines += _repeats(row)
         if row["beyond_reach"] is not None:
             lines.append(
                 f"      the server cannot do {row['beyond_reach']:,.0f} requests/s over this distance: "
@@ -304,6 +303,21 @@ def readable(found: dict[str, Any]) -> list[str]:
         f"(goal {BULK / 1e9:.1f})",
     ]
     return lines + [f"    not to be trusted: {text}" for text in found["bulk_complaints"]]
+
+
+def _repeats(row: dict[str, Any]) -> list[str]:
+    """What the other runs of a repeated one found."""
+    runs = row["runs"]
+    if len(runs) < 2 or row["complaints"]:
+        return []
+    costs = [run["cost"] for run in runs if not run["complaints"]]
+    spread = f"{figure(min(costs), 2)} to {figure(max(costs), 2)}"
+    others = [
+        f"      not counted, cost {figure(run['cost'], 2)}: {'; '.join(run['complaints'])}"
+        for run in runs
+        if run["complaints"]
+    ]
+    return [f"      the run of median cost of {len(costs)} valid ones of {len(runs)} ({spread})", *others]
 
 
 def readable_scale(found: dict[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -99,8 +100,8 @@ def test_a_rate_that_is_still_off_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(wan.Wan, "_run", run)
     far = wan.Wan(None, 1, 1)  # type: ignore[arg-type]
-    assert far._half("x", 1000.0).complaints == ("800 requests/s are not the 1,000 that were wanted",)
-    assert far._half("x", 1000.0).complaints == ()
+    assert far._half("x", 1000.0)[0].complaints == ("800 requests/s are not the 1,000 that were wanted",)
+    assert far._half("x", 1000.0)[0].complaints == ()
 
 
 def test_a_rate_beyond_reach_gives_way_to_one_within(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,8 +114,8 @@ def test_a_rate_beyond_reach_gives_way_to_one_within(monkeypatch: pytest.MonkeyP
         return wan.Row(what, clients, rate, server_busy=rate / 60_000, ok=1, not_ok=0, complaints=(), **figures)
 
     monkeypatch.setattr(wan.Wan, "_run", run)
-    row = wan.Wan(None, 1, 1)._half("x", 100_000.0)  # type: ignore[arg-type]
-    assert (asked, row.beyond_reach, row.complaints) == ([10_500, 4_410], 100_000.0, ())
+    row, rate = wan.Wan(None, 1, 1)._half("x", 100_000.0)  # type: ignore[arg-type]
+    assert (asked, row.beyond_reach, row.complaints, rate) == ([10_500, 4_410], 100_000.0, (), 42_000.0)
 
 
 def test_missing_figures_are_dashes_and_not_zero() -> None:
@@ -123,17 +124,61 @@ def test_missing_figures_are_dashes_and_not_zero() -> None:
     assert wan._line(found).count("  -") >= 6
 
 
-def row_of_cost(cost: float, *complaints: str) -> wan.Row:
-    return wan.Row("x", 1, 10.0, 1.0, 10.0, 0.5, 10.0 * cost, 1.0, 2.0, 0.0, 1, 0, complaints)
+def row_of_cost(cost: float | None, *complaints: str) -> wan.Row:
+    emulator_us = None if cost is None else 10.0 * cost
+    return wan.Row("x", 1, 10.0, 1.0, 10.0, 0.5, emulator_us, 1.0, 2.0, 0.0, 1, 0, complaints)
 
 
-def test_the_cost_is_the_median_of_the_valid_runs() -> None:
+def test_the_cost_is_the_median_of_the_valid_runs_and_the_others_are_told() -> None:
     rows = [row_of_cost(cost) for cost in (0.5, 0.75, 0.25)] + [row_of_cost(0.125, "late"), row_of_cost(1.0)]
     found = wan._median(rows)
-    assert (found.cost, found.costs, found.complaints) == (0.75, (0.25, 0.5, 0.75, 1.0), ())
+    assert (found.cost, found.complaints, [run.cost for run in found.runs]) == (0.75, (), [0.5, 0.75, 0.25, 0.125, 1.0])
+    assert [line.strip() for line in wan._repeats(found.as_dict())] == [
+        "the run of median cost of 4 valid ones of 5 (0.25 to 1.00)",
+        "not counted, cost 0.12: late",
+    ]
 
 
-def test_too_few_valid_runs_are_not_trusted() -> None:
-    rows = [row_of_cost(0.5, "late"), row_of_cost(0.5, "late", "busy"), row_of_cost(0.5, "lost"), row_of_cost(0.25)]
-    assert wan._median([*rows, row_of_cost(0.25)]).complaints == ("late", "busy", "lost")
-    assert wan._median([row_of_cost(0.5)]).costs == (0.5,)
+@pytest.mark.parametrize(
+    ("rows", "complaints"),
+    [
+        ([row_of_cost(0.5, "late"), row_of_cost(0.5, "late", "busy"), row_of_cost(0.25)], ("late", "busy")),
+        ([row_of_cost(0.5), row_of_cost(None), row_of_cost(None), row_of_cost(None), row_of_cost(0.5)], ()),
+    ],
+)
+def test_too_few_valid_runs_are_not_trusted(rows: list[wan.Row], complaints: tuple[str, ...]) -> None:
+    few, *others = wan._median(rows).complaints
+    assert few.startswith("only ")
+    assert tuple(others) == complaints
+
+
+def test_one_run_is_its_own_median() -> None:
+    assert wan._median([row_of_cost(0.5)]).complaints == ()
+
+
+def far_at(
+    rates: Callable[[int], float], asked: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> list[wan.Row]:
+    """The rows of a server that does so many requests/s for so many clients, at most 60,000."""
+
+    def runs(self: Any, what: str, clients: int, runs: int, **more: Any) -> list[wan.Row]:
+        asked.append((what, clients))
+        rate = rates(clients)
+        row = wan.Row(what, clients, rate, rate / 60_000, 10.0, 0.5, 5.0, 1.0, 2.0, 0.0, 1, 0, ())
+        return [row] * runs
+
+    monkeypatch.setattr(wan.Wan, "_runs", runs)
+    return list(wan.Wan(None, 1, 1)._rows(row_of_cost(0.5), 100_000.0, lambda text: None))  # type: ignore[arg-type]
+
+
+def test_runs_are_held_to_the_rate_that_was_wanted_and_not_to_the_one_that_was_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[str, int]] = []
+    _, lossy, exact, _ = far_at(lambda clients: min(10 * clients, 60_000), asked, monkeypatch)
+    assert (lossy.beyond_reach, lossy.complaints, exact.complaints) == (100_000.0, (), ())
+    assert {count for what, count in asked if what == lossy.what} == {10_500, 4_410}
+    _, lossy, exact, _ = far_at(lambda clients: 60_000 if clients > 10_000 else 20_000, asked, monkeypatch)
+    assert "20,000 requests/s are not the 42,000 that were wanted" in lossy.complaints
+    _, lossy, exact, _ = far_at(lambda clients: 60_000 if clients > 10_000 else 0, asked, monkeypatch)
+    assert "0 requests/s are not the 42,000 that were wanted" in lossy.complaints

@@ -12,6 +12,7 @@ fn main() {
     let scenario = match name.as_str() {
         "bulk" => Some(bulk()),
         "web" => Some(web()),
+        "site" => Some(site()),
         _ => None,
     };
     let Some(scenario) = scenario else { return println!("{{}}") };
@@ -36,6 +37,14 @@ fn web() -> Value {
     let loss = json!({"model": "independent", "rate": "3%"});
     scenario["clients"][0]["loss"] = json!({"up": loss, "down": loss});
     scenario["clients"][0]["http"]["requests_per_connection"] = json!(8);
+    scenario
+}
+
+/// Clients that ask for the files of a small site, each with a head of its own.
+fn site() -> Value {
+    let mut scenario = base(100, "1KiB");
+    scenario["workload"] =
+        json!({"kind": "surge", "files": 200, "inactive_off": {"model": "constant", "value": "100ms"}});
     scenario
 }
 

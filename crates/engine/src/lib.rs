@@ -17,9 +17,7 @@ mod shard;
 mod summary;
 
 pub use control::{Control, Progress};
-pub use ledger::{
-    ConnectionRow, ConnectionRows, Gauges, Interval, Ledger, Second, TransactionRow, TransactionRows,
-};
+pub use ledger::{ConnectionRow, Gauges, Interval, Ledger, Rows, Second, Strata, TransactionRow};
 pub use live::{drive, drive_share};
 pub use model::Model;
 pub use port::{Counters, KernelCounters, MachineReport, Mark, Meters, PacketPort, PortError, Transmitted};

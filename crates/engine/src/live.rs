@@ -27,8 +27,8 @@ const BATCH: usize = 64;
 /// Packets read before what follows from them is handled, and gathered before they are written. A frame may be a super-segment of 45 of them: it
 /// takes as long to cut as that many take to write, and meanwhile nothing leaves.
 const PACKETS: usize = 16;
-/// Lag in the histogram: 1 ns to 10 s at two significant digits. With three what is in use would take up most of a core's first cache.
-const LAG_HISTOGRAM: (u64, u64, u8) = (1, 10_000_000_000, 2);
+/// Lag in the histogram: 1 ns to 10 s at three significant digits.
+const LAG_HISTOGRAM: (u64, u64, u8) = (1, 10_000_000_000, 3);
 
 /// Runs a checked scenario, whose files are `site`, by `clock`, with a real server behind `port`, until its end or until `control` stops it.
 /// When the device or the engine fails the run ends there, and its output says why.

@@ -187,12 +187,12 @@ fn what_was_measured_before_the_device_failed_is_kept() {
 }
 
 /// End, client, request of a transaction.
-type TransactionRow = (i64, u32, u32);
+type EndedTransaction = (i64, u32, u32);
 /// End, client, packets up and lost of a connection.
-type ConnectionRow = (i64, u32, u64, u64);
+type EndedConnection = (i64, u32, u64, u64);
 
 /// All transactions and connections, in the order of the tables.
-fn rows(output: &RunOutput) -> (Vec<TransactionRow>, Vec<ConnectionRow>) {
+fn rows(output: &RunOutput) -> (Vec<EndedTransaction>, Vec<EndedConnection>) {
     let transactions = output.ledger.transactions.iter().map(|row| (row.end_ns, row.client, row.request));
     let connections = output.ledger.connections.iter();
     let connections = connections.map(|row| (row.closed_ns, row.client, row.up_packets, row.up_lost));

@@ -5,13 +5,13 @@ mod common;
 use common::{group, independent, run, scenario, two_state};
 use proptest::prelude::*;
 use serde_json::json;
-use wasp_engine::{RunOutput, TransactionRows};
+use wasp_engine::{RunOutput, Strata};
 
 const OK: u8 = 0;
 const MSS: u64 = 1448;
 
 /// Everything that the rows of a group hold, as text.
-fn rows(transactions: &TransactionRows, group: u16) -> Vec<String> {
+fn rows(transactions: &Strata, group: u16) -> Vec<String> {
     let of_group = transactions.iter().filter(|row| row.group == group);
     let mut rows: Vec<String> = of_group
         .map(|row| {

@@ -14,7 +14,7 @@ pub struct World<'a, O> {
     pub scheduler: &'a mut Scheduler<Event>,
     /// Where records go.
     pub journal: &'a mut dyn Journal,
-    /// What all clients have read last.
+    /// The response head read last, by any client.
     pub last_head: &'a mut LastHead,
 }
 

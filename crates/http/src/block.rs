@@ -71,7 +71,7 @@ impl Block {
 
     /// Whether no byte of the section has been taken.
     pub(crate) fn is_empty(&self) -> bool {
-        self.buffer.is_empty() && self.line == Line::Empty
+        self.buffer.is_empty()
     }
 
     /// What an incomplete section holds so far.

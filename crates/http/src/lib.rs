@@ -13,6 +13,8 @@
 //!        └─ handle_eof()                  how the stream's end leaves the response
 //! ```
 //!
+//! `handle` is also given the head that was read last, by any connection: a head that repeats is not parsed again.
+//!
 //! Sources: RFC 9110 (semantics), RFC 9112 (message syntax and framing).
 
 mod block;

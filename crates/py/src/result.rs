@@ -12,8 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, PoisonError};
 use wasp_engine::{
-    ConnectionRow, ConnectionRows, Gauges, Ledger, LinkRow, RunOutput, Second, Summary, TransactionRow,
-    TransactionRows,
+    ConnectionRow, Gauges, Ledger, LinkRow, Rows, RunOutput, Second, Strata, Summary, TransactionRow,
 };
 use wasp_host::Outcome;
 
@@ -75,7 +74,7 @@ fn outcomes(places: impl Iterator<Item = u8>) -> ArrayRef {
     array(StringArray::from_iter_values(places.map(|place| Outcome::ALL[usize::from(place)].name())))
 }
 
-fn transaction_table(transactions: TransactionRows) -> PyResult<ArrowTable> {
+fn transaction_table(transactions: Strata) -> PyResult<ArrowTable> {
     let columns = |rows: Vec<TransactionRow>| -> Vec<Column> {
         vec![
             ("client", numbers::<UInt32Type>(rows.iter().map(|row| row.client))),
@@ -100,7 +99,7 @@ fn transaction_table(transactions: TransactionRows) -> PyResult<ArrowTable> {
     ArrowTable::new(transactions.into_chunks().map(columns), columns(Vec::new()))
 }
 
-fn connection_table(connections: ConnectionRows) -> PyResult<ArrowTable> {
+fn connection_table(connections: Rows<ConnectionRow>) -> PyResult<ArrowTable> {
     let columns = |rows: Vec<ConnectionRow>| -> Vec<Column> {
         vec![
             ("client", numbers::<UInt32Type>(rows.iter().map(|row| row.client))),

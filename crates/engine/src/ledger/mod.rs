@@ -6,7 +6,8 @@ mod rows;
 mod strata;
 
 pub use interval::Interval;
-pub use rows::{ConnectionRow, ConnectionRows, TransactionRow, TransactionRows};
+pub use rows::{ConnectionRow, Rows, TransactionRow};
+pub use strata::Strata;
 
 use hdrhistogram::Histogram;
 use wasp_host::{Arrival, ConnectionRecord, Journal, Outcome, TransactionRecord};
@@ -77,10 +78,10 @@ pub struct Ledger {
     interval: Interval,
     /// Decides which transactions are kept when there are too many.
     sample: Key,
-    /// Every transaction, or a sample of them.
-    pub transactions: TransactionRows,
-    /// Every connection.
-    pub connections: ConnectionRows,
+    /// Every transaction, or a sample of them, in the order of their end.
+    pub transactions: Strata,
+    /// Every connection, in the order of its end.
+    pub connections: Rows<ConnectionRow>,
     /// One entry a second from the start of the run.
     pub seconds: Vec<Second>,
     /// Response times of the `ok` transactions of the measured interval, in nanoseconds; from their intended start, if they have one.
@@ -109,8 +110,8 @@ impl Ledger {
         Self {
             interval,
             sample,
-            transactions: TransactionRows::default(),
-            connections: ConnectionRows::default(),
+            transactions: Strata::default(),
+            connections: Rows::default(),
             seconds: Vec::with_capacity(interval.end().as_secs_f64() as usize + 2),
             response_times: histogram(),
             response_sum: 0,

@@ -1,7 +1,6 @@
 //! Records as rows, in chunks: a full chunk never moves, so that no record waits for the copy of all before it. Rows become columns only after
 //! the run, because a row is written to one place and its columns to as many as there are.
 
-use super::strata::Strata;
 use wasp_host::{ConnectionRecord, TransactionRecord};
 use wasp_units::Instant;
 
@@ -143,12 +142,6 @@ pub struct ConnectionRow {
     /// Segments that the client sent again.
     pub retransmitted: u32,
 }
-
-/// The transactions of a run in the order of their end: all of them, or a sample by their keys.
-pub type TransactionRows = Strata<TransactionRow>;
-
-/// The connections of a run in the order of their end.
-pub type ConnectionRows = Rows<ConnectionRow>;
 
 impl Rows<TransactionRow> {
     /// These rows and those of other clients, in the order of (end, client, request).

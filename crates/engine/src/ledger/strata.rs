@@ -12,23 +12,23 @@ const STRATA: usize = 12;
 /// there are kept all; when the limit is reached the first stratum that is left is given up, which halves the rows and leaves a sample that
 /// depends on nothing but the rows' keys.
 #[derive(Debug)]
-pub struct Strata<T> {
-    strata: [Rows<T>; STRATA],
+pub struct Strata {
+    strata: [Rows<TransactionRow>; STRATA],
     /// Strata given up so far.
     level: usize,
     /// What is given up is freed a chunk a row, so that no row waits long.
-    condemned: Rows<T>,
+    condemned: Rows<TransactionRow>,
     kept: u64,
     limit: u64,
 }
 
-impl Default for Strata<TransactionRow> {
+impl Default for Strata {
     fn default() -> Self {
         Self::with_limit(LIMIT)
     }
 }
 
-impl Strata<TransactionRow> {
+impl Strata {
     fn with_limit(limit: u64) -> Self {
         Self { strata: Default::default(), level: 0, condemned: Rows::default(), kept: 0, limit }
     }

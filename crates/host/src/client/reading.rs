@@ -30,7 +30,8 @@ impl Reading {
     pub(super) fn feed(
         &mut self,
         queue: &mut Queue,
-        (reader, last_head): (&mut ResponseReader, &mut LastHead),
+        reader: &mut ResponseReader,
+        last_head: &mut LastHead,
         method: Method,
         view: View<'_>,
         now: Instant,

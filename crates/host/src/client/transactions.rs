@@ -44,7 +44,7 @@ impl Client {
         let mut reading = Reading::up_to(self.behaviour.abort_bytes.unwrap_or(u64::MAX));
         let last_head = &mut *world.last_head;
         let taken = socket.endpoint.read(max, &mut world.network.pool, &mut |view| {
-            reading.feed(queue, (&mut *reader, &mut *last_head), method, view, now);
+            reading.feed(queue, reader, last_head, method, view, now);
         });
         if let Some(rate) = self.behaviour.read_rate {
             connection.read_at = now + rate.transmission_time(taken);
