@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import wan
+from repeats import too_few
 
 SERVER_BUSY, GENERATOR_BUSY = 0.95, 0.90
 """Goals: the server's CPU at least, the emulator's thread less than this busy."""
@@ -53,9 +54,10 @@ def bars(report: dict[str, Any]) -> list[Bar]:
 
 def _live(found: dict[str, Any]) -> Iterator[Bar]:
     for comparison in found["comparisons"]:
-        name, sides = comparison["workload"], [pair["wasp"] for pair in comparison["pairs"]]
-        doubts = [text for pair in comparison["pairs"] for side in ("wasp", "wrk") for text in pair[side]["complaints"]]
-        doubt = "; ".join(dict.fromkeys(doubts))
+        name, pairs = comparison["workload"], comparison["pairs"]
+        counted = [pair for pair in pairs if not (pair["wasp"]["complaints"] or pair["wrk"]["complaints"])]
+        doubt = too_few(len(counted), pairs) or ""
+        sides = [pair["wasp"] for pair in counted or pairs]
         yield Bar(f"{name}, WASP / wrk", comparison["ratio"]["median"], comparison["goal"], True, doubt)
         yield Bar(f"{name}, least busy server", _of(min, sides, "server_busy"), SERVER_BUSY, True, doubt)
         yield Bar(f"{name}, busiest emulator", _of(max, sides, "generator_busy"), GENERATOR_BUSY, doubt=doubt)

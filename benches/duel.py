@@ -7,7 +7,8 @@ from statistics import median
 from typing import Any
 
 import wrk
-from usage import cpu_times, cpu_use, product
+from repeats import repeated
+from usage import cpu_times, cpu_use, product, share
 from waspbench import live as testbeds
 from waspbench import session
 from waspbench.experiment import Experiment, parse, path_of
@@ -17,6 +18,8 @@ from waspbench.testbed.errors import CannotDoIt
 CLIENTS = 64
 FILE_SIZE = "1KiB"
 
+_STEAL = 0.02
+"""Part of the CPUs' time that the hypervisor may take, as in a run of WASP."""
 _LOOK = 0.5
 """Seconds to see what else the machine is doing."""
 
@@ -68,6 +71,11 @@ class Pair:
     """Part of their time that all CPUs were busy just before, from 0 to 1: what else this machine was doing."""
 
     @property
+    def counts(self) -> bool:
+        """Whether nothing speaks against either run."""
+        return not (self.wasp.complaints or self.wrk.complaints)
+
+    @property
     def ratio(self) -> float:
         """WASP's requests to wrk's."""
         return self.wasp.requests_per_s / self.wrk.requests_per_s
@@ -82,8 +90,8 @@ class Comparison:
 
     @property
     def ratio(self) -> tuple[float, float, float]:
-        """Median, least and greatest of the paired ratios."""
-        ratios = [pair.ratio for pair in self.pairs]
+        """Median, least and greatest of the paired ratios that count, or of all if none does."""
+        ratios = [pair.ratio for pair in self.pairs if pair.counts] or [pair.ratio for pair in self.pairs]
         return median(ratios), min(ratios), max(ratios)
 
 
@@ -97,20 +105,23 @@ class Duel:
     """Seconds that WASP runs before each measurement; wrk has its own."""
 
     def compare(self, workload: Workload, pairs: int, say: Callable[[str], None]) -> Comparison:
-        """Runs WASP and wrk in turns, the other one first each time.
+        """Runs WASP and wrk in turns, the other one first each time, until so many ``pairs`` count or retries are used up.
 
         Raises:
             CannotDoIt: something is missing.
             TestbedError, RunFailedError: a run failed.
         """
-        done = []
-        for number in range(pairs):
+
+        def pair(number: int) -> Pair:
             first, second = (self._wasp, self._wrk) if number % 2 == 0 else (self._wrk, self._wasp)
             others = _busy_now()
             sides = {run: run(workload) for run in (first, second)}
-            done.append(Pair(sides[self._wasp], sides[self._wrk], others))
-            say(f"{workload.name}, pair {number + 1} of {pairs}: ratio {done[-1].ratio:.2f}")
-        return Comparison(workload, tuple(done))
+            found = Pair(sides[self._wasp], sides[self._wrk], others)
+            so = "" if found.counts else ", does not count"
+            say(f"{workload.name}, pair {number + 1}: ratio {found.ratio:.2f}{so}")
+            return found
+
+        return Comparison(workload, tuple(repeated(pairs, pair, lambda found: found.counts)))
 
     def _wasp(self, workload: Workload) -> Side:
         show = cpus.show_list
@@ -143,7 +154,7 @@ class Duel:
             found.server.busy,
             found.server.steal,
             found.client_busy,
-            complaints=[f"{found.errors} errors"] if found.errors else [],
+            complaints=[*([f"{found.errors} errors"] if found.errors else []), *_stolen(found.server.steal)],
         )
 
     def spec(self, workload: Workload) -> TestbedSpec:
@@ -181,6 +192,10 @@ def _busy_now() -> float:
     before = cpu_times()
     time.sleep(_LOOK)
     return cpu_use(before, before, cpu_times()).busy
+
+
+def _stolen(steal: float | None) -> list[str]:
+    return [f"the hypervisor took {share(steal)} of the CPUs"] if steal is not None and steal > _STEAL else []
 
 
 def _side(

@@ -22,6 +22,7 @@ import instructions
 import simulation
 import wan
 import wrk
+from repeats import REPEATS
 from usage import figure, share
 from waspbench.errors import WaspError
 from waspbench.results.manifest import now, versions
@@ -89,7 +90,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--quick", action="store_true", help="one short run of each kind, and neither scale nor sim: no figures to keep"
     )
     parser.add_argument("--renew", action="store_true", help="make what instructions finds its baseline")
-    parser.add_argument("--pairs", type=_positive, default=5, metavar="N", help="pairs of live runs [5]")
+    parser.add_argument("--pairs", type=_positive, default=REPEATS, metavar="N", help=f"pairs of live runs [{REPEATS}]")
     parser.add_argument("--seconds", type=_positive, default=5, metavar="N", help="length of a live run [5]")
     parser.add_argument("--warmup", type=_positive, default=2, metavar="N", help="seconds before each [2]")
     parser.add_argument("--keep-alive-only", action="store_true", help="leave out one request a connection")
@@ -100,7 +101,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args(arguments)
-    asked.repeats = 1 if asked.quick else wan.REPEATS
+    asked.repeats = 1 if asked.quick else REPEATS
     if asked.quick:
         asked.pairs, asked.seconds, asked.warmup = 1, 2, 1
     for part in asked.parts:
@@ -149,7 +150,9 @@ def _comparison(comparison: duel.Comparison) -> dict[str, Any]:
         "workload": comparison.workload.name,
         "goal": comparison.workload.goal,
         "ratio": {"median": middle, "min": least, "max": greatest},
-        "pairs": [{"ratio": pair.ratio, **dataclasses.asdict(pair)} for pair in comparison.pairs],
+        "pairs": [
+            {"ratio": pair.ratio, "counts": pair.counts, **dataclasses.asdict(pair)} for pair in comparison.pairs
+        ],
     }
 
 
@@ -204,8 +207,9 @@ def _readable_live(found: dict[str, Any]) -> list[str]:
     for comparison in found["comparisons"]:
         ratio = comparison["ratio"]
         lines.append(
-            f"  {comparison['workload']}: WASP / wrk = {ratio['median']:.2f} (median of {len(comparison['pairs'])} "
-            f"pairs, {ratio['min']:.2f} to {ratio['max']:.2f}; goal {comparison['goal']})"
+            f"  {comparison['workload']}: WASP / wrk = {ratio['median']:.2f} (median of "
+            f"{sum(pair['counts'] for pair in comparison['pairs'])} pairs that count, {ratio['min']:.2f} to "
+            f"{ratio['max']:.2f}; goal {comparison['goal']})"
         )
         lines.append(
             f"    {'':4} {'requests/s':>10} {'server busy':>11} {'us/request':>10} {'generator busy':>14} "
@@ -217,15 +221,20 @@ def _readable_live(found: dict[str, Any]) -> list[str]:
 
 
 def _complaints(pairs: list[dict[str, Any]]) -> list[str]:
-    """Why not to trust some of the figures: each reason once."""
-    found = {f"    {name}: {text}" for pair in pairs for name in ("wasp", "wrk") for text in pair[name]["complaints"]}
+    """Why some of the pairs do not count, and what else was going on."""
+    found = [
+        f"    pair {number} does not count: {name}: {text}"
+        for number, pair in enumerate(pairs, 1)
+        for name in ("wasp", "wrk")
+        for text in pair[name]["complaints"]
+    ]
     disturbed = [pair["others_busy"] for pair in pairs if pair["others_busy"] > _OTHERS]
     if disturbed:
-        found.add(
+        found.append(
             f"    before {len(disturbed)} of {len(pairs)} pairs other programs kept the CPUs up to "
             f"{100 * max(disturbed):.0f} % busy: repeat this on a quiet machine"
         )
-    return sorted(found)
+    return found
 
 
 def _side(name: str, side: dict[str, Any]) -> str:

@@ -7,16 +7,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import scale
+from repeats import REPEATS, repeated, too_few
 from usage import figure, product, share
 from waspbench import session
 from waspbench.experiment import parse
 from waspbench.results import RunSummary
 from waspbench.testbed import Placement, cpus
 
-REPEATS = 5
-"""Runs for the cost of a transaction, whose median is it: a neighbour's noise moves a single one by a tenth."""
-TRUSTED = 3
-"""Of these at least must be valid."""
 ATTEMPTS = 3
 """Runs for accuracy: the first without steal and within its limits is it, else the best."""
 STEAL = 0.01
@@ -115,7 +112,7 @@ class Wan:
             CannotDoIt: something is missing.
             TestbedError, RunFailedError: a run failed.
         """
-        zero = _median(self._runs("RTT 0, keep-alive", 64, self.repeats, rtt="0ms"))
+        zero = self._repeated("RTT 0, keep-alive", 64, rtt="0ms")
         half = (rate_at_zero or zero.requests_per_s) / 2
         say(f"half of the rate at RTT 0 is {half:,.0f} requests/s")
         rows = [row.as_dict() for row in self._rows(zero, half, say)]
@@ -126,8 +123,8 @@ class Wan:
     def _rows(self, zero: Row, half: float, say: Say) -> Iterator[Row]:
         yield zero
         found, rate = self._half("RTT 100 ms, 3 % loss", half, loss="3%")
-        runs = self._runs(found.what, found.clients, self.repeats, loss="3%")
-        lossy = replace(_median([_checked(run, rate) for run in runs]), beyond_reach=found.beyond_reach)
+        lossy = self._repeated(found.what, found.clients, rate, loss="3%")
+        lossy = replace(lossy, beyond_reach=found.beyond_reach)
         for row in (lossy, self.accuracy(rate, say)):
             say(f"{row.what}: {row.requests_per_s:,.0f} requests/s, cost {figure(row.cost, 2)}")
             yield row
@@ -192,12 +189,17 @@ class Wan:
             row = self._run(what, max(1, round(clients * rate / row.requests_per_s)), **more)
         return row
 
-    def _run(self, what: str, clients: int, **more: Any) -> Row:
-        (row,) = self._runs(what, clients, 1, **more)
-        return row
+    def _repeated(self, what: str, clients: int, rate: float | None = None, **more: Any) -> Row:
+        """The run of median cost of several, each of which is to give `rate`, if there is one."""
 
-    def _runs(self, what: str, clients: int, runs: int, **more: Any) -> list[Row]:
-        measure = {"warmup": f"{self.warm_up}s", "duration": f"{self.seconds}s", "runs": runs}
+        def run(_: int) -> Row:
+            row = self._run(what, clients, **more)
+            return row if rate is None else _checked(row, rate)
+
+        return _median(repeated(self.repeats, run, _counts))
+
+    def _run(self, what: str, clients: int, **more: Any) -> Row:
+        measure = {"warmup": f"{self.warm_up}s", "duration": f"{self.seconds}s", "runs": 1}
         measure |= {name: more.pop(name) for name in ("warmup", "duration") if name in more}
         document = {
             "name": "perf",
@@ -206,8 +208,8 @@ class Wan:
             "clients": [{"count": clients, "rtt": "100ms", **more}],
             "measure": measure,
         }
-        cpus_of_server = len(self.placement.server)
-        return [_row(what, clients, cpus_of_server, summary) for summary in self._session(document).runs]
+        (summary,) = self._session(document).runs
+        return _row(what, clients, len(self.placement.server), summary)
 
     def _session(self, document: dict[str, Any]) -> Any:
         show = cpus.show_list
@@ -244,15 +246,19 @@ def _row(what: str, clients: int, server_cpus: int, summary: RunSummary) -> Row:
     )
 
 
+def _counts(row: Row) -> bool:
+    return row.cost is not None and not row.complaints
+
+
 def _median(rows: list[Row]) -> Row:
-    """The valid run of median cost, the upper of two. If too few are valid, the first with what speaks against any."""
-    costs = sorted(row.cost for row in rows if row.cost is not None and not row.complaints)
-    if len(costs) < min(TRUSTED, len(rows)):
-        few = f"only {len(costs)} of {len(rows)} runs are valid and have a cost; the figures are the first one's"
+    """The run of median cost of those that count, the upper of two. If they are too few, the first, with what speaks
+    against any.
+    """
+    counted = sorted(filter(_counts, rows), key=lambda row: row.cost or 0.0)
+    if few := too_few(len(counted), rows):
         complaints = dict.fromkeys(text for row in rows for text in row.complaints)
-        return replace(rows[0], complaints=(few, *complaints), runs=tuple(rows))
-    middle = next(row for row in rows if row.cost == costs[len(costs) // 2] and not row.complaints)
-    return replace(middle, runs=tuple(rows))
+        return replace(rows[0], complaints=(f"{few}: the figures are the first one's", *complaints), runs=tuple(rows))
+    return replace(counted[len(counted) // 2], runs=tuple(rows))
 
 
 def _off(row: Row, rate: float) -> bool:
@@ -310,14 +316,14 @@ def _repeats(row: dict[str, Any]) -> list[str]:
     runs = row["runs"]
     if len(runs) < 2 or row["complaints"]:
         return []
-    costs = [run["cost"] for run in runs if not run["complaints"]]
+    costs = [run["cost"] for run in runs if run["cost"] is not None and not run["complaints"]]
     spread = f"{figure(min(costs), 2)} to {figure(max(costs), 2)}"
     others = [
         f"      not counted, cost {figure(run['cost'], 2)}: {'; '.join(run['complaints'])}"
         for run in runs
         if run["complaints"]
     ]
-    return [f"      the run of median cost of {len(costs)} valid ones of {len(runs)} ({spread})", *others]
+    return [f"      the run of median cost of {len(costs)} ({spread})", *others]
 
 
 def readable_scale(found: dict[str, Any]) -> list[str]:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 import bars
+import duel
 import perf
+import repeats
 import wan
 from bars import Bar
 from waspbench import RunFailedError
@@ -134,7 +136,7 @@ def test_the_cost_is_the_median_of_the_valid_runs_and_the_others_are_told() -> N
     found = wan._median(rows)
     assert (found.cost, found.complaints, [run.cost for run in found.runs]) == (0.75, (), [0.5, 0.75, 0.25, 0.125, 1.0])
     assert [line.strip() for line in wan._repeats(found.as_dict())] == [
-        "the run of median cost of 4 valid ones of 5 (0.25 to 1.00)",
+        "the run of median cost of 4 (0.25 to 1.00)",
         "not counted, cost 0.12: late",
     ]
 
@@ -161,13 +163,12 @@ def far_at(
 ) -> list[wan.Row]:
     """The rows of a server that does so many requests/s for so many clients, at most 60,000."""
 
-    def runs(self: Any, what: str, clients: int, runs: int, **more: Any) -> list[wan.Row]:
+    def run(self: Any, what: str, clients: int, **more: Any) -> wan.Row:
         asked.append((what, clients))
         rate = rates(clients)
-        row = wan.Row(what, clients, rate, rate / 60_000, 10.0, 0.5, 5.0, 1.0, 2.0, 0.0, 1, 0, ())
-        return [row] * runs
+        return wan.Row(what, clients, rate, rate / 60_000, 10.0, 0.5, 5.0, 1.0, 2.0, 0.0, 1, 0, ())
 
-    monkeypatch.setattr(wan.Wan, "_runs", runs)
+    monkeypatch.setattr(wan.Wan, "_run", run)
     return list(wan.Wan(None, 1, 1)._rows(row_of_cost(0.5), 100_000.0, lambda text: None))  # type: ignore[arg-type]
 
 
@@ -182,3 +183,31 @@ def test_runs_are_held_to_the_rate_that_was_wanted_and_not_to_the_one_that_was_f
     assert "20,000 requests/s are not the 42,000 that were wanted" in lossy.complaints
     _, lossy, exact, _ = far_at(lambda clients: 60_000 if clients > 10_000 else 0, asked, monkeypatch)
     assert "0 requests/s are not the 42,000 that were wanted" in lossy.complaints
+
+
+def test_what_does_not_count_is_made_again() -> None:
+    asked: list[int] = []
+
+    def measure(number: int) -> bool:
+        asked.append(number)
+        return number not in (1, 2)
+
+    assert sum(repeats.repeated(5, measure, bool)) == 5
+    assert asked == list(range(7))
+    assert len(repeats.repeated(5, lambda number: False, bool)) == 5 + repeats.RETRIES
+    assert repeats.repeated(1, lambda number: False, bool) == [False]
+
+
+def test_a_ratio_is_that_of_the_pairs_that_count() -> None:
+    def pair(ratio: float, *complaints: str) -> duel.Pair:
+        sides = [duel.Side(rate, 1.0, 1.0, 0.5, 1.0, 0.0, None, complaints) for rate in (ratio, 1.0)]
+        return duel.Pair(*sides, 0.0)
+
+    pairs = (pair(1.5), pair(9.0, "stolen"), pair(1.25), pair(2.0))
+    assert duel.Comparison(duel.KEEP_ALIVE, pairs).ratio == (1.5, 1.25, 2.0)
+    shown = perf._comparison(duel.Comparison(duel.KEEP_ALIVE, pairs))
+    assert [bar.verdict for bar in bars.bars({"live": {"comparisons": [shown]}})] == ["met", "met", "met"]
+    shown = perf._comparison(duel.Comparison(duel.KEEP_ALIVE, pairs[:2]))
+    assert [bar.doubt for bar in bars.bars({"live": {"comparisons": [shown]}})] == [
+        "only 1 of 2 measurements count"
+    ] * 3
