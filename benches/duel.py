@@ -105,7 +105,7 @@ class Duel:
     """Seconds that WASP runs before each measurement; wrk has its own."""
 
     def compare(self, workload: Workload, pairs: int, say: Callable[[str], None]) -> Comparison:
-        """Runs WASP and wrk in turns, the other one first each time, until so many ``pairs`` count or retries are used up.
+        """Runs WASP and wrk in turns, the other one first each time, until so many ``pairs`` count or no retry is left.
 
         Raises:
             CannotDoIt: something is missing.

@@ -14,14 +14,18 @@ T = TypeVar("T")
 
 
 def repeated(times: int, measure: Callable[[int], T], counts: Callable[[T], bool]) -> list[T]:
-    """Measures until ``times`` measurements count, `RETRIES` times more at most; one alone is not repeated. ``measure``
-    is given the number of the measurement.
+    """Measures until ``times`` measurements count, `RETRIES` times more at most. ``measure`` is given the number of the
+    measurement.
     """
     done: list[T] = []
-    most = times + RETRIES if times > 1 else times
-    while len(done) < most and sum(map(counts, done)) < times:
+    while len(done) < times + RETRIES and sum(map(counts, done)) < times:
         done.append(measure(len(done)))
     return done
+
+
+def first_that_counts(measure: Callable[[], T], counts: Callable[[T], bool]) -> T:
+    """The first measurement that counts, or the last of all retries."""
+    return repeated(1, lambda _: measure(), counts)[-1]
 
 
 def too_few(counted: int, done: Sequence[object]) -> str | None:
