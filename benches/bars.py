@@ -83,5 +83,9 @@ def _wan(found: dict[str, Any]) -> Iterator[Bar]:
 
 
 def _scale(found: dict[str, Any]) -> Iterator[Bar]:
-    yield Bar(f"{found['clients']} clients, reasons against the run", float(len(found["complaints"])), 0.0)
+    yield Bar(
+        f"{found['clients']} clients, reasons against the run",
+        float(len(found["complaints"]) + len(found["unsettled"])),
+        0.0,
+    )
     yield Bar("memory of an idle connection, KiB", found["bytes_per_connection"] / 1024, IDLE_KIB)

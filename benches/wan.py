@@ -59,6 +59,8 @@ class Row:
     not_ok: int
     """Transactions that ended in another way in the measured interval."""
     complaints: tuple[str, ...]
+    unsettled: tuple[str, ...] = ()
+    """Why its rate is not that of a steady state. Nothing against its cost: both CPU times are of the same seconds."""
     beyond_reach: float | None = None
     """The rate that was wanted, where the server was the limit at a lower one: the run is at `WITHIN_REACH` of that."""
     runs: tuple["Row", ...] = ()
@@ -170,7 +172,9 @@ class Wan:
         ramp = max(2, clients // SCALE_RAMP)
         # Starts are spread over the first half of the warm-up.
         asking = {"think": THINK, "warmup": f"{2 * ramp}s", "duration": "8s"}
-        row = first_that_counts(lambda: self._run("scale", clients, **asking), lambda row: not row.complaints)
+        row = first_that_counts(
+            lambda: self._run("scale", clients, **asking), lambda row: not (row.complaints or row.unsettled)
+        )
         return {**row.as_dict(), "ramp_s": ramp, **scale.idle_slope(self.placement, clients // 10, clients)}
 
     def _half(self, what: str, rate: float, **more: Any) -> tuple[Row, float]:
@@ -243,7 +247,8 @@ def _row(what: str, clients: int, server_cpus: int, summary: RunSummary) -> Row:
         steal=server.steal,
         ok=summary.outcomes.get("ok", 0),
         not_ok=sum(others.values()),
-        complaints=tuple(reason.message for reason in summary.invalid),
+        complaints=tuple(reason.message for reason in summary.invalid if reason.code != "warmup"),
+        unsettled=tuple(reason.message for reason in summary.invalid if reason.code == "warmup"),
     )
 
 
@@ -297,6 +302,7 @@ def readable(found: dict[str, Any]) -> list[str]:
                 f"measured at {WITHIN_REACH:.0%} of what it can do"
             )
         lines += [f"      not to be trusted: {text}" for text in row["complaints"]]
+        lines += [f"      not steady: {text}" for text in row["unsettled"]]
     exact = next(row for row in found["rows"] if row["what"].endswith("no loss"))
     lossy = next(row for row in found["rows"] if row["what"].endswith("3 % loss"))
     lines += [
@@ -338,7 +344,7 @@ def readable_scale(found: dict[str, Any]) -> list[str]:
         f"  memory of an idle connection: {found['bytes_per_connection'] / 1024:.2f} KiB (between {found['few']:,} and "
         f"{found['many']:,} clients; goal 4)",
     ]
-    return lines + [f"  not to be trusted: {text}" for text in found["complaints"]]
+    return lines + [f"  not to be trusted: {text}" for text in (*found["complaints"], *found["unsettled"])]
 
 
 def _line(row: dict[str, Any]) -> str:

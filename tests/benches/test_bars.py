@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -212,3 +213,11 @@ def test_a_ratio_is_that_of_the_pairs_that_count() -> None:
     assert [bar.doubt for bar in bars.bars({"live": {"comparisons": [shown]}})] == [
         "only 1 of 2 measurements count"
     ] * 3
+
+
+def test_a_drift_of_the_rate_speaks_against_the_rate_and_not_against_the_cost() -> None:
+    drifting = replace(row_of_cost(0.5), unsettled=("slower and slower",))
+    found = wan._median([drifting] * 3)
+    assert (found.cost, found.complaints) == (0.5, ())
+    scale = {**found.as_dict(), "bytes_per_connection": 1024.0}
+    assert [bar.verdict for bar in bars.bars({"scale": scale})] == ["missed", "met"]
