@@ -14,6 +14,8 @@ from waspbench.experiment import parse
 from waspbench.results import RunSummary
 from waspbench.testbed import Placement, cpus
 
+UNSETTLED = ("warmup", "mser")
+"""Codes of the reasons that say that a rate was not steady."""
 ATTEMPTS = 3
 """Runs for accuracy: the first without steal and within its limits is it, else the best."""
 STEAL = 0.01
@@ -247,8 +249,8 @@ def _row(what: str, clients: int, server_cpus: int, summary: RunSummary) -> Row:
         steal=server.steal,
         ok=summary.outcomes.get("ok", 0),
         not_ok=sum(others.values()),
-        complaints=tuple(reason.message for reason in summary.invalid if reason.code != "warmup"),
-        unsettled=tuple(reason.message for reason in summary.invalid if reason.code == "warmup"),
+        complaints=tuple(reason.message for reason in summary.invalid if reason.code not in UNSETTLED),
+        unsettled=tuple(reason.message for reason in summary.invalid if reason.code in UNSETTLED),
     )
 
 
