@@ -94,7 +94,7 @@ def test_a_part_that_fails_keeps_the_others(
 
 def test_a_rate_that_is_still_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     rates = iter([500.0, 800.0, 500.0, 1000.0])
-    figures = dict.fromkeys(
+    figures: dict[str, Any] = dict.fromkeys(
         ("server_busy", "server_us", "emulator_busy", "emulator_us", "lag_p50_us", "lag_p99_us", "steal")
     )
 
@@ -109,7 +109,9 @@ def test_a_rate_that_is_still_off_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_rate_beyond_reach_gives_way_to_one_within(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    figures = dict.fromkeys(("server_us", "emulator_busy", "emulator_us", "lag_p50_us", "lag_p99_us", "steal"))
+    figures: dict[str, Any] = dict.fromkeys(
+        ("server_us", "emulator_busy", "emulator_us", "lag_p50_us", "lag_p99_us", "steal")
+    )
 
     def run(self: Any, what: str, clients: int, **more: Any) -> wan.Row:
         asked.append(clients)
@@ -202,8 +204,8 @@ def test_what_does_not_count_is_made_again() -> None:
 
 def test_a_ratio_is_that_of_the_pairs_that_count() -> None:
     def pair(ratio: float, *complaints: str) -> duel.Pair:
-        sides = [duel.Side(rate, 1.0, 1.0, 0.5, 1.0, 0.0, None, complaints) for rate in (ratio, 1.0)]
-        return duel.Pair(*sides, 0.0)
+        wasp, other = (duel.Side(rate, 1.0, 1.0, 0.5, 1.0, 0.0, None, complaints) for rate in (ratio, 1.0))
+        return duel.Pair(wasp, other, 0.0)
 
     pairs = (pair(1.5), pair(9.0, "stolen"), pair(1.25), pair(2.0))
     assert duel.Comparison(duel.KEEP_ALIVE, pairs).ratio == (1.5, 1.25, 2.0)
