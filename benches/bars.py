@@ -55,7 +55,7 @@ def bars(report: dict[str, Any]) -> list[Bar]:
 def _live(found: dict[str, Any]) -> Iterator[Bar]:
     for comparison in found["comparisons"]:
         name, pairs = comparison["workload"], comparison["pairs"]
-        counted = [pair for pair in pairs if not (pair["wasp"]["complaints"] or pair["wrk"]["complaints"])]
+        counted = [pair for pair in pairs if pair["counts"]]
         doubt = too_few(len(counted), pairs) or ""
         sides = [pair["wasp"] for pair in counted or pairs]
         yield Bar(f"{name}, WASP / wrk", comparison["ratio"]["median"], comparison["goal"], True, doubt)

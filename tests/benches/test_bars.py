@@ -68,7 +68,7 @@ def test_a_server_that_is_not_busy_or_an_emulator_that_is_misses() -> None:
         "workload": "keep-alive",
         "goal": 1.0,
         "ratio": {"median": 1.1},
-        "pairs": [{"wasp": side, "wrk": side}],
+        "pairs": [{"counts": True, "wasp": side, "wrk": side}],
     }
     assert [bar.verdict for bar in bars.bars({"live": {"comparisons": [comparison]}})] == ["met", "missed", "missed"]
 
