@@ -1,7 +1,7 @@
 //! Scenario to model to run to records: the only crate with policy.
 //!
 //! [`Scenario::from_json`] reads and checks what is to be run, [`Scenario::site`] makes the files that are asked for; [`simulate`] runs it
-//! in virtual time, [`drive`] by a clock beside a [`PacketPort`]; both return a [`RunOutput`]. Several threads before one device have a
+//! in virtual time, [`drive`] by a clock beside a [`PacketPort`] at each [`End`] that has one; both return a [`RunOutput`]. Several threads before one device have a
 //! [`Shard`] of the clients each. A [`Control`] lets another thread watch and stop the run.
 
 mod control;
@@ -20,7 +20,9 @@ pub use control::{Control, Progress};
 pub use ledger::{ConnectionRow, Gauges, Interval, Ledger, Rows, Second, Strata, TransactionRow};
 pub use live::{drive, drive_share};
 pub use model::Model;
-pub use port::{Counters, KernelCounters, MachineReport, Mark, Meters, PacketPort, PortError, Transmitted};
+pub use port::{
+    Counters, End, KernelCounters, MachineReport, Mark, Meters, PacketPort, PortError, Transmitted,
+};
 pub use run::{RunError, simulate};
 pub use scenario::{
     Abort, ArrivalModel, Arrivals, Directions, Group, GroupLoss, Http, Internetwork, Measure, Method, Mode,

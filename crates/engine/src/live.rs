@@ -1,4 +1,4 @@
-//! Running a model by the wall clock, beside a device.
+//! Running a model by the wall clock, beside the devices at its ends.
 //!
 //! One thread does everything, in this order: handle what is due, read a few frames, wait. A frame is stamped with the time of its
 //! reading, but never later than the next pending event: while the emulator is behind, what arrives is taken to have
@@ -9,8 +9,8 @@
 
 use crate::run::{Run, RunError};
 use crate::{
-    Control, Interval, Mark, Meters, Model, PacketPort, Part, PortError, RunOutput, Scenario, Shard, Share,
-    Transmitted, sum_up,
+    Control, End, Interval, Mark, Meters, Model, PacketPort, Part, PortError, RunOutput, Scenario, Shard,
+    Share, Transmitted, sum_up,
 };
 use hdrhistogram::Histogram;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const PACKETS: usize = 16;
 /// Lag in the histogram: 1 ns to 10 s at three significant digits.
 const LAG_HISTOGRAM: (u64, u64, u8) = (1, 10_000_000_000, 3);
 
-/// Runs a checked scenario, whose files are `site`, by `clock`, with a real server behind `port`, until its end or until `control` stops it.
+/// Runs a checked scenario, whose files are `site`, by `clock`, with a real server behind the first of `ports` and real clients behind the second, if there is one, until its end or until `control` stops it.
 /// When the device or the engine fails the run ends there, and its output says why.
 pub fn drive<O: Observer>(
     scenario: &Scenario,
@@ -38,11 +38,11 @@ pub fn drive<O: Observer>(
     control: &Control,
     observer: O,
     clock: &mut impl Clock,
-    port: &mut impl PacketPort,
+    ports: &mut [impl PacketPort],
     meters: &mut impl Meters,
 ) -> RunOutput {
     let share = Share { scenario, site, shard: Shard::WHOLE };
-    sum_up(scenario, vec![drive_share(&share, control, observer, clock, port, meters)])
+    sum_up(scenario, vec![drive_share(&share, control, observer, clock, ports, meters)])
 }
 
 /// As [`drive`], with some of the clients: one of the threads of a run, whose parts [`sum_up`] joins.
@@ -51,12 +51,12 @@ pub fn drive_share<O: Observer>(
     control: &Control,
     observer: O,
     clock: &mut impl Clock,
-    port: &mut impl PacketPort,
+    ports: &mut [impl PacketPort],
     meters: &mut impl Meters,
 ) -> Part {
     let run = Run::new(share, control, observer);
     let interval = *run.kernel.process.ledger.interval();
-    let edge = Edge::new(clock, port, interval);
+    let edge = Edge::new(clock, ports, interval);
     let mut live = Live { run, edge, meters, interval, measuring: false, housekeeping_at: Instant::ZERO };
     let (end, failure) = match live.follow() {
         Ok(end) => (end, live.handle_before(end).err()),
@@ -97,11 +97,11 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
                 }
             }
             let handled = self.handle_due(now, BATCH)?;
-            let read = self.read_device()?;
+            let (read, more) = self.read_devices()?;
             let next = self.run.kernel.next_event().unwrap_or(Instant::MAX).min(self.housekeeping_at);
             gathered &= handled + read == 0;
             // What was read may be due already: a pause looks at the clock again.
-            if read >= PACKETS || next <= now {
+            if more || next <= now {
                 continue;
             }
             if gathered {
@@ -129,9 +129,9 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
         Ok(())
     }
 
-    /// Counts the frames that the device had no room for.
+    /// Counts the frames that the devices had no room for.
     fn count_dropped(&mut self) {
-        let dropped = self.edge.port.take_dropped();
+        let dropped = self.edge.ports.iter_mut().map(PacketPort::take_dropped).sum();
         self.run.kernel.process.network.stillborn(Fate::DeviceFull, dropped);
     }
 
@@ -163,38 +163,51 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
         Ok(handled)
     }
 
-    /// Reads frames and lets their packets into the network; returns how many there were.
-    fn read_device(&mut self) -> Result<usize, RunError> {
+    /// Reads frames of every device and lets their packets into the network; returns how many there were, and whether there may be more.
+    fn read_devices(&mut self) -> Result<(usize, bool), RunError> {
         let read = self.read_frames();
         let kernel = &mut self.run.kernel;
         kernel.process.prepare_inbox();
-        while let Some((read_at, packet)) = kernel.process.inbox.pop_front() {
+        while let Some((read_at, end, packet)) = kernel.process.inbox.pop_front() {
             let at = kernel.next_event().map_or(read_at, |next| next.min(read_at));
-            kernel.inject(at, |model, scheduler| model.ingress(packet, scheduler));
+            kernel.inject(at, |model, scheduler| model.ingress(end, packet, scheduler));
         }
         read
     }
 
-    /// Reads the frames that wait into the inbox, until they had [`PACKETS`] and none after a boundary has passed. What the first of them need
+    /// Reads the frames that wait at every end into the inbox, until they had [`PACKETS`]: each end has its share, so that none starves another.
+    fn read_frames(&mut self) -> Result<(usize, bool), RunError> {
+        let (mut read, mut more) = (0, false);
+        let ends = self.edge.ports.len();
+        for end in End::ALL.into_iter().take(ends) {
+            let packets = self.read_end(end, PACKETS / ends)?;
+            read += packets;
+            more |= packets >= PACKETS / ends;
+        }
+        Ok((read, more))
+    }
+
+    /// Reads the frames that wait at one end until they had `most` packets, and none after a boundary has passed. What the first of them need
     /// comes from memory while the others are read.
-    fn read_frames(&mut self) -> Result<usize, RunError> {
+    fn read_end(&mut self, end: End, most: usize) -> Result<usize, RunError> {
         let mut read = 0;
-        while read < PACKETS {
+        while read < most {
             let now = self.edge.clock.now();
             if now >= self.housekeeping_at {
                 break;
             }
-            let Some(len) = self.edge.port.receive(&mut self.edge.buffer)? else { break };
-            read += self.run.kernel.process.take_in(&self.edge.buffer[..len], now).max(1);
+            let Some(len) = self.edge.ports[end as usize].receive(&mut self.edge.buffer)? else { break };
+            read += self.run.kernel.process.take_in(&self.edge.buffer[..len], end, now).max(1);
         }
         Ok(read)
     }
 }
 
-/// The device, the clock, and how late packets leave.
+/// The devices, the clock, and how late packets leave.
 struct Edge<'a, C, P> {
     clock: &'a mut C,
-    port: &'a mut P,
+    /// By their [`End`].
+    ports: &'a mut [P],
     buffer: Box<[u8]>,
     interval: Interval,
     /// Time from when a packet was due to when it was handed to the device, in nanoseconds, over the measured interval.
@@ -204,10 +217,10 @@ struct Edge<'a, C, P> {
 }
 
 impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
-    fn new(clock: &'a mut C, port: &'a mut P, interval: Interval) -> Self {
+    fn new(clock: &'a mut C, ports: &'a mut [P], interval: Interval) -> Self {
         let (least, most, digits) = LAG_HISTOGRAM;
         let lag = Histogram::new_with_bounds(least, most, digits).expect("constant bounds are valid");
-        Self { clock, port, buffer: vec![0; MAX_FRAME_LEN].into_boxed_slice(), interval, lag, worst_lag: 0 }
+        Self { clock, ports, buffer: vec![0; MAX_FRAME_LEN].into_boxed_slice(), interval, lag, worst_lag: 0 }
     }
 
     /// The worst lag since the last call, in nanoseconds.
@@ -215,21 +228,22 @@ impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
         std::mem::take(&mut self.worst_lag)
     }
 
-    /// Writes the packets that have reached the device's end of the network.
+    /// Writes the packets that have reached an end of the network where a device stands.
     fn flush<O: Observer>(&mut self, model: &mut Model<O>) -> Result<(), PortError> {
-        let write = if self.port.offloads_checksums() { frame } else { complete_frame };
         // A packet is large to move: what is written is left where it is.
-        while let Some((due, packet)) = model.egress.front() {
+        while let Some((due, end, packet)) = model.egress.front() {
+            let port = &mut self.ports[*end as usize];
+            let write = if port.offloads_checksums() { frame } else { complete_frame };
             let len = write(packet, &model.network.pool, &mut self.buffer);
             let lag = self.clock.now().saturating_since(*due).as_nanos();
             self.worst_lag = self.worst_lag.max(lag);
             if self.interval.contains(*due) {
                 self.lag.saturating_record(lag);
             }
-            if let Some((_, packet)) = model.egress.pop_front() {
+            if let Some((_, _, packet)) = model.egress.pop_front() {
                 model.network.pool.release(packet.payload);
             }
-            if self.port.transmit(&self.buffer[..len])? == Transmitted::Full {
+            if port.transmit(&self.buffer[..len])? == Transmitted::Full {
                 model.network.refuse(Fate::DeviceFull);
             }
         }

@@ -1,8 +1,8 @@
-//! The model of one run: a star of clients, and at its hub a modelled server or the place where a device is attached.
+//! The model of one run: a star, and at each of its ends a modelled host or the place where a device is attached.
 
 use crate::population::{clients, members, start_of};
 use crate::scenario::{Group, Scenario, SharedDirection, resolve};
-use crate::{Interval, Ledger, Shard};
+use crate::{End, Interval, Ledger, Mode, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Service, TcpTotals, World};
@@ -26,14 +26,15 @@ pub struct Model<O = ()> {
     pub star: Star,
     /// What was written down.
     pub ledger: Ledger,
+    /// Empty where a device is attached instead.
     clients: Vec<Client>,
     last_head: LastHead,
     /// Absent where a device is attached instead.
     server: Option<Server>,
-    /// Packets for the device, with the times at which they were due.
-    pub(crate) egress: VecDeque<(Instant, Packet)>,
-    /// Packets from the device that have not entered the network, with the times at which they were read.
-    pub(crate) inbox: VecDeque<(Instant, Packet)>,
+    /// Packets for a device, with the times at which they were due.
+    pub(crate) egress: VecDeque<(Instant, End, Packet)>,
+    /// Packets from a device that have not entered the network, with the times at which they were read.
+    pub(crate) inbox: VecDeque<(Instant, End, Packet)>,
 }
 
 impl<O: Observer> Model<O> {
@@ -50,7 +51,11 @@ impl<O: Observer> Model<O> {
         let star = Star::build(&mut network, server, first_client, &access, shared, shared_key);
         let interval = Interval::new(scenario.measure.warmup, scenario.measure.duration);
         Self {
-            clients: clients(scenario, site, &star, root),
+            clients: if scenario.mode == Mode::Shim {
+                Vec::new()
+            } else {
+                clients(scenario, site, &star, root)
+            },
             last_head: LastHead::default(),
             server: modelled_server(scenario, site, &star, root),
             network,
@@ -91,17 +96,17 @@ impl<O: Observer> Model<O> {
         }
     }
 
-    /// A frame was read from the device at `now`: its packets wait in the inbox. Returns how many there were.
-    pub(crate) fn take_in(&mut self, frame: &[u8], now: Instant) -> usize {
+    /// A frame was read from the device at this `end` at `now`: its packets wait in the inbox. Returns how many there were.
+    pub(crate) fn take_in(&mut self, frame: &[u8], end: End, now: Instant) -> usize {
         let (network, inbox) = (&mut self.network, &mut self.inbox);
         let before = inbox.len();
-        let result = cut(frame, None, &mut network.pool, &mut |packet| inbox.push_back((now, packet)));
+        let result = cut(frame, None, &mut network.pool, &mut |packet| inbox.push_back((now, end, packet)));
         match result {
             Ok(cut) => network.stillborn(Fate::PoolExhausted, u64::from(cut.exhausted)),
             Err(error) => network.stillborn(fate_of(error), 1),
         }
         // All packets of a frame have one destination.
-        if let Some((_, packet)) = inbox.get(before) {
+        if let Some((_, _, packet)) = inbox.get(before) {
             network.prepare_way(packet.destination, Stage::First);
         }
         inbox.len() - before
@@ -110,16 +115,26 @@ impl<O: Observer> Model<O> {
     /// Begins to fetch from memory what the packets of the inbox need.
     pub(crate) fn prepare_inbox(&self) {
         let mut last = None;
-        for (_, packet) in &self.inbox {
+        for (_, _, packet) in &self.inbox {
             if last.replace(packet.destination) != Some(packet.destination) {
                 self.network.prepare_way(packet.destination, Stage::Second);
             }
         }
     }
 
-    /// A packet of the inbox enters the network at the server's end.
-    pub(crate) fn ingress(&mut self, packet: Packet, scheduler: &mut Scheduler<Event>) {
-        self.network.send(self.star.shared.down, packet, scheduler);
+    /// A packet of the inbox enters the network at this end: one of the clients' by the link of its source.
+    pub(crate) fn ingress(&mut self, end: End, packet: Packet, scheduler: &mut Scheduler<Event>) {
+        let link = match end {
+            End::Server => Some(self.star.shared.down),
+            End::Clients => self.star.access_of(packet.source).map(|access| access.up),
+        };
+        match link {
+            Some(link) => self.network.send(link, packet, scheduler),
+            None => {
+                self.network.pool.release(packet.payload);
+                self.network.stillborn(Fate::NoRoute, 1);
+            }
+        }
     }
 
     /// CPU time that the modelled server has used by `now`.
@@ -134,20 +149,22 @@ impl<O: Observer> Model<O> {
 
     fn deliver(&mut self, delivery: Delivery, scheduler: &mut Scheduler<Event>) {
         let Delivery { node, packet } = delivery;
-        let client = Star::client_index(node);
-        if client.is_none() && self.server.is_none() {
-            return self.egress.push_back((scheduler.now(), packet));
-        }
+        let now = scheduler.now();
         let mut world = World {
             network: &mut self.network,
             scheduler,
             journal: &mut self.ledger,
             last_head: &mut self.last_head,
         };
-        match (client, &mut self.server) {
-            (Some(index), _) => self.clients[index as usize].handle_packet(packet, &mut world),
-            (None, Some(server)) => server.handle_packet(packet, &mut world),
-            (None, None) => {}
+        match Star::client_index(node) {
+            Some(index) => match self.clients.get_mut(index as usize) {
+                Some(client) => client.handle_packet(packet, &mut world),
+                None => self.egress.push_back((now, End::Clients, packet)),
+            },
+            None => match &mut self.server {
+                Some(server) => server.handle_packet(packet, &mut world),
+                None => self.egress.push_back((now, End::Server, packet)),
+            },
         }
     }
 }
@@ -223,7 +240,7 @@ fn shared(direction: &SharedDirection) -> LinkConfig {
 }
 
 fn modelled_server(scenario: &Scenario, site: &Arc<Site>, star: &Star, root: Key) -> Option<Server> {
-    if scenario.mode == crate::Mode::Live {
+    if scenario.mode != Mode::Sim {
         return None;
     }
     let model = scenario.server.model?;

@@ -1,7 +1,21 @@
-//! What stands at the end of the network in a live run: a device that carries IP packets, and meters beside it.
+//! What stands at an end of the network in a live run: a device that carries IP packets, and meters beside it.
 
 use std::collections::BTreeMap;
 use wasp_units::Instant;
+
+/// An end of the network where a device may stand. Its number is the device's place among those of a run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum End {
+    /// The server's node.
+    Server,
+    /// The nodes of all clients: one device has the addresses of all of them.
+    Clients,
+}
+
+impl End {
+    /// Both, in the order of the devices.
+    pub const ALL: [Self; 2] = [Self::Server, Self::Clients];
+}
 
 /// A device at the edge of the emulated network.
 ///
@@ -25,7 +39,7 @@ pub trait PacketPort {
     /// The device failed or disappeared. A frame that the device refused because it is full is not an error.
     fn transmit(&mut self, frame: &[u8]) -> Result<Transmitted, PortError>;
 
-    /// How many frames it had to drop since this was last asked: they come from the server, and their fate is `device full`.
+    /// How many frames it had to drop since this was last asked: their fate is `device full`.
     fn take_dropped(&mut self) -> u64 {
         0
     }
@@ -95,6 +109,7 @@ impl MachineReport {
         self.emulator_cpu = self.emulator_cpu.into_iter().chain(other.emulator_cpu).reduce(f64::max);
         let (mine, theirs) = (&mut self.counters, other.counters);
         mine.device = mine.device.take().or(theirs.device);
+        mine.client_device = mine.client_device.take().or(theirs.client_device);
         mine.tcp_ext = mine.tcp_ext.take().or(theirs.tcp_ext);
         mine.softnet = mine.softnet.take().or(theirs.softnet);
     }
@@ -105,6 +120,8 @@ impl MachineReport {
 pub struct KernelCounters {
     /// The packet device's (`rx` is what the emulator wrote, `tx` what the server sent).
     pub device: Option<Counters>,
+    /// The same of the clients' device, where there is one (`tx` is what the clients sent).
+    pub client_device: Option<Counters>,
     /// The `TcpExt` table in the server's network namespace.
     pub tcp_ext: Option<Counters>,
     /// The whole machine's packet backlog.

@@ -1,7 +1,7 @@
 //! The share of a run's clients that one of several threads has.
 
 use crate::Site;
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::{Mode, Scenario, ScenarioError};
 use std::sync::Arc;
 
 /// Every `count`th client, from the one with this index. The parts of a run meet only in the device: see [`Scenario::check_threads`].
@@ -68,6 +68,28 @@ impl Scenario {
                 ));
             }
         }
+        if threads > 1 && self.mode == Mode::Shim {
+            return Err(ScenarioError::new(
+                "emulator_cpus",
+                format!(
+                    "{threads} CPUs; one thread must have the device of all clients: one CPU would be valid"
+                ),
+            ));
+        }
         Ok(())
+    }
+
+    /// Whether there is a device for the clients where they are programs, and none where they are emulated.
+    ///
+    /// # Errors
+    /// It is missing, or it would have no effect.
+    pub fn check_client_device(&self, given: bool) -> Result<(), ScenarioError> {
+        let wanted = self.mode == Mode::Shim;
+        let error = |message: &str| Err(ScenarioError::new("client_device", message));
+        match (wanted, given) {
+            (true, false) => error("absent; mode shim needs a device for the clients"),
+            (false, true) => error("given; only mode shim has a device for the clients"),
+            _ => Ok(()),
+        }
     }
 }

@@ -91,12 +91,12 @@ fn live_with(
     scenario: &Value,
     control: &Control,
     mut clock: impl Clock,
-    mut port: impl PacketPort,
+    port: impl PacketPort,
 ) -> (RunOutput, Marks) {
     let scenario = of_live_run(scenario);
     let site = scenario.site(None).expect("the site is built");
     let mut marks = Marks::default();
-    let output = drive(&scenario, &site, control, (), &mut clock, &mut port, &mut marks);
+    let output = drive(&scenario, &site, control, (), &mut clock, &mut [port], &mut marks);
     (output, marks)
 }
 
@@ -207,10 +207,10 @@ fn threads_that_share_the_clients_find_what_one_would() {
     let scenario = of_live_run(&scenario);
     let site = scenario.site(None).expect("the site is built");
     let part = |index| {
-        let (mut clock, mut port, mut marks) =
-            (VirtualClock::default(), Refuser::new(usize::MAX), Marks::default());
+        let (mut clock, mut marks) = (VirtualClock::default(), Marks::default());
+        let mut ports = [Refuser::new(usize::MAX)];
         let share = Share { scenario: &scenario, site: &site, shard: Shard::new(index, 3) };
-        drive_share(&share, &Control::default(), (), &mut clock, &mut port, &mut marks)
+        drive_share(&share, &Control::default(), (), &mut clock, &mut ports, &mut marks)
     };
     let parts = sum_up(&scenario, (0..3).map(part).collect());
     let sorted = |output: &RunOutput| {

@@ -99,6 +99,12 @@ impl WallClock {
         })
     }
 
+    /// Lets waits end also when another device has something to read.
+    pub fn wait_for_frames(&self, device: impl AsFd) -> Result<(), ClockError> {
+        let number = epoll::EventData::new_u64(3);
+        Ok(epoll::add(&self.epoll, device, number, epoll::EventFlags::IN).map_err(io::Error::from)?)
+    }
+
     /// Lets waits end also when something is put into a mailbox.
     pub(crate) fn wait_for_mail(&self, mailbox: impl AsFd) -> Result<(), ClockError> {
         // Edge-triggered, because nobody reads the counter.

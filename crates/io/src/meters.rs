@@ -20,6 +20,8 @@ pub struct MeterTargets {
     pub namespace: Option<u32>,
     /// The device's name in that namespace.
     pub device: Option<String>,
+    /// The same of the clients' device: a process in its namespace, and its name.
+    pub clients: Option<(u32, String)>,
 }
 
 /// Reads the meters at both ends of the measured interval, on the emulator's own thread.
@@ -41,6 +43,7 @@ struct Reading {
     cpus: Cpus,
     server: ThreadTimes,
     device: Option<Counters>,
+    client_device: Option<Counters>,
     tcp_ext: Option<Counters>,
     softnet: Option<Counters>,
 }
@@ -55,12 +58,17 @@ impl MachineMeters {
     fn read(&self) -> Reading {
         let targets = &self.targets;
         let net = |file: &str| read_text(format!("/proc/{}/net/{file}", targets.namespace?));
+        let clients = targets.clients.as_ref();
+        let client_device = clients.and_then(|(process, device)| {
+            parse_device(&read_text(format!("/proc/{process}/net/dev"))?, device)
+        });
         Reading {
             clock: monotonic_nanos(),
             emulator: thread_cpu_nanos(),
             cpus: read_cpus(),
             server: read_threads(&targets.server_processes),
             device: targets.device.as_deref().and_then(|device| parse_device(&net("dev")?, device)),
+            client_device,
             tcp_ext: net("netstat").and_then(|text| parse_table(&text, "TcpExt")),
             softnet: net("softnet_stat").as_deref().and_then(parse_softnet),
         }
@@ -98,6 +106,7 @@ impl Meters for MachineMeters {
                 .then(|| (end.emulator.saturating_sub(start.emulator) as f64 / interval).min(1.0)),
             counters: KernelCounters {
                 device: grown(start.device.as_ref(), end.device.as_ref()),
+                client_device: grown(start.client_device.as_ref(), end.client_device.as_ref()),
                 tcp_ext: grown(start.tcp_ext.as_ref(), end.tcp_ext.as_ref()),
                 softnet: grown(start.softnet.as_ref(), end.softnet.as_ref()),
             },
@@ -130,6 +139,7 @@ mod tests {
             server_processes: vec![std::process::id()],
             namespace: Some(std::process::id()),
             device: Some("lo".to_owned()),
+            clients: Some((std::process::id(), "lo".to_owned())),
         })
     }
 
@@ -164,6 +174,7 @@ mod tests {
         meters.mark(Mark::MeasureEnd, Instant::ZERO);
         let counters = meters.report().counters;
         assert!(counters.device.unwrap().contains_key("tx_dropped"));
+        assert!(counters.client_device.unwrap().contains_key("tx_dropped"));
         assert!(counters.tcp_ext.unwrap().contains_key("ListenDrops"));
         assert!(counters.softnet.unwrap().contains_key("dropped"));
     }

@@ -1,4 +1,4 @@
-//! A live run: one thread for each queue of the device, each with its share of the clients.
+//! A live run: one thread for each queue of the server's device, each with its share of the clients.
 
 use crate::clock::monotonic_nanos;
 use crate::mailbox::{Mailbox, SharedPort};
@@ -6,9 +6,11 @@ use crate::{
     AffinityError, ClockError, MachineMeters, MeterTargets, Stopper, Tun, WallClock, pin_current_thread,
     prefer_current_thread,
 };
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use wasp_engine::{
-    Control, Part, RunOutput, Scenario, ScenarioError, Shard, Share, Site, drive_share, sum_up,
+    Control, PacketPort, Part, PortError, RunOutput, Scenario, ScenarioError, Shard, Share, Site,
+    Transmitted, drive_share, sum_up,
 };
 use wasp_units::Duration;
 use wasp_wire::Address;
@@ -16,9 +18,9 @@ use wasp_wire::Address;
 /// A live run could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// The clients cannot be shared by so many threads.
+    /// The clients cannot be shared by so many threads, or they need a device or have none.
     #[error(transparent)]
-    Threads(#[from] ScenarioError),
+    Scenario(#[from] ScenarioError),
     /// A thread cannot be confined to its CPU.
     #[error(transparent)]
     Affinity(#[from] AffinityError),
@@ -30,8 +32,10 @@ pub enum LiveError {
 /// All that a live run needs beside its scenario.
 #[derive(Debug)]
 pub struct LiveRun {
-    /// The queues of the device; there is a thread for each.
+    /// The queues of the server's device; there is a thread for each.
     pub queues: Vec<Tun>,
+    /// The device of the clients, where they are programs.
+    pub client_device: Option<Tun>,
     /// What watches and stops each thread: as many as queues.
     pub controls: Vec<Arc<Control>>,
     /// What the meters look at. One thread may use all of the emulator's CPUs; several take one each, in turn.
@@ -50,17 +54,19 @@ impl LiveRun {
     /// If there is no queue, or a thread panicked.
     pub fn run(self, scenario: &Scenario, site: &Arc<Site>) -> Result<RunOutput, LiveError> {
         scenario.check_threads(self.queues.len())?;
+        scenario.check_client_device(self.client_device.is_some())?;
         let threads = self.queues.len();
         let mailboxes = (0..threads).map(|_| Mailbox::new()).collect::<Result<Vec<_>, _>>();
         let mailboxes = mailboxes.map_err(ClockError::from)?;
         let epoch = monotonic_nanos();
         let (controls, targets, stopper) = (&self.controls, &self.targets, &self.stopper);
-        let thread = |own: usize, queue: Tun| -> Result<Part, LiveError> {
+        let thread = |own: usize, queue: Tun, clients: Option<Tun>| -> Result<Part, LiveError> {
             let first_client = Address::from(scenario.first_client());
             let shard = Shard::new(own as u32, threads as u32);
             let seat = Seat { own, threads, share: Share { scenario, site, shard }, targets, stopper, epoch };
-            let port = SharedPort { queue, mailboxes: &mailboxes, own, first_client };
-            let part = seat.drive(port, &controls[own]);
+            let server = Device::Server(SharedPort { queue, mailboxes: &mailboxes, own, first_client });
+            let mut ports: Vec<_> = [server].into_iter().chain(clients.map(Device::Clients)).collect();
+            let part = seat.drive(&mut ports, &mailboxes[own], &controls[own]);
             if part.as_ref().map_or(true, Part::failed) {
                 controls.iter().for_each(|control| control.stop());
                 stopper.stop();
@@ -70,12 +76,61 @@ impl LiveRun {
         let parts = std::thread::scope(|scope| {
             let mut queues = self.queues.into_iter().enumerate();
             let (own, first) = queues.next().expect("a run has a queue");
-            let others: Vec<_> = queues.map(|(own, queue)| scope.spawn(move || thread(own, queue))).collect();
-            let mut parts = vec![thread(own, first)];
+            let others: Vec<_> =
+                queues.map(|(own, queue)| scope.spawn(move || thread(own, queue, None))).collect();
+            let mut parts = vec![thread(own, first, self.client_device)];
             parts.extend(others.into_iter().map(|other| other.join().expect("a thread of the run panicked")));
             parts.into_iter().collect::<Result<Vec<_>, _>>()
         })?;
         Ok(sum_up(scenario, parts))
+    }
+}
+
+/// A device at an end of the network.
+#[derive(Debug)]
+enum Device<'a> {
+    /// One of the queues of the server's.
+    Server(SharedPort<'a, Tun>),
+    /// That of all clients, where they are programs.
+    Clients(Tun),
+}
+
+impl AsFd for Device<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Server(port) => port.queue.as_fd(),
+            Self::Clients(tun) => tun.as_fd(),
+        }
+    }
+}
+
+impl PacketPort for Device<'_> {
+    fn offloads_checksums(&self) -> bool {
+        match self {
+            Self::Server(port) => port.offloads_checksums(),
+            Self::Clients(tun) => tun.offloads_checksums(),
+        }
+    }
+
+    fn receive(&mut self, frame: &mut [u8]) -> Result<Option<usize>, PortError> {
+        match self {
+            Self::Server(port) => port.receive(frame),
+            Self::Clients(tun) => tun.receive(frame),
+        }
+    }
+
+    fn transmit(&mut self, frame: &[u8]) -> Result<Transmitted, PortError> {
+        match self {
+            Self::Server(port) => port.transmit(frame),
+            Self::Clients(tun) => tun.transmit(frame),
+        }
+    }
+
+    fn take_dropped(&mut self) -> u64 {
+        match self {
+            Self::Server(port) => port.take_dropped(),
+            Self::Clients(_) => 0,
+        }
     }
 }
 
@@ -90,7 +145,12 @@ struct Seat<'a> {
 }
 
 impl Seat<'_> {
-    fn drive(&self, mut port: SharedPort<'_, Tun>, control: &Control) -> Result<Part, LiveError> {
+    fn drive(
+        &self,
+        ports: &mut [Device<'_>],
+        mailbox: &Mailbox,
+        control: &Control,
+    ) -> Result<Part, LiveError> {
         let cpus = &self.targets.emulator_cpus;
         match cpus.get(self.own % cpus.len().max(1)) {
             Some(cpu) if self.threads > 1 => pin_current_thread(&[*cpu])?,
@@ -104,9 +164,12 @@ impl Seat<'_> {
         // The machine is looked at once; every thread sees its own CPU time.
         let targets = if self.own == 0 { self.targets.clone() } else { MeterTargets::default() };
         let mut meters = MachineMeters::new(targets);
-        let mut clock = WallClock::new(&port.queue, self.stopper, Duration::ZERO)?;
-        clock.wait_for_mail(&port.mailboxes[self.own])?;
+        let mut clock = WallClock::new(&ports[0], self.stopper, Duration::ZERO)?;
+        for other in &ports[1..] {
+            clock.wait_for_frames(other)?;
+        }
+        clock.wait_for_mail(mailbox)?;
         clock.begin_at(self.epoch);
-        Ok(drive_share(&self.share, control, (), &mut clock, &mut port, &mut meters))
+        Ok(drive_share(&self.share, control, (), &mut clock, ports, &mut meters))
     }
 }

@@ -69,6 +69,12 @@ impl Star {
         }
     }
 
+    /// The access link of the client with this address.
+    #[must_use]
+    pub fn access_of(&self, client: Address) -> Option<Access> {
+        self.access.get(client.distance_from(self.first_client)? as usize).copied()
+    }
+
     /// Builds the star into an empty network. `shared` is the link between router and server, first towards the server; `key` is for its loss.
     pub fn build<O: Observer>(
         network: &mut Network<O>,

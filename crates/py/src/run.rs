@@ -31,9 +31,9 @@ pub(crate) fn py_check_scenario(scenario: &str) -> PyResult<()> {
 }
 
 /// Starts a run: in virtual time, or before a device, with a thread for each of its queues. `namespace` is a process in whose network
-/// namespace the device called `device_name` is.
+/// namespace the device called `device_name` is. `client_device` and the two beside it are the same of the clients, where they are programs.
 #[pyfunction]
-#[pyo3(name = "start", signature = (scenario, *, device = None, device_name = None, namespace = None, emulator_cpus = None, server_cpus = None, server_pids = None, offload = true))]
+#[pyo3(name = "start", signature = (scenario, *, device = None, device_name = None, namespace = None, emulator_cpus = None, server_cpus = None, server_pids = None, client_device = None, client_device_name = None, client_namespace = None, offload = true))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub(crate) fn py_start(
     py: Python<'_>,
@@ -44,6 +44,9 @@ pub(crate) fn py_start(
     emulator_cpus: Option<Vec<u32>>,
     server_cpus: Option<Vec<u32>>,
     server_pids: Option<Vec<u32>>,
+    client_device: Option<i32>,
+    client_device_name: Option<String>,
+    client_namespace: Option<u32>,
     offload: bool,
 ) -> PyResult<Handle> {
     let scenario = Scenario::from_json(scenario).map_err(scenario_error)?;
@@ -54,14 +57,17 @@ pub(crate) fn py_start(
         server_processes: server_pids.unwrap_or_default(),
         namespace,
         device: device_name,
+        clients: client_namespace.zip(client_device_name),
     };
     let queues = device.unwrap_or_default();
     scenario.check_threads(queues.len()).map_err(scenario_error)?;
+    scenario.check_client_device(client_device.is_some()).map_err(scenario_error)?;
     let queues =
         queues.into_iter().map(|queue| tun(duplicate(queue)?, offload)).collect::<PyResult<Vec<_>>>()?;
+    let client_device = client_device.map(|device| tun(duplicate(device)?, offload)).transpose()?;
     let controls = queues.iter().map(|_| Arc::default()).collect();
     let stopper = Stopper::new().map_err(engine_error)?;
-    Handle::start(scenario, site, LiveRun { queues, controls, targets, stopper })
+    Handle::start(scenario, site, LiveRun { queues, client_device, controls, targets, stopper })
 }
 
 /// The files that the clients of a scenario ask for.

@@ -141,6 +141,8 @@ class RunSummary(Record):
     network: RunNetwork
     device: dict[str, int] | None = None
     """Increase of the device's counters over the measured interval; None in simulation."""
+    client_device: dict[str, int] | None = None
+    """The same of the clients' device; None where clients are emulated."""
     tcpext: dict[str, int] | None = None
     """Increase of the kernel's TCP counters over the measured interval; None in simulation."""
     softnet: dict[str, int] | None = None

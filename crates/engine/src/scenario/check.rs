@@ -85,7 +85,7 @@ impl Scenario {
                 "server.model.cores",
                 format!("{}; must be from 1 to 1024", model.cores),
             ),
-            (None, Mode::Live) => Ok(()),
+            (None, Mode::Live | Mode::Shim) => Ok(()),
         }
     }
 
@@ -94,7 +94,7 @@ impl Scenario {
         let place = u64::from(self.server.address.to_bits()).checked_sub(base.to_bits().into());
         let outside = place.is_none_or(|place| place > room + 1);
         ensure(
-            place == Some(1) || (outside && self.mode == Mode::Live),
+            place == Some(1) || (outside && self.mode != Mode::Sim),
             "server.address",
             format!("{}; must be the first host of {}", self.server.address, self.network.prefix),
         )?;

@@ -47,8 +47,11 @@ pub struct Scenario {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Before a real server, by the wall clock.
+    /// Emulated clients before a real server, by the wall clock.
     Live,
+    /// Real programs before a real server, by the wall clock: both ends of the network are devices, and the addresses of all clients belong to
+    /// the second one. What clients would do (TCP, HTTP, workload) has no effect.
+    Shim,
     /// Before a modelled server, in virtual time.
     Sim,
 }

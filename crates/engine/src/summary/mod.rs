@@ -55,6 +55,8 @@ pub struct Summary {
     pub network: NetworkSummary,
     /// How far the device's counters grew in the measured interval of a live run.
     pub device: Option<Counters>,
+    /// The same of the clients' device, where the clients are programs.
+    pub client_device: Option<Counters>,
     /// The same of the kernel's TCP counters.
     pub tcpext: Option<Counters>,
     /// The same of the whole machine's packet backlog.
@@ -255,6 +257,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
             down: direction(&part.measured.totals.down),
         },
         device: part.machine.counters.device.clone(),
+        client_device: part.machine.counters.client_device.clone(),
         tcpext: part.machine.counters.tcp_ext.clone(),
         softnet: part.machine.counters.softnet.clone(),
         fates: Fate::ALL.iter().map(|fate| (fate.name(), part.fates.get(*fate))).collect(),

@@ -2,7 +2,7 @@
 
 use super::{DirectionSummary, OpenLoop, Part, Reason, Summary};
 use crate::ledger::BINS;
-use crate::{Counters, Scenario};
+use crate::{Counters, Mode, Scenario};
 use wasp_host::Outcome;
 use wasp_net::Fate;
 use wasp_units::Duration;
@@ -48,7 +48,8 @@ pub(super) fn reasons(scenario: &Scenario, part: &Part, summary: &Summary) -> Ve
         |code, message: Option<String>| reasons.extend(message.map(|message| Reason { code, message }));
     check("failed", part.failure.as_ref().map(ToString::to_string));
     check("stopped", stopped(scenario, part));
-    check("too_few", too_few(part));
+    let little = if scenario.mode == Mode::Shim { no_packet(summary) } else { too_few(part) };
+    check("too_few", little);
     if stopped(scenario, part).is_none() {
         check("warmup", unsettled(part.ledger.bins()));
     }
@@ -75,6 +76,12 @@ fn too_few(part: &Part) -> Option<String> {
     let ok = part.ledger.outcome(Outcome::Ok);
     (ok < LEAST_TRANSACTIONS)
         .then(|| format!("{ok} ok transactions; at least {LEAST_TRANSACTIONS} are needed"))
+}
+
+/// Where the clients are programs, of whose transactions nothing is known.
+fn no_packet(summary: &Summary) -> Option<String> {
+    let crossed = summary.network.up.packets + summary.network.down.packets;
+    (crossed == 0).then(|| "no packet of a program came to the network".to_owned())
 }
 
 /// Whether the throughput of the interval's first quarter differs from the rest's by more than 10 % and by more than five standard errors.
@@ -150,7 +157,8 @@ fn device_full(part: &Part) -> Option<String> {
 
 fn device_drops(summary: &Summary) -> Option<String> {
     let device = increases("", summary.device.as_ref(), &DEVICE_DROPS);
-    let drops = device.chain(increases("softnet ", summary.softnet.as_ref(), &SOFTNET_DROPS));
+    let clients = increases("clients' ", summary.client_device.as_ref(), &DEVICE_DROPS);
+    let drops = device.chain(clients).chain(increases("softnet ", summary.softnet.as_ref(), &SOFTNET_DROPS));
     let drops = drops.collect::<Vec<_>>().join(", ");
     (!drops.is_empty()).then(|| format!("packets were lost outside the emulated network: {drops}"))
 }
