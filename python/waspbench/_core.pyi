@@ -13,6 +13,7 @@ __all__ = [
     "ScenarioError",
     "build_files",
     "check_scenario",
+    "fetch",
     "parse_bytes",
     "parse_duration",
     "parse_frequency",
@@ -82,8 +83,24 @@ def start(
     emulator_cpus: Sequence[int] | None = None,
     server_cpus: Sequence[int] | None = None,
     server_pids: Sequence[int] | None = None,
+    client_device: int | None = None,
+    client_device_name: str | None = None,
+    client_namespace: int | None = None,
     offload: bool = True,
 ) -> Handle: ...
+def fetch(
+    *,
+    address: str,
+    port: int,
+    path: str,
+    first_source: str,
+    sources: int,
+    lanes: int,
+    requests_per_connection: int | None,
+    begin: int,
+    spread: int,
+    end: int,
+) -> bytes: ...
 def serve(
     address: str,
     port: int,

@@ -4,6 +4,7 @@
 
 mod device;
 mod error;
+mod fetch;
 mod files;
 mod result;
 mod run;
@@ -25,6 +26,8 @@ fn py_version() -> &'static str {
 mod _core {
     #[pymodule_export]
     use super::error::{EngineError, ScenarioError};
+    #[pymodule_export]
+    use super::fetch::py_fetch;
     #[pymodule_export]
     use super::files::{FileContent, FileSet, py_build_files};
     #[pymodule_export]
