@@ -133,8 +133,8 @@ def spec(experiment: Experiment, placement: Placement) -> Spec:
     return (_running if experiment.server.kind == "url" else managed)(experiment, placement)
 
 
-def managed(experiment: Experiment, placement: Placement) -> TestbedSpec:
-    """The same for a server that the testbed starts itself."""
+def managed(experiment: Experiment, placement: Placement, programs: int = 0) -> TestbedSpec:
+    """The same for a server that the testbed starts itself, before emulated clients or so many that are programs."""
     connections = _connections(experiment)
     content = _content(experiment)
     with usage():
@@ -151,6 +151,7 @@ def managed(experiment: Experiment, placement: Placement) -> TestbedSpec:
             sysctl=experiment.server.sysctl,
             mtu=max(group.mtu for group in experiment.clients),
             ready_timeout=seconds(experiment.server.ready_timeout),
+            programs=programs,
         )
         made.plan()
     return made

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from waspbench.results.manifest import now
 from waspbench.results.store import LostTablesError
 from waspbench.settling import late_settling
 from waspbench.stats import Histogram
-from waspbench.testbed import Bed, Presence, Spec, aside, long_backlog
+from waspbench.testbed import Bed, Presence, Program, ProgramSpec, Spec, Testbed, aside, long_backlog
 from waspbench.workload.serving import check_log
 
 T = TypeVar("T")
@@ -73,6 +74,8 @@ class OneRun(Closing):
         self._ended: str | None = None
         self._held = ExitStack()
         self.description: dict[str, Any] = {}
+        self.began_ns = 0
+        """When the engine was started, in nanoseconds of CLOCK_MONOTONIC."""
         options: dict[str, Any] = {}
         try:
             if spec is not None:
@@ -89,7 +92,9 @@ class OneRun(Closing):
                     "emulator_cpus": list(spec.placement.emulator),
                     "server_cpus": bed.server_cpus,
                     "server_pids": bed.server_pids(),
+                    **_programs_end(bed),
                 }
+            self.began_ns = time.monotonic_ns()
             self._engine = _core.start(json.dumps(scenario), **options)
             if spec is not None:
                 # Not before: the engine's thread inherits what this one has.
@@ -119,6 +124,16 @@ class OneRun(Closing):
     def stop(self) -> None:
         """Lets the run end as soon as possible."""
         self._engine.stop()
+
+    def start_program(self, spec: ProgramSpec) -> Program:
+        """Starts a program among the clients of a run in mode shim. What it wrote is to be read before `finish`."""
+        assert isinstance(self._bed, Testbed)
+        return self._bed.start_program(spec)
+
+    def await_program(self, program: Program, timeout: float) -> bool:
+        """Waits until a program has ended; False if it has not within so many seconds."""
+        assert isinstance(self._bed, Testbed)
+        return self._bed.await_program(program, timeout)
 
     def finish(self) -> tuple[RunSummary, dict[str, _core.ArrowTable]]:
         """Waits for the end, and returns the summary and the tables."""
@@ -186,6 +201,13 @@ class OneRun(Closing):
     def _take_away(self) -> None:
         self._bed = None
         self._held.close()
+
+
+def _programs_end(bed: Bed) -> dict[str, Any]:
+    """What the engine is told of the device of clients that are programs."""
+    if not isinstance(bed, Testbed) or (device := bed.client_device) is None:
+        return {}
+    return {"client_device": device[0], "client_device_name": device[1], "client_namespace": bed.client_namespace()}
 
 
 class Handle(Closing):

@@ -14,6 +14,7 @@ from waspbench.testbed.cpus import Placement, place
 from waspbench.testbed.errors import CannotDoIt, TestbedError
 from waspbench.testbed.host import HostSpec, HostTestbed, is_local
 from waspbench.testbed.presence import Presence
+from waspbench.testbed.program import Program, ProgramSpec
 from waspbench.testbed.protocol import DOCUMENT_ROOT
 from waspbench.testbed.servers import Launch, check_room, nginx
 from waspbench.testbed.testbed import Testbed, TestbedSpec
@@ -33,6 +34,8 @@ __all__ = [
     "Launch",
     "Placement",
     "Presence",
+    "Program",
+    "ProgramSpec",
     "Spec",
     "Support",
     "Testbed",

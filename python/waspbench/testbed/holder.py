@@ -2,7 +2,7 @@
 
 Three processes, each killed by the kernel when the one before it ends (PR_SET_PDEATHSIG, SIGKILL):
 
-    parent (the command)  ->  guard  ->  init, process 1 of a PID namespace  ->  the server and its children
+    parent (the command)  ->  guard  ->  init, process 1 of a PID namespace  ->  the server, programs of clients
 
 The guard unshares and then only waits: who unshares a PID namespace stays outside of it. When init ends, the kernel
 kills everything in its namespace; with the last process the mounts go, with the last descriptor of the TUN device the
@@ -16,7 +16,6 @@ single-threaded and quick to start: standard library only.
 import contextlib
 import ipaddress
 import os
-import resource
 import selectors
 import signal
 import socket
@@ -27,9 +26,21 @@ from pathlib import Path
 from typing import NoReturn
 
 from waspbench.testbed import cpus, files, kernel, linux, listeners
+from waspbench.testbed.clients import ClientNamespace, plan_of
 from waspbench.testbed.errors import CannotDoIt, TestbedError
+from waspbench.testbed.limits import raise_file_limit
 from waspbench.testbed.netlink import Netlink, NetlinkError
-from waspbench.testbed.protocol import ACCESS_LOG, DOCUMENT_ROOT, PRIVATE, SERVER_LOG, Channel, Message, Plan
+from waspbench.testbed.protocol import (
+    ACCESS_LOG,
+    DOCUMENT_ROOT,
+    NOT_STARTED,
+    PRIVATE,
+    SERVER_LOG,
+    Channel,
+    Message,
+    Plan,
+    ProgramPlan,
+)
 
 CLOSE_GRACE = 0.5
 """Seconds that a server has after SIGTERM at an orderly close."""
@@ -172,6 +183,7 @@ class Init:
         self._guard_alive = guard_alive
         self._server: subprocess.Popen[bytes] | None = None
         self._server_status: int | None = None
+        self._clients: ClientNamespace | None = None
 
     def run(self) -> int:
         """Returns the exit status of the process."""
@@ -208,6 +220,10 @@ class Init:
         if plan.directory is not None:
             _mount_files(plan.directory)
         files.write(DOCUMENT_ROOT, plan.files, plan.content)
+        clients = plan_of(plan.clients)
+        if clients is not None:
+            self._clients = ClientNamespace(clients, plan.address)
+            descriptors.append(self._clients.device)
         if plan.access_log:
             # Made here: a server may listen before it has opened its log.
             descriptors.append(os.open(ACCESS_LOG, os.O_RDONLY | os.O_CREAT, 0o644))
@@ -225,6 +241,8 @@ class Init:
             "sysctl": settings,
             "labels": labels,
         }
+        if clients is not None and self._clients is not None:
+            description["clients"] = {"device": clients.device, "sysctl": self._clients.settings}
         self._channel.send({"ready": description}, tuple(descriptors))
         for descriptor in descriptors:
             os.close(descriptor)  # from now on the parent alone keeps the device, and the log, alive
@@ -292,6 +310,9 @@ class Init:
                 self._server_status = os.waitstatus_to_exitcode(status)
                 if tell:
                     self._channel.send({"server_ended": self._ending()})
+            elif self._clients is not None and (number := self._clients.ended(pid)) is not None:
+                ended = os.waitstatus_to_exitcode(status)
+                self._channel.send({"program_ended": number, "status": ended})
 
     def _ending(self) -> str:
         status = self._server_status or 0
@@ -304,12 +325,29 @@ class Init:
             return False
         while (message := self._channel.take()) is not None:
             match message.get("request"):
+                case "start":
+                    self._start_program(ProgramPlan(**message["program"]))
                 case "close":
                     self._stop_server(plan)
                     return False
                 case other:
                     raise TestbedError(f"the holder was asked for {other!r}, which it does not know")
         return True
+
+    def _start_program(self, program: ProgramPlan) -> None:
+        """Starts a program among the clients, which writes to the descriptors that came with the request."""
+        output, errors = self._channel.descriptors[:2]
+        del self._channel.descriptors[:2]
+        try:
+            if self._clients is None:
+                raise TestbedError("program: there is no namespace of clients for it")
+            self._clients.start(program, output, errors)
+        except TestbedError as error:
+            os.write(errors, f"{error}\n".encode())
+            self._channel.send({"program_ended": program.number, "status": NOT_STARTED})
+        finally:
+            os.close(output)
+            os.close(errors)
 
     def _stop_server(self, plan: Plan) -> None:
         """Lets the server end in its own way, for a moment; process 1's end kills what is left."""
@@ -334,19 +372,6 @@ def _log_tail() -> str:
         return ""
     tail = " / ".join(line.strip() for line in text.splitlines()[-4:] if line.strip())
     return f": {tail}" if tail else ""
-
-
-def raise_file_limit(wanted: int) -> int:
-    """Raises RLIMIT_NOFILE towards `wanted` descriptors as far as this process may; returns what it then is."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if wanted > hard:
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
-        except (OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    elif wanted > soft:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def _configure_network(plan: Plan) -> dict[str, str]:

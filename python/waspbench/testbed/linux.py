@@ -1,4 +1,5 @@
-"""The system calls that Python 3.11 does not have: unshare(2), mount(2), prctl(2), and how a TUN device is opened.
+"""The system calls that Python 3.11 does not have: unshare(2), setns(2), mount(2), prctl(2), and how a TUN device is
+opened.
 
 Constants are those of the kernel's uapi headers (linux/sched.h, linux/mount.h, linux/prctl.h, linux/if_tun.h).
 """
@@ -61,6 +62,15 @@ def unshare(flags: int) -> None:
         OSError: the kernel refuses.
     """
     _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
+
+
+def setns(namespace: int, kind: int) -> None:
+    """Moves the calling process into the namespace that a descriptor refers to, which is of this kind.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    _check(_libc.setns(ctypes.c_int(namespace), ctypes.c_int(kind)), "setns")
 
 
 def become_ordinary_user() -> None:

@@ -1,4 +1,4 @@
-"""The four rtnetlink requests that a testbed makes (rtnetlink(7)), and nothing more.
+"""The few rtnetlink requests that a testbed makes (rtnetlink(7)), and nothing more.
 
 A library would do; this is all that is needed of one, and the holder starts in a fraction of the time.
 """
@@ -42,10 +42,13 @@ RTAX_CC_ALGO = 16
 CACHED_METRICS = (RTAX_RTT, RTAX_RTTVAR, RTAX_SSTHRESH, RTAX_REORDERING)
 """What the kernel remembers of a connection for the next one with the same peer."""
 RT_TABLE_MAIN = 254
+RT_TABLE_LOCAL = 255
 RTPROT_STATIC = 4
 RT_SCOPE_UNIVERSE = 0
 RT_SCOPE_LINK = 253
+RT_SCOPE_HOST = 254
 RTN_UNICAST = 1
+RTN_LOCAL = 2
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -114,20 +117,8 @@ class Netlink(Closing):
         Raises:
             NetlinkError: the kernel refuses.
         """
-        body = struct.pack(
-            "=BBBBBBBBI",
-            family(network),
-            network.prefixlen,
-            0,
-            0,
-            RT_TABLE_MAIN,
-            RTPROT_STATIC,
-            RT_SCOPE_LINK if network.version == 4 else RT_SCOPE_UNIVERSE,
-            RTN_UNICAST,
-            0,
-        )
-        body += attribute(RTA_DST, network.network_address.packed)
-        body += attribute(RTA_OIF, struct.pack("=I", index))
+        scope = RT_SCOPE_LINK if network.version == 4 else RT_SCOPE_UNIVERSE
+        body = _route(index, network, RT_TABLE_MAIN, scope, RTN_UNICAST)
         if source is not None:
             body += attribute(RTA_PREFSRC, source.packed)
         metrics = b""
@@ -141,11 +132,27 @@ class Netlink(Closing):
             body += attribute(RTA_METRICS, metrics)
         self._request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, body)
 
+    def add_local(self, index: int, network: Network) -> None:
+        """Makes every address of a network one of this namespace's own, on a device.
+
+        Raises:
+            NetlinkError: the kernel refuses.
+        """
+        body = _route(index, network, RT_TABLE_LOCAL, RT_SCOPE_HOST, RTN_LOCAL)
+        self._request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, body)
+
     def _request(self, kind: int, flags: int, body: bytes) -> None:
         self._sequence += 1
         header = struct.pack("=IHHII", 16 + len(body), kind, NLM_F_REQUEST | NLM_F_ACK | flags, self._sequence, 0)
         self._socket.send(header + body)
         raise_refusal(self._socket.recv(65536))
+
+
+def _route(index: int, network: Network, table: int, scope: int, kind: int) -> bytes:
+    """A route to a network by a device (struct rtmsg and its first attributes)."""
+    head = struct.pack("=BBBBBBBBI", family(network), network.prefixlen, 0, 0, table, RTPROT_STATIC, scope, kind, 0)
+    destination = attribute(RTA_DST, network.network_address.packed)
+    return head + destination + attribute(RTA_OIF, struct.pack("=I", index))
 
 
 def raise_refusal(answer: bytes) -> None:

@@ -20,6 +20,14 @@ def environment() -> dict[str, str]:
     return result
 
 
+def network_of(pid: int) -> str | None:
+    """The network namespace of a process; None if it has ended or may not be looked at."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/net")
+    except OSError:
+        return None
+
+
 def parents() -> dict[int, int]:
     """The parent of every process on this machine that can be seen."""
     result = {}

@@ -1,8 +1,10 @@
 """What the holder process and its parent say to each other: JSON lines over a socket pair, descriptors beside them.
 
-Parent to holder: first a `Plan`, at the end `{"request": "close"}`. Holder to parent: `{"ready": {...}}` with a TUN
-descriptor for each queue and then one of the access log, if there is one, or `{"error": text, "cannot": bool}`; and at
-any time `{"server_ended": text}`.
+Parent to holder: first a `Plan`; then, where the clients are programs, `{"request": "start", "program": ...}` with a
+`ProgramPlan` and the descriptors of its standard output and error; at the end `{"request": "close"}`. Holder to parent:
+`{"ready": {...}}` with a TUN descriptor for each queue, then that of the clients' device and one of the access log, if
+there are such, or `{"error": text, "cannot": bool}`; and at any time `{"server_ended": text}` and `{"program_ended":
+number, "status": status}`.
 """
 
 import json
@@ -19,13 +21,44 @@ DOCUMENT_ROOT = PRIVATE + "/www"
 """The directory of the files to serve, as the server sees it."""
 
 MAX_QUEUES = 64
-"""Queues of a device: their descriptors cross the socket at once, and at most one beside them."""
+"""Queues of a device: their descriptors cross the socket at once, and at most two beside them."""
 
 SERVER_LOG = PRIVATE + "/server.log"
 """Where the server's standard output and error go, as the server sees it."""
 
 ACCESS_LOG = PRIVATE + "/access.log"
 """Where a server that is asked to logs each request, as the server sees it."""
+
+
+NOT_STARTED = 127
+"""The status of a program that could not be started, as shells have it; why is on its standard error."""
+
+
+@dataclass(frozen=True)
+class ClientPlan:
+    """The namespace of clients that are programs."""
+
+    device: str
+    mtu: int
+    queue_length: int
+    first: str
+    """The first client's address; those that follow have the next ones."""
+    count: int
+    sysctl: dict[str, str]
+
+
+@dataclass(frozen=True)
+class ProgramPlan:
+    """A program to start there."""
+
+    number: int
+    """What the parent calls it by."""
+    argv: list[str]
+    environment: dict[str, str]
+    cpus: list[int]
+    niceness: int
+    nofile: int
+    """Descriptors that it may need."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +95,8 @@ class Plan:
     """Whether the server must not see itself as root in a user namespace."""
     access_log: bool
     """Whether the server logs to `ACCESS_LOG`, which the parent wants to read."""
+    clients: dict[str, Any] | None
+    """A `ClientPlan`, where the clients are programs."""
 
 
 Message = dict[str, Any]
@@ -88,7 +123,7 @@ class Channel:
     def fill(self) -> bool:
         """Reads what has arrived (waits when nothing has); False when the other end is gone."""
         try:
-            data, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 16, MAX_QUEUES + 1, socket.MSG_CMSG_CLOEXEC)
+            data, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 16, MAX_QUEUES + 2, socket.MSG_CMSG_CLOEXEC)
         except ConnectionResetError:
             return False
         self.descriptors.extend(descriptors)

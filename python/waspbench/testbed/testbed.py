@@ -1,4 +1,6 @@
-"""A server under test in a network of its own, whose other side is a TUN device in our hands."""
+"""A server under test in a network of its own, whose other side is a TUN device in our hands; where the clients are
+programs, a network of theirs with another such device, too.
+"""
 
 import contextlib
 import ipaddress
@@ -8,7 +10,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,7 +18,8 @@ from waspbench.closing import Closing
 from waspbench.testbed import backlog, files, kernel, machine, process
 from waspbench.testbed.cpus import Placement, place
 from waspbench.testbed.errors import CannotDoIt, TestbedError
-from waspbench.testbed.protocol import Channel, Message, Plan
+from waspbench.testbed.program import Program, ProgramSpec
+from waspbench.testbed.protocol import Channel, ClientPlan, Message, Plan
 from waspbench.testbed.servers import Launch
 
 _ANSWER_TIMEOUT = 10.0
@@ -51,6 +54,15 @@ class TestbedSpec:
     device: str = "wasp0"
     ready_timeout: float = 15.0
     """Seconds until the server must listen."""
+    programs: int = 0
+    """Clients that are programs in a namespace of their own, whose addresses follow the server's; 0 if the clients are
+    emulated.
+    """
+
+    @property
+    def first_client(self) -> str:
+        """The address of the first client: the one after the server's."""
+        return str(ipaddress.IPv4Address(self.address) + 1)
 
     def start(self) -> "Testbed":
         """Builds the testbed. For the errors see `Testbed`."""
@@ -85,6 +97,18 @@ class TestbedSpec:
             stop=list(self.server.stop),
             ordinary_user=self.server.ordinary_user and os.geteuid() != 0,
             access_log=self.server.access_log,
+            clients=asdict(self._clients()) if self.programs else None,
+        )
+
+    def _clients(self) -> ClientPlan:
+        """The namespace of programs: the kernel's defaults, but no connection teaches the next one."""
+        return ClientPlan(
+            device="wasp1",
+            mtu=self.mtu,
+            queue_length=queue_length(self.clients),
+            first=self.first_client,
+            count=self.programs,
+            sysctl={"net.ipv4.tcp_no_metrics_save": "1"},
         )
 
     def _check(self) -> None:
@@ -98,6 +122,7 @@ class TestbedSpec:
             ("port", self.port, 1, 65535),
             ("mtu", self.mtu, 68, 65535),
             ("clients", self.clients, 1, 1 << 24),
+            ("programs", self.programs, 0, ipaddress.ip_network(self.prefix).num_addresses - 3),
         ):
             if not low <= value <= high:
                 raise TestbedError(f"{name}: {value} is out of range: {low} to {high} would be valid")
@@ -142,7 +167,9 @@ class Testbed(Closing):
         self._ended: str | None = None
         self._setup: Message = {}
         self._queues: list[int] = []
+        self._clients: list[int] = []
         self._logs: list[int] = []
+        self._programs: list[Program] = []
         ours, theirs = socket.socketpair()
         self._channel = Channel(ours)
         self._output = os.memfd_create("wasp-holder")
@@ -178,6 +205,30 @@ class Testbed(Closing):
         """The TUN device's name in its namespace."""
         return self._spec.device
 
+    @property
+    def client_device(self) -> tuple[int, str] | None:
+        """The descriptor of the clients' device and its name, where they are programs. The testbed closes it."""
+        return (self._clients[0], self._setup["clients"]["device"]) if self._clients else None
+
+    def client_namespace(self) -> int | None:
+        """A process in the network namespace of programs, as this process numbers it, where there is one."""
+        return next(iter(self._inside(clients=True)), None) if self._clients else None
+
+    def start_program(self, spec: ProgramSpec) -> Program:
+        """Starts a program among the clients."""
+        program = Program(len(self._programs))
+        self._programs.append(program)
+        plan = spec.plan(program.number)
+        self._channel.send({"request": "start", "program": asdict(plan)}, program.descriptors)
+        return program
+
+    def await_program(self, program: Program, timeout: float) -> bool:
+        """Waits until a program has ended; False if it has not within so many seconds, or the testbed is gone."""
+        deadline = time.monotonic() + timeout
+        while program.status is None and self._ended is None and time.monotonic() < deadline:
+            self._listen(min(deadline, time.monotonic() + 0.1))
+        return program.status is not None
+
     def access_log(self) -> BinaryIO | None:
         """The server's access log, if it writes one, to be read. Who asks for it closes it: it outlives the testbed."""
         return os.fdopen(os.dup(self._logs[0]), "rb") if self._logs else None
@@ -206,8 +257,15 @@ class Testbed(Closing):
 
     def server_pids(self) -> list[int]:
         """The server's processes, as this process numbers them, the first started first; empty when it has ended."""
+        return self._inside(clients=False)[1:]  # the first is the namespace's own process 1
+
+    def _inside(self, *, clients: bool) -> list[int]:
+        """The processes below the guard in the network namespace of clients, or in the server's."""
         inside = process.descendants(self._holder.pid, process.parents())
-        return inside[1:]  # the first is the namespace's own process 1
+        if not self._clients:
+            return [] if clients else inside
+        own = process.network_of(inside[0]) if inside else None
+        return [pid for pid in inside if (process.network_of(pid) not in (own, None)) is clients]
 
     def server_failure(self) -> str | None:
         """How the server ended, when it has: the run is worth nothing then."""
@@ -225,6 +283,7 @@ class Testbed(Closing):
             "device": self._setup["device"],
             "sysctl": self._setup["sysctl"],
             "emulator_cpus": list(self._spec.placement.emulator),
+            **({"clients": self._setup["clients"]} if self._clients else {}),
             "user_namespace": os.geteuid() != 0,
             "labels": labels,
             "machine": machine.describe(),
@@ -252,7 +311,9 @@ class Testbed(Closing):
             raise (CannotDoIt if message["cannot"] else TestbedError)(message["error"])
         self._setup = message["ready"]
         self._queues = self._channel.descriptors[: plan.queues]
-        self._logs = self._channel.descriptors[plan.queues :]
+        programs = plan.queues + (plan.clients is not None)
+        self._clients = self._channel.descriptors[plan.queues : programs]
+        self._logs = self._channel.descriptors[programs:]
         self._channel.descriptors.clear()
 
     def _next(self, deadline: float) -> Message | None:
@@ -265,6 +326,8 @@ class Testbed(Closing):
         """Takes in what the holder says unasked, until the deadline or until it is gone."""
         try:
             while (message := self._channel.receive(deadline)) is not None:
+                if (number := message.get("program_ended")) is not None:
+                    self._programs[number].status = message["status"]
                 self._ended = message.get("server_ended") or message.get("error") or self._ended
         except TimeoutError:
             return
@@ -283,9 +346,11 @@ class Testbed(Closing):
     def _destroy(self) -> None:
         """Closes every descriptor and waits until the holder, and with it all that is inside, is gone."""
         self._channel.socket.close()
-        for descriptors in (self._queues, self._logs, self._channel.descriptors):
+        for descriptors in (self._queues, self._clients, self._logs, self._channel.descriptors):
             while descriptors:
                 os.close(descriptors.pop())
+        while self._programs:
+            self._programs.pop().close()
         try:
             self._holder.wait(_CLOSE_TIMEOUT)
         except subprocess.TimeoutExpired:
