@@ -10,7 +10,7 @@ from waspbench.stats import mean_interval
 from waspbench.testbed.capability import Support
 from waspbench.validation import Row, Table, bulk, latency, paper2001, tcp
 from waspbench.validation.figure import Figure, Point
-from waspbench.validation.page import LIVE_BEGIN, LIVE_END, write
+from waspbench.validation.page import SECTIONS, write
 from waspbench.validation.paper2001 import VARIANTS
 
 
@@ -70,17 +70,27 @@ def table(name: str, *, met: bool, figure: bool = False) -> Table:
     return Table(name, name.title(), "What.", "the bar", ("x",), [Row(("1",), met)], figure=shown)
 
 
-def test_the_page_has_every_table_and_keeps_what_only_a_live_run_can_measure(tmp_path: Path) -> None:
-    page = write(tmp_path, [table("one", met=True, figure=True)], [table("two", met=False)])
+def part(page: str, section: str) -> str:
+    return page.partition(f"<!-- {section} -->")[2].partition(f"<!-- /{section} -->")[0]
+
+
+def test_the_page_has_every_table_and_keeps_what_was_not_measured(tmp_path: Path) -> None:
+    page = write(tmp_path, {"simulated": [table("one", met=True, figure=True)], "live": [table("two", met=False)]})
     first = page.read_text()
     assert "| One | 1 of 1 |" in first
     assert "| 1 | yes |" in first
     assert "| 1 | **no** |" in first
     assert "](validation/one.svg)" in first
     assert (tmp_path / "validation" / "one.svg").read_text().count("<circle") == 2
-    again = write(tmp_path, [table("one", met=True)], None).read_text()
-    assert again.partition(LIVE_BEGIN)[2] == first.partition(LIVE_BEGIN)[2]
-    assert again.count(LIVE_END) == 1
+    again = write(tmp_path, {"clients": [table("three", met=True)]}).read_text()
+    assert "| Three | 1 of 1 |" in part(again, "clients")
+    assert [part(again, section) for section in ("simulated", "live")] == [
+        part(first, section) for section in ("simulated", "live")
+    ]
+    anew = write(tmp_path, {"simulated": [table("four", met=True)]}).read_text()
+    assert "One" not in anew
+    assert part(anew, "clients") == part(again, "clients")
+    assert all(anew.count(f"<!-- {section} -->") == 1 for section in SECTIONS)
 
 
 @pytest.mark.parametrize(("met", "status"), [(True, 0), (False, 1)])

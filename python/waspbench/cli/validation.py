@@ -11,6 +11,8 @@ import typer
 
 from waspbench.cli.app import app
 from waspbench.cli.status import Status
+from waspbench.errors import InputError
+from waspbench.validation import clients as client_validation
 from waspbench.validation import linux, validate_tcp
 from waspbench.validation.page import Table, check, text, write
 
@@ -42,8 +44,41 @@ def tcp(
     tables = [*simulated, *(compared or ())]
     print(text(tables), end="")
     if output is not None:
-        print(f"written: {write(output, simulated, compared)}", file=sys.stderr)
+        measured = {"simulated": simulated} | ({} if compared is None else {"live": compared})
+        print(f"written: {write(output, measured)}", file=sys.stderr)
     return verdict(tables)
+
+
+@validate.command()
+def clients(
+    size: Annotated[
+        str | None, typer.Option("--size", metavar="SIZE", help="Only the points of this size, such as 20KB.")
+    ] = None,
+    loss: Annotated[
+        str | None, typer.Option("--loss", metavar="RATE", help="Only the points of this loss, such as 1%.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Write their table into validation.md there."),
+    ] = None,
+) -> int:
+    """Measure the emulated clients against the kernel's own behind the same network; some forty minutes."""
+    places = client_validation.PLACES
+    for flag, name, asked in (("--size", "size", size), ("--loss", "loss", loss)):
+        known = list(dict.fromkeys(getattr(place, name) for place in places))
+        if asked is not None and asked not in known:
+            raise InputError.at(flag, f"{' or '.join(known)} would be valid", asked)
+        if asked is not None and output is not None:
+            raise InputError.at(flag, "a part of the points does not make the page; leave --output out", asked)
+    if output is not None:
+        check(output)
+    client_validation.require()
+    chosen = [place for place in places if size in (None, place.size) and loss in (None, place.loss)]
+    table = client_validation.compare(chosen, lambda line: print(line, file=sys.stderr, flush=True))
+    print(table.markdown(), end="")
+    if output is not None:
+        print(f"written: {write(output, {'clients': [table]})}", file=sys.stderr)
+    return verdict([table])
 
 
 def verdict(tables: Sequence[Table]) -> Status:

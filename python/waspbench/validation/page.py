@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -106,16 +106,20 @@ def text(tables: Sequence[Table]) -> str:
 
 INTRODUCTION = """# Validation of TCP
 
-What the simulated senders ([tcp](tcp.md)) are held to. `wasp validate tcp -o docs` measures all of it anew and
-writes this page and its figures; the part against a live kernel takes root and `--live`. Intervals are 90 % by
-Student's t over runs with different seeds.
+What senders ([tcp](tcp.md)) and clients are held to. `wasp validate tcp -o docs` measures the simulated senders anew
+and writes their part of this page and its figures, with `--live` that of the kernel's senders too; `wasp validate
+clients -o docs` measures the emulated clients beside the kernel's. What needs a live kernel takes root. Intervals are
+90 %, by Student's t over runs with different seeds; those of ratios are Fieller's ([statistics](statistics.md)).
 """
 
-LIVE_BEGIN, LIVE_END = "<!-- live -->", "<!-- /live -->"
-"""What lies between was measured on a live kernel; a run without ``--live`` leaves it as it is."""
-
+SECTIONS = ("simulated", "live", "clients")
+"""The parts of the page. Each lies between marks of its own, and a command that does not measure it leaves it alone."""
 
 PAGE = "validation.md"
+
+
+def _marks(section: str) -> tuple[str, str]:
+    return f"<!-- {section} -->", f"<!-- /{section} -->"
 
 
 def check(directory: Path) -> None:
@@ -132,13 +136,14 @@ def check(directory: Path) -> None:
         raise InputError.at("--output", f"cannot be written to: {error.strerror}", str(directory)) from error
     if not os.access(directory if before is None else page, os.W_OK):
         raise InputError.at("--output", "cannot be written to", str(directory))
-    if before is not None and not (LIVE_BEGIN in before and LIVE_END in before):
+    if before is not None and not all(mark in before for section in SECTIONS for mark in _marks(section)):
         message = f"has a {PAGE} that this command has not written: choose another directory"
         raise InputError.at("--output", message, str(directory))
 
 
-def write(directory: Path, simulated: Sequence[Table], live: Sequence[Table] | None) -> Path:
-    """Writes ``validation.md`` and the figures into ``directory``, and returns the page's path.
+def write(directory: Path, measured: Mapping[str, Sequence[Table]]) -> Path:
+    """Writes the tables of some sections into ``validation.md`` in ``directory``, and their figures beside it; returns
+    the page's path.
 
     Raises:
         InputError: another page of that name is there.
@@ -149,14 +154,18 @@ def write(directory: Path, simulated: Sequence[Table], live: Sequence[Table] | N
     try:
         figures = directory / "validation"
         figures.mkdir(parents=True, exist_ok=True)
-        for table in (*simulated, *(live or ())):
+        for table in (table for tables in measured.values() for table in tables):
             if table.figure is not None:
                 (figures / f"{table.name}.svg").write_text(table.figure.svg())
         before = page.read_text() if page.exists() else ""
-        kept = before.partition(LIVE_BEGIN)[2].partition(LIVE_END)[0].strip("\n")
-        compared = kept if live is None else "\n".join([text(live), *(table.markdown() for table in live)])
-        parts = [INTRODUCTION, text(simulated), *(table.markdown() for table in simulated)]
-        page.write_text("\n".join([*parts, LIVE_BEGIN, "", compared.strip("\n"), "", LIVE_END]) + "\n")
+        parts = [INTRODUCTION]
+        for section in SECTIONS:
+            begin, end = _marks(section)
+            kept = before.partition(begin)[2].partition(end)[0]
+            tables = measured.get(section)
+            body = kept if tables is None else "\n".join([text(tables), *(table.markdown() for table in tables)])
+            parts += [begin, "", body.strip("\n"), "", end, ""]
+        page.write_text("\n".join(parts[:-1]) + "\n")
     except OSError as error:
         raise RunFailedError(f"{page}: cannot be written: {error.strerror}") from error
     return page

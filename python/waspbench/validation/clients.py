@@ -1,0 +1,213 @@
+"""The emulated `linux` client against the kernel's own, behind the same emulated network and before the same server."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from waspbench.experiment import parse
+from waspbench.live import choose_mode
+from waspbench.results.manifest import now
+from waspbench.stats.comparison import ratio_interval
+from waspbench.validation.page import Bar, Row, Table
+from waspbench.validation.programs import Seen, emulated, programs
+from waspbench.validation.simulation import mean
+
+RTT, WARMUP = "50ms", "5s"
+PAIRS, ATTEMPTS = 7, 12
+"""Pairs of runs of a point, and how many are made at most to have so many that count."""
+LEAST_BUSY, MOST_BUSY, STEAL = 0.30, 0.60, 0.01
+EQUAL_RATE = Bar.within(0.06)
+WIDTH = 0.02
+"""Half of the widest interval of a ratio by which it is judged."""
+TIME, WORK = Bar.within(0.05), Bar.within(0.10)
+
+Pair = tuple[Seen, Seen]
+"""A run of the kernel's clients and one of the emulated ones, made one after the other."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point: what is asked for behind which loss, and by how many clients for how long so that the server is busy and
+    there are enough responses.
+    """
+
+    size: str
+    loss: str
+    clients: int
+    duration: str
+
+    def document(self) -> dict[str, Any]:
+        """The experiment of both kinds of clients."""
+        loss = {"model": "independent", "rate": self.loss}
+        group = {
+            "name": "clients",
+            "count": self.clients,
+            "rtt": RTT,
+            "loss": {"up": loss, "down": loss},
+            "http": {"requests_per_connection": 1},
+        }
+        return {
+            "name": "validation",
+            "workload": {"size": self.size},
+            "server": {"kind": "nginx", "congestion": "cubic"},
+            "clients": [group],
+            "measure": {"warmup": WARMUP, "duration": self.duration, "runs": 1},
+        }
+
+
+PLACES = (
+    Place("20KB", "1%", 600, "10s"),
+    Place("20KB", "3%", 800, "10s"),
+    Place("64KB", "1%", 500, "12s"),
+    Place("64KB", "3%", 600, "12s"),
+    Place("500KB", "1%", 160, "30s"),
+    Place("500KB", "3%", 360, "35s"),
+)
+
+
+def require() -> None:
+    """Raises CannotRunError where no live run is possible."""
+    choose_mode("live", parse(PLACES[0].document()))
+
+
+def pairs(place: Place, wanted: int = PAIRS, attempts: int = ATTEMPTS) -> tuple[list[Pair], list[str]]:
+    """Pairs of runs that count, and why others did not. Which kind goes first alternates.
+
+    Raises:
+        RunFailedError: a run could not be made.
+    """
+    found: list[Pair] = []
+    refused: list[str] = []
+    document = place.document()
+    for attempt in range(attempts):
+        if attempt % 2 == 0:
+            kernel, model = programs(document, attempt), emulated(document, attempt)
+        else:
+            model, kernel = emulated(document, attempt), programs(document, attempt)
+        against = disturbed((kernel, model))
+        if against:
+            refused.append(against)
+        else:
+            found.append((kernel, model))
+        if len(found) == wanted:
+            break
+    return found, refused
+
+
+def disturbed(pair: Pair) -> str:
+    """Why a pair does not count; empty if it does."""
+    reasons = {reason for seen in pair for reason in seen.against}
+    if any(seen.steal >= STEAL for seen in pair):
+        reasons.add("steal")
+    if not all(LEAST_BUSY <= seen.busy <= MOST_BUSY for seen in pair):
+        reasons.add("server " + " and ".join(f"{100 * seen.busy:.0f} %" for seen in pair) + " busy")
+    if not EQUAL_RATE.met(pair[1].rate / pair[0].rate if pair[0].rate else 0.0):
+        reasons.add("unequal rates")
+    return ", ".join(sorted(reasons))
+
+
+@dataclass(frozen=True)
+class _Ratio:
+    """A figure of the kernel's clients, and that of the emulated ones over it."""
+
+    kernel: float
+    ratio: float
+    interval: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, found: Sequence[Pair], figure: Callable[[Seen], float]) -> _Ratio:
+        kernel, model = ([figure(pair[side]) for pair in found] for side in (0, 1))
+        return cls(mean(kernel), mean(model) / mean(kernel), ratio_interval(kernel, model))
+
+    @property
+    def wide(self) -> bool:
+        """Whether so few runs do not show the ratio well enough to judge it."""
+        return self.interval is None or (self.interval[1] - self.interval[0]) / 2 > WIDTH
+
+    @property
+    def cells(self) -> tuple[str, str]:
+        """The figure and the ratio with its interval."""
+        spread = "" if self.interval is None else f" ({self.interval[0]:.3f} to {self.interval[1]:.3f})"
+        return f"{self.kernel:,.1f}", f"{self.ratio:.3f}{spread}"
+
+
+def row(place: Place, found: Sequence[Pair], refused: Sequence[str], wanted: int = PAIRS) -> Row:
+    """The line of a point."""
+    if not found:
+        why = f"no pair counts: {'; '.join(dict.fromkeys(refused))}"
+        return Row((place.size, place.loss, *["?"] * (len(COLUMNS) - 2)), unjudged=why)
+    time, p90, packets = (
+        _Ratio.of(found, figure) for figure in (lambda s: s.mean, lambda s: s.p90, lambda s: s.packets)
+    )
+    shares = sorted(model.cpu_us / kernel.cpu_us for kernel, model in found)
+    cpu = statistics.median(shares)
+    busy = [seen.busy for pair in found for seen in pair]
+    counted = [sum(pair[side].responses for pair in found) for side in (0, 1)]
+    cells = (
+        place.size,
+        place.loss,
+        f"{len(found)}",
+        f"{counted[0]:,} / {counted[1]:,}",
+        f"{100 * min(busy):.0f} to {100 * max(busy):.0f} %",
+        *time.cells,
+        *p90.cells,
+        *packets.cells,
+        f"{mean([kernel.cpu_us for kernel, _ in found]):,.0f}",
+        f"{cpu:.3f} ({shares[0]:.3f} to {shares[-1]:.3f})",
+    )
+    reasons = [f"only {len(found)} of {wanted} pairs"] if len(found) < wanted else []
+    reasons += [f"{name}: interval too wide" for name, one in (("mean", time), ("p90", p90)) if one.wide]
+    close = TIME.met(time.ratio) and TIME.met(p90.ratio) and WORK.met(packets.ratio) and WORK.met(cpu)
+    return Row(cells, None if reasons else close, ", ".join(reasons))
+
+
+COLUMNS = (
+    "size",
+    "loss",
+    "pairs",
+    "responses, kernel / emulated",
+    "server busy",
+    "kernel: mean, ms",
+    "ratio",
+    "kernel: p90, ms",
+    "ratio",
+    "kernel: packets",
+    "ratio",
+    "kernel: server CPU, us",
+    "ratio",
+)
+
+
+def compare(places: Sequence[Place] = PLACES, say: Callable[[str], None] = lambda line: None) -> Table:
+    """Response times, packets and server CPU of emulated clients over those of the kernel's.
+
+    Raises:
+        CannotRunError: this machine cannot run live.
+        RunFailedError: a run could not be made.
+    """
+    rows = []
+    for place in places:
+        found, refused = pairs(place)
+        rows.append(row(place, found, refused))
+        say(f"{place.size} at {place.loss}: {' | '.join((*rows[-1].cells[2:], rows[-1].verdict))}")
+        for why in refused:
+            say(f"  a pair did not count: {why}")
+    return Table(
+        "clients",
+        "The emulated client against the kernel's",
+        "A closed loop of connections by programs of this machine, whose TCP is the kernel's, and emulated clients "
+        f"with the preset `linux`, each behind the same emulated network of {RTT} with independent loss in both "
+        f"directions, before the same nginx (`cubic`), a request a connection; {PAIRS} pairs of runs, one after the "
+        "other. Ratios are emulated over kernel. Packets are those that the server received, CPU is all that its CPU "
+        "did, each a response; the ratio of CPU is the median of the pairs', with their range. "
+        f"Measured on Linux {os.uname().release}, {now()[:10]}.",
+        "mean and 90th percentile of the response times within 5 %, with intervals of 2 % or less to either side; "
+        "packets and CPU within 10 %. A pair counts if both of its runs are valid, the server is 30 to 60 % busy, the "
+        "hypervisor takes less than 1 %, and the rates differ by at most 6 %.",
+        COLUMNS,
+        rows,
+    )
