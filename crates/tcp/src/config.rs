@@ -163,7 +163,7 @@ pub struct Config {
     pub coarse_timers: bool,
     /// SYN retransmissions at the initial interval before doubling begins (Linux `tcp_syn_linear_timeouts`).
     pub syn_linear_timeouts: u32,
-    /// SYN retransmissions before giving up (Linux `tcp_syn_retries`).
+    /// SYN retransmissions before giving up, beside those at the initial interval (Linux `tcp_syn_retries`).
     pub syn_retries: u32,
     /// SYN-ACK retransmissions before giving up (Linux `tcp_synack_retries`).
     pub syn_ack_retries: u32,

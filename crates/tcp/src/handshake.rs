@@ -130,13 +130,14 @@ impl Endpoint {
         self.arm_retransmission(at);
     }
 
-    /// The handshake's timer expired.
+    /// The handshake's timer expired. A SYN's retransmissions at a constant interval come on top of those that its retries count
+    /// (Linux `tcp_write_timeout`).
     pub(crate) fn handshake_timeout(&mut self, at: Instant) {
-        let (retries, state) = match self.state {
-            State::SynSent => (self.config.syn_retries, State::SynSent),
-            state => (self.config.syn_ack_retries, state),
+        debug_assert!(matches!(self.state, State::SynSent | State::SynReceived));
+        let retries = match self.state {
+            State::SynSent => self.config.syn_retries + self.config.syn_linear_timeouts,
+            _ => self.config.syn_ack_retries,
         };
-        debug_assert!(matches!(state, State::SynSent | State::SynReceived));
         if u32::from(self.sender.timeouts) >= retries {
             self.finish(Event::TimedOut);
             return;

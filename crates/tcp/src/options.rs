@@ -83,7 +83,7 @@ pub struct Options {
     /// SYN retransmissions before doubling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syn_linear_timeouts: Option<u32>,
-    /// SYN retransmissions before giving up.
+    /// SYN retransmissions before giving up, beside `syn_linear_timeouts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syn_retries: Option<u32>,
     /// Retransmissions of a segment before giving up.

@@ -94,8 +94,9 @@ fn linux_repeats_its_syn_linearly_then_doubling_and_gives_up() {
     pair.connect();
     assert!(pair.run(Duration::from_secs(300)));
     let sent: Vec<_> = pair.log.iter().map(|(crossing, _)| seconds(crossing.at)).collect();
-    assert_eq!(sent, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0]);
-    assert_eq!(pair.sides[CLIENT].events, [(Instant::from_nanos(11_000_000_000), Event::TimedOut)]);
+    // Six retransmissions (tcp_syn_retries) and four at the initial interval (tcp_syn_linear_timeouts).
+    assert_eq!(sent, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 11.0, 19.0, 35.0, 67.0]);
+    assert_eq!(pair.sides[CLIENT].events, [(Instant::from_nanos(131_000_000_000), Event::TimedOut)]);
     pair.finish();
 }
 
