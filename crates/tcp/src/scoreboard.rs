@@ -60,8 +60,11 @@ pub(crate) struct Acked {
     pub(crate) sample: Option<Instant>,
     /// Some segment among them had been sent twice.
     pub(crate) resent: bool,
-    /// Bytes cumulatively acknowledged that had been selectively acknowledged before.
+    /// Bytes and segments cumulatively acknowledged that had been selectively acknowledged before.
     held: u32,
+    held_segments: u32,
+    /// Segments newly selectively acknowledged.
+    sacked_segments: u32,
     /// The segment among them that was sent last; of a retransmission only if it was sent by `credible` at the latest.
     pub(crate) newest: Option<Sent>,
     /// A retransmission sent later than this cannot be what is acknowledged.
@@ -70,19 +73,29 @@ pub(crate) struct Acked {
     fack: SequenceNumber,
     /// Some segment among them lies below `fack` and was sent once: it was overtaken.
     pub(crate) reordered: bool,
+    /// SND.NXT when the present recovery began.
+    high: SequenceNumber,
+    /// Some segment among them was sent once, and before that (Linux `FLAG_ORIG_SACK_ACKED`).
+    pub(crate) original: bool,
     /// The range that the acknowledgment reports to have been received twice (RFC 2883).
     pub(crate) duplicate: Option<Range>,
 }
 
 impl Acked {
-    /// What an acknowledgment is about to cover, with RFC 8985's means of telling whose transmission it answers.
-    pub(crate) fn new(fack: SequenceNumber, credible: Instant) -> Self {
-        Self { fack, credible, ..Self::default() }
+    /// What an acknowledgment is about to cover, with RFC 8985's means of telling whose transmission it answers, and the end of
+    /// what was in flight when the present recovery began.
+    pub(crate) fn new(fack: SequenceNumber, credible: Instant, high: SequenceNumber) -> Self {
+        Self { fack, credible, high, ..Self::default() }
     }
 
     /// Bytes that are known to have left the network only now (RFC 9937's DeliveredData).
     pub(crate) fn delivered(&self) -> u32 {
         self.bytes - self.held + self.sacked
+    }
+
+    /// The same in segments, those acknowledged in part left out.
+    pub(crate) fn delivered_segments(&self) -> u32 {
+        self.segments - self.held_segments + self.sacked_segments
     }
 }
 
@@ -192,6 +205,7 @@ impl Scoreboard {
             if segment.has(Segment::SACKED) {
                 self.sacked_segments -= 1;
                 acked.held += len;
+                acked.held_segments += 1;
             }
             note(acked, &segment);
             self.una = segment.end;
@@ -218,7 +232,9 @@ impl Scoreboard {
         let Self { segments, una, pipe, sacked, sacked_segments, .. } = self;
         let sacked = sacked.get_or_insert_with(Box::default);
         sacked.insert(left, right, |part, merged| {
-            *sacked_segments += mark_sacked(segments, *una, pipe, part, merged, acked);
+            let marked = mark_sacked(segments, *una, pipe, part, merged, acked);
+            *sacked_segments += marked;
+            acked.sacked_segments += marked;
         });
         if acked.resent {
             acked.sample = None;
@@ -310,8 +326,20 @@ impl Scoreboard {
         }
     }
 
+    /// Nothing is taken for lost any more: the recovery was needless. Retransmissions stay in flight beside their originals.
+    pub(crate) fn lose_nothing(&mut self) {
+        for index in 0..self.segments.len() {
+            self.change(index, |flags| flags & !Segment::LOST);
+        }
+        self.lost_end = 0;
+    }
+
+    /// Whether a segment that the receiver is not known to hold has one of `flags`.
+    pub(crate) fn any_outstanding(&self, flags: u8) -> bool {
+        self.segments.iter().any(|segment| segment.has(flags) && !segment.has(Segment::SACKED))
+    }
+
     /// A timeout: everything that the receiver is not known to hold is lost, retransmissions included.
-    ///
     pub(crate) fn lose_all(&mut self) {
         self.forget_if_reneged();
         for segment in self.segments.iter_mut() {
@@ -428,6 +456,7 @@ fn note(acked: &mut Acked, segment: &Segment) {
     if !resent {
         acked.sample = Some(acked.sample.map_or(segment.sent_at, |first| first.min(segment.sent_at)));
         acked.reordered |= segment.end.before(acked.fack);
+        acked.original |= segment.end.at_or_before(acked.high);
     } else if segment.sent_at > acked.credible {
         return;
     }

@@ -14,7 +14,7 @@ const C: f64 = 0.4;
 const ALPHA_CUBIC: f64 = 3.0 * (1.0 - BETA_CUBIC) / (1.0 + BETA_CUBIC);
 
 /// CUBIC's own state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Cubic {
     w_max: f64,
     /// The time that the window takes to reach `w_max`.

@@ -27,7 +27,7 @@ pub(super) enum Growth {
 }
 
 /// The state of the first slow start, by the RFC's names.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct HyStart {
     window_end: Option<SequenceNumber>,
     last_round_min_rtt: Duration,

@@ -16,9 +16,9 @@ use wasp_wire::SequenceNumber;
 /// New data was acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckEvent<'a> {
-    /// Bytes newly acknowledged.
+    /// Bytes that were not known before to have arrived.
     pub(crate) bytes: u32,
-    /// Segments newly acknowledged, in part or whole.
+    /// The same in segments, at least one.
     pub(crate) segments: u32,
     /// SND.UNA and SND.NXT, after the acknowledgment.
     pub(crate) una: SequenceNumber,
@@ -97,6 +97,14 @@ pub(crate) struct Congestion {
     kind: Kind,
 }
 
+/// What congestion control was before a reduction that may turn out to be needless.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    cwnd: u32,
+    ssthresh: u32,
+    cubic: Option<cubic::Cubic>,
+}
+
 impl Congestion {
     /// A connection of segments of `mss` bytes that begins with `segments` of them.
     pub(crate) fn new(config: &Config, mss: u32, segments: u32) -> Self {
@@ -153,6 +161,26 @@ impl Congestion {
         self.kind.algorithm().on_timeout();
         self.window.cwnd = mss;
         self.window.after_timeout = true;
+    }
+
+    /// The present state, for [`Self::restore`].
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let cubic = match &self.kind {
+            Kind::Reno(_) => None,
+            Kind::Cubic(cubic) => Some((**cubic).clone()),
+        };
+        Snapshot { cwnd: self.window.cwnd, ssthresh: self.window.ssthresh, cubic }
+    }
+
+    /// The reductions since `prior` were needless (RFC 4015 section 3.2; RFC 9438 section 4.9; Linux `tcp_undo_cwnd_reduction`).
+    pub(crate) fn restore(&mut self, prior: Snapshot) {
+        let window = &mut self.window;
+        window.cwnd = window.cwnd.max(prior.cwnd);
+        window.ssthresh = window.ssthresh.max(prior.ssthresh);
+        window.after_timeout = false;
+        if let (Kind::Cubic(cubic), Some(before)) = (&mut self.kind, prior.cubic) {
+            **cubic = before;
+        }
     }
 
     /// Data leaves after `idle` with nothing in flight.

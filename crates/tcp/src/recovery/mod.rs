@@ -9,6 +9,7 @@ mod prr;
 mod rack;
 mod reno;
 mod sack;
+mod undo;
 
 pub(crate) use rack::Answer;
 
@@ -35,6 +36,8 @@ pub(crate) struct Context<'a> {
     pub(crate) config: &'a Config,
     pub(crate) mss: u32,
     pub(crate) now: Instant,
+    /// The timestamp that the acknowledgment echoes.
+    pub(crate) echo: Option<u32>,
     /// SND.NXT.
     pub(crate) next: SequenceNumber,
     /// The peer's window in bytes.
@@ -141,6 +144,11 @@ impl Recovery {
         self.rack.as_ref().is_some_and(|rack| rack.is_probing())
     }
 
+    /// SND.NXT when the present recovery, or the last one, began.
+    pub(crate) fn high(&self) -> SequenceNumber {
+        self.recover
+    }
+
     /// In fast recovery.
     pub(crate) fn is_fast(&self) -> bool {
         self.phase == Phase::Fast
@@ -191,9 +199,15 @@ impl Recovery {
     }
 
     /// An acknowledgment of `una` came with nothing in flight: perhaps the answer to a probe, or a D-SACK.
-    pub(crate) fn on_repeated(&mut self, una: SequenceNumber, answer: Answer) {
+    pub(crate) fn on_repeated(
+        &mut self,
+        congestion: &mut Congestion,
+        mss: u32,
+        una: SequenceNumber,
+        answer: Answer,
+    ) {
         if let Some(rack) = &mut self.rack {
-            rack::on_repeated(rack, una, answer);
+            rack::on_repeated(rack, congestion, mss, una, answer);
         }
     }
 
@@ -236,15 +250,19 @@ impl Recovery {
     pub(crate) fn on_timeout(&mut self, context: &mut Context<'_>, first: bool) {
         let event = self.loss_event(context);
         // With RACK the window has already been reduced for this flight (Linux `tcp_enter_loss`).
-        let first = first && !(self.kind == RecoveryKind::Rack && self.phase == Phase::Fast);
-        context.congestion.on_timeout(context.config, context.mss, context.now, event, first);
+        let reduces = first && !(self.kind == RecoveryKind::Rack && self.phase == Phase::Fast);
+        if self.kind == RecoveryKind::Rack {
+            self.rack.get_or_insert_default().on_timeout(
+                context,
+                reduces,
+                self.phase == Phase::Open || !first,
+            );
+        }
+        context.congestion.on_timeout(context.config, context.mss, context.now, event, reduces);
         let limit = self.rack.as_ref().and_then(|rack| rack.overdue_by(context));
         match limit {
             Some(limit) => context.scoreboard.lose_first_and_sent_by(limit),
             None => context.scoreboard.lose_all(),
-        }
-        if let Some(rack) = &mut self.rack {
-            rack.on_timeout();
         }
         self.phase = Phase::Loss;
         self.recover = context.next;
@@ -265,6 +283,9 @@ impl Recovery {
         if self.forced {
             return Next::Forced(0);
         }
+        if new_data && self.rack.as_ref().is_some_and(|rack| rack.prefers_new_data()) {
+            return Next::New;
+        }
         let candidate = scoreboard.next_candidate();
         if let Some(index) = candidate
             && scoreboard.get(index).is_some_and(|(_, segment)| segment.has(Segment::LOST))
@@ -282,6 +303,13 @@ impl Recovery {
         self.forced = false;
         self.rescued |= rescue;
         self.pace(len);
+    }
+
+    /// A segment has been sent again that is no probe, when our timestamp clock showed `timestamp`.
+    pub(crate) fn note_retransmission(&mut self, timestamp: u32) {
+        if let Some(rack) = &mut self.rack {
+            rack.note_retransmission(timestamp);
+        }
     }
 
     fn pace(&mut self, len: u32) {

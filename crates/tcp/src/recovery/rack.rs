@@ -5,8 +5,11 @@
 //! scoreboard.
 
 use super::prr::{Delivery, Prr};
+use super::undo::Undo;
 use super::{Context, Phase, Recovery, Verdict};
-use crate::scoreboard::{Acked, Overdue, Scoreboard, Sent};
+use crate::congestion::Congestion;
+use crate::ranges::Range;
+use crate::scoreboard::{Acked, Overdue, Scoreboard, Segment, Sent};
 use wasp_units::{Duration, Instant};
 use wasp_wire::SequenceNumber;
 
@@ -35,6 +38,12 @@ pub(super) struct Rack {
     tlp_end_seq: Option<SequenceNumber>,
     tlp_is_retrans: bool,
     prr: Prr,
+    /// The reduction that may yet turn out to have been needless.
+    undo: Option<Box<Undo>>,
+    /// F-RTO (RFC 5682 section 3) watches whether the timeout was spurious, and wants new data to leave before anything is sent
+    /// again.
+    frto: bool,
+    new_data_first: bool,
 }
 
 impl Default for Rack {
@@ -50,6 +59,9 @@ impl Default for Rack {
             tlp_end_seq: None,
             tlp_is_retrans: false,
             prr: Prr::default(),
+            undo: None,
+            frto: false,
+            new_data_first: false,
         }
     }
 }
@@ -87,12 +99,53 @@ impl Rack {
         if self.dsack_round.is_some_and(|round| una.at_or_after(round)) {
             self.dsack_round = None;
         }
+        if self.undo.as_ref().is_some_and(|undo| undo.is_stale(una)) {
+            self.undo = None;
+        }
     }
 
-    /// Ends a recovery by timeout: no timer, no probe.
-    pub(super) fn on_timeout(&mut self) {
+    /// A timeout, before the window falls: no timer, no probe. `reduces` says whether ssthresh falls with it, `frto` whether F-RTO may
+    /// judge it (not where it ends a fast recovery, Linux `tcp_enter_loss`).
+    pub(super) fn on_timeout(&mut self, context: &Context<'_>, reduces: bool, frto: bool) {
+        if reduces {
+            self.remember(context);
+        }
+        self.frto = frto;
+        self.new_data_first = false;
         self.deadline = Instant::MAX;
         self.tlp_end_seq = None;
+    }
+
+    /// The window is about to be reduced.
+    fn remember(&mut self, context: &Context<'_>) {
+        let probed = self.is_probing() && self.tlp_is_retrans;
+        self.undo = Some(Box::new(Undo::new(context, probed)));
+    }
+
+    /// A segment has been sent again that is no probe.
+    pub(super) fn note_retransmission(&mut self, timestamp: u32) {
+        if let Some(undo) = &mut self.undo {
+            undo.on_retransmitted(timestamp);
+        }
+    }
+
+    /// Whether new data, where there is any, goes before what is taken for lost.
+    pub(super) fn prefers_new_data(&self) -> bool {
+        self.new_data_first
+    }
+
+    /// The peer has received `range` twice. Returns whether that proves the last reduction to have been needless.
+    fn note_duplicate(&mut self, range: Range, mss: u32) -> bool {
+        self.undo.as_mut().is_some_and(|undo| undo.on_duplicate(range, mss))
+    }
+
+    /// Takes the last reduction back.
+    fn take_back(&mut self, congestion: &mut Congestion) {
+        if let Some(undo) = self.undo.take() {
+            congestion.restore(undo.prior);
+        }
+        self.frto = false;
+        self.new_data_first = false;
     }
 
     /// Step 2 (RACK_update); the filter against acknowledgments of the original is [`Acked`]'s.
@@ -137,11 +190,26 @@ impl Rack {
         lost
     }
 
+    /// F-RTO's steps 2 and 3 (RFC 5682 section 3.1; Linux `tcp_process_loss`) for an acknowledgment that shows nothing of originals: after
+    /// the first one new data shall leave, in the place of what is taken for lost.
+    fn watch_timeout(&mut self, context: &Context<'_>, acked: &Acked, recover: &mut SequenceNumber) {
+        if !self.frto {
+            return;
+        }
+        if context.next.after(*recover) {
+            self.frto = acked.sacked == 0 && acked.bytes > 0;
+        } else if acked.bytes > 0 && context.scoreboard.una().before(*recover) {
+            *recover = context.next;
+            self.new_data_first = true;
+        }
+    }
+
     /// What the acknowledgment `ack` means for the probe in flight (TLP_process_ack). Returns whether the probe has
     /// repaired a loss, to which congestion control must respond.
     fn process_probe(&mut self, ack: SequenceNumber, answer: Answer) -> bool {
         let Some(end) = self.tlp_end_seq.filter(|end| ack.at_or_after(*end)) else { return false };
-        let settled = !self.tlp_is_retrans || answer == Answer::Duplicate(end) || answer == Answer::Plain;
+        let reported = matches!(answer, Answer::Duplicate(range) if range.1 == end);
+        let settled = !self.tlp_is_retrans || reported || answer == Answer::Plain;
         if settled || ack.after(end) {
             self.tlp_end_seq = None;
         }
@@ -154,8 +222,8 @@ impl Rack {
 pub(crate) enum Answer {
     /// It acknowledges something new, or selectively.
     Progress,
-    /// It reports a duplicate segment that ends here (D-SACK).
-    Duplicate(SequenceNumber),
+    /// It reports that this was received twice (D-SACK).
+    Duplicate(Range),
     /// It repeats an acknowledgment without any SACK block.
     Plain,
 }
@@ -182,7 +250,8 @@ pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>, acked: 
     let una = context.scoreboard.una();
     let was_fast = recovery.phase == Phase::Fast;
     let exiting = recovery.phase != Phase::Open && una.at_or_after(recovery.recover);
-    if was_fast && exiting {
+    let judged = judge(recovery, context, acked, exiting);
+    if was_fast && exiting && judged != Judgment::Needless {
         // RFC 9937 section 6.2: "On completion of recovery".
         let ssthresh = context.congestion.ssthresh();
         context.congestion.set_window(context.mss, ssthresh);
@@ -193,14 +262,15 @@ pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>, acked: 
     if recovery.phase == Phase::Open {
         recovery.duplicates = u32::from(context.scoreboard.sacked_segments() > 0);
     }
-    let answer = acked.duplicate.map_or(Answer::Progress, |range| Answer::Duplicate(range.1));
+    let answer = acked.duplicate.map_or(Answer::Progress, Answer::Duplicate);
     let repaired = recovery.rack.as_mut().is_some_and(|rack| rack.process_probe(una, answer));
     if repaired && recovery.phase == Phase::Open {
         let event = recovery.loss_event(context);
         context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
     }
-    process(recovery, context, acked, exiting);
-    if was_fast || repaired || recovery.phase == Phase::Fast { Verdict::RECOVERING } else { Verdict::OPEN }
+    process(recovery, context, acked, exiting, judged != Judgment::Wait);
+    let reduced = was_fast && judged != Judgment::Needless;
+    if reduced || repaired || recovery.phase == Phase::Fast { Verdict::RECOVERING } else { Verdict::OPEN }
 }
 
 /// An acknowledgment of nothing new whose SACK blocks bring news.
@@ -208,16 +278,62 @@ pub(super) fn on_news(recovery: &mut Recovery, context: &mut Context<'_>, acked:
     if acked.sacked > 0 {
         recovery.duplicates += 1;
     }
-    let answer = acked.duplicate.map_or(Answer::Progress, |range| Answer::Duplicate(range.1));
+    let answer = acked.duplicate.map_or(Answer::Progress, Answer::Duplicate);
     let una = context.scoreboard.una();
     if let Some(rack) = &mut recovery.rack {
         rack.process_probe(una, answer);
     }
-    process(recovery, context, acked, false);
+    judge(recovery, context, acked, false);
+    process(recovery, context, acked, false, true);
 }
 
-/// Steps 2 to 5 for an acknowledgment.
-fn process(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, exiting: bool) {
+/// What an acknowledgment says of the last reduction.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Judgment {
+    /// Nothing.
+    Stands,
+    /// It was needless, and has been taken back.
+    Needless,
+    /// It was needless so far, but retransmissions are still in flight: nothing more is to be taken for lost.
+    Wait,
+}
+
+/// Whether the last reduction was needless (Linux `tcp_fastretrans_alert`, `tcp_process_loss`).
+fn judge(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, exiting: bool) -> Judgment {
+    let Some(rack) = &mut recovery.rack else { return Judgment::Stands };
+    let proved = acked.duplicate.is_some_and(|range| rack.note_duplicate(range, context.mss));
+    let progress = acked.bytes > 0;
+    let delayed = progress && rack.undo.as_ref().is_some_and(|undo| undo.is_delayed(context.echo));
+    rack.new_data_first = false;
+    match recovery.phase {
+        Phase::Fast if delayed && !exiting => {
+            // `tcp_try_undo_partial`: the hole was filled by the original.
+            if context.scoreboard.any_outstanding(Segment::RETRANSMITTED) {
+                return Judgment::Wait;
+            }
+            context.scoreboard.lose_nothing();
+        }
+        Phase::Fast if proved || delayed => {}
+        Phase::Open if proved => {}
+        Phase::Loss if progress && (proved || delayed) => context.scoreboard.lose_nothing(),
+        Phase::Loss if rack.frto && acked.original => context.scoreboard.lose_nothing(),
+        Phase::Loss => {
+            rack.watch_timeout(context, acked, &mut recovery.recover);
+            return Judgment::Stands;
+        }
+        Phase::Open | Phase::Fast => return Judgment::Stands,
+    }
+    if proved {
+        // As in Linux's `tcp_try_undo_dsack` the wider reordering window lasts for one more recovery.
+        rack.reo_wnd_persist = rack.reo_wnd_persist.saturating_add(1).min(REO_WND_PERSIST);
+    }
+    rack.take_back(context.congestion);
+    recovery.leave();
+    Judgment::Needless
+}
+
+/// Steps 2 to 5 for an acknowledgment; without the last, nothing more is taken for lost.
+fn process(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, exiting: bool, detect: bool) {
     let recovering = recovery.phase != Phase::Open;
     let mut rack = recovery.rack.take().unwrap_or_default();
     if let Some(newest) = acked.newest {
@@ -225,14 +341,29 @@ fn process(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, ex
     }
     rack.reordering_seen |= acked.reordered;
     rack.adapt(context.scoreboard.una(), context.next, acked.duplicate.is_some(), exiting);
-    let lost = rack.detect_loss(context, recovering);
+    let mut lost = detect && rack.detect_loss(context, recovering);
     recovery.rack = Some(rack);
+    if recovery.phase == Phase::Open && context.scoreboard.has_lost() {
+        // What a recovery that was taken back has left behind.
+        lost |= context.scoreboard.any_outstanding(Segment::LOST);
+    }
     pace(recovery, context, acked, lost);
 }
 
 /// An acknowledgment arrived with nothing in flight; `una` is SND.UNA and SND.NXT.
-pub(super) fn on_repeated(rack: &mut Rack, una: SequenceNumber, answer: Answer) {
+pub(super) fn on_repeated(
+    rack: &mut Rack,
+    congestion: &mut Congestion,
+    mss: u32,
+    una: SequenceNumber,
+    answer: Answer,
+) {
     rack.process_probe(una, answer);
+    if let Answer::Duplicate(range) = answer
+        && rack.note_duplicate(range, mss)
+    {
+        rack.take_back(congestion);
+    }
     rack.adapt(una, una, matches!(answer, Answer::Duplicate(_)), false);
 }
 
@@ -250,6 +381,7 @@ pub(super) fn on_reordering_timeout(recovery: &mut Recovery, context: &mut Conte
 /// Enters fast recovery if something was lost, and sets its window.
 fn pace(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, lost: bool) {
     if recovery.phase == Phase::Open && lost {
+        recovery.rack.get_or_insert_default().remember(context);
         let event = recovery.loss_event(context);
         context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
         let held = context.scoreboard.sacked_bytes();

@@ -226,7 +226,8 @@ impl Sender {
             // What lies beyond a window that shrank is sent in vain, but the peer lives (RFC 9293 section 3.8.6, SHLD-17).
             self.timeouts = 0;
         }
-        let mut acked = Acked::new(self.scoreboard.fack(), self.credible(now, header));
+        let credible = self.credible(now, header);
+        let mut acked = Acked::new(self.scoreboard.fack(), credible, self.recovery.high());
         let progress = header.acknowledgment.after(self.una());
         if progress {
             self.scoreboard.acknowledge(header.acknowledgment, &mut acked);
@@ -240,7 +241,7 @@ impl Sender {
             outcome.restart_timer = self.on_progress(now, header, &acked);
         } else if self.is_duplicate(header, len, window_changed, &acked) {
             outcome.duplicate = true;
-            let (recovery, mut context) = self.context(now);
+            let (recovery, mut context) = self.context(now, echo(header));
             recovery.on_duplicate(&mut context, &acked);
         } else if now.config.bsd_duplicate_quirk {
             self.recovery.break_run();
@@ -263,11 +264,12 @@ impl Sender {
         // The answer to a window probe, perhaps: the peer lives.
         self.timeouts = 0;
         let answer = match duplicate_report(header) {
-            Some(range) => Answer::Duplicate(range.1),
+            Some(range) => Answer::Duplicate(range),
             None if header.sack.is_empty() => Answer::Plain,
             None => Answer::Progress,
         };
-        self.recovery.on_repeated(header.acknowledgment, answer);
+        let mss = u32::from(self.mss);
+        self.recovery.on_repeated(&mut self.congestion, mss, header.acknowledgment, answer);
         self.update_window(header, self.scale)
     }
 
@@ -293,12 +295,14 @@ impl Sender {
         self.sample(now, header, acked);
         let fin = self.fin == Fin::Sent && self.una() == self.next;
         self.buffer.acknowledge(acked.bytes - u32::from(fin));
-        let (recovery, mut context) = self.context(now);
+        let (recovery, mut context) = self.context(now, echo(header));
         let verdict = recovery.on_ack(&mut context, acked);
         if verdict.grow && self.window_in_use(now.config) {
+            // What had been selectively acknowledged has left the network before, and has counted then, if ever (Linux
+            // `tcp_cong_avoid` by `acked_sacked`).
             let event = AckEvent {
-                bytes: acked.bytes,
-                segments: acked.segments.max(1),
+                bytes: acked.delivered(),
+                segments: acked.delivered_segments().max(1),
                 una: self.scoreboard.una(),
                 next: self.next,
                 rtt: acked.sample.map(|sent| now.at.saturating_since(sent)),
@@ -309,11 +313,12 @@ impl Sender {
         verdict.restart_timer
     }
 
-    fn context<'a>(&'a mut self, now: &Now<'a>) -> (&'a mut Recovery, Context<'a>) {
+    fn context<'a>(&'a mut self, now: &Now<'a>, echo: Option<u32>) -> (&'a mut Recovery, Context<'a>) {
         let context = Context {
             config: now.config,
             mss: u32::from(self.mss),
             now: now.at,
+            echo,
             next: self.next,
             send_window: self.window,
             rto: &self.rto,
@@ -403,7 +408,7 @@ impl Sender {
             return false;
         }
         let first = self.timeouts == 1;
-        let (recovery, mut context) = self.context(now);
+        let (recovery, mut context) = self.context(now, None);
         recovery.on_timeout(&mut context, first);
         self.rto.back_off(now.config);
         self.rto.stop_timing();
@@ -431,7 +436,7 @@ impl Sender {
     /// RACK's reordering timer fired. Returns whether fast recovery began.
     pub(crate) fn on_reordering_timeout(&mut self, now: &Now<'_>) -> bool {
         let was_fast = self.recovery.is_fast();
-        let (recovery, mut context) = self.context(now);
+        let (recovery, mut context) = self.context(now, None);
         recovery.on_reordering_timeout(&mut context);
         self.check();
         !was_fast && self.recovery.is_fast()
@@ -460,6 +465,12 @@ impl Sender {
             debug_assert!(self.congestion.window() >= u32::from(self.mss), "cwnd is at least a segment");
         }
     }
+}
+
+/// The timestamp that the peer echoes; zero is none (Linux `tcp_tsopt_ecr_before`).
+#[inline]
+fn echo(header: &TcpHeader) -> Option<u32> {
+    header.timestamps.map(|timestamps| timestamps.echo).filter(|echo| *echo != 0)
 }
 
 /// The range that a D-SACK reports: its first block lies at or below the acknowledgment, or within the second block (RFC 2883

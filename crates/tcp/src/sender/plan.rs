@@ -3,7 +3,6 @@
 use super::{Fin, Now, Probe, Sender};
 use crate::config::{Config, Nagle, RttEstimator};
 use crate::recovery::Next;
-use wasp_units::Instant;
 use wasp_wire::SequenceNumber;
 
 /// What is to leave next.
@@ -176,12 +175,15 @@ impl Sender {
     }
 
     /// The segment at `index` leaves again.
-    pub(crate) fn on_resent(&mut self, now: Instant, index: usize, len: u32, rescue: bool) {
-        self.scoreboard.retransmit(index, now);
+    pub(crate) fn on_resent(&mut self, now: &Now<'_>, index: usize, len: u32, rescue: bool) {
+        self.scoreboard.retransmit(index, now.at);
         self.recovery.on_retransmitted(len, rescue);
+        if self.probe != Probe::Tail {
+            self.recovery.note_retransmission(now.timestamp());
+        }
         self.settle_probe(true);
         self.rto.stop_timing();
-        self.last_data = now;
+        self.last_data = now.at;
     }
 
     /// A segment has left, which is the probe if one was due.

@@ -1,0 +1,65 @@
+//! What tells a needless reduction of the window (Linux `tcp_may_undo`): every retransmission since is reported to have been received
+//! twice (D-SACK, RFC 3708), or the acknowledgment answers a transmission older than the first of them (Eifel, RFC 3522).
+
+use super::Context;
+use crate::congestion::Snapshot;
+use crate::ranges::Range;
+use wasp_wire::SequenceNumber;
+
+/// After so many numbers a reduction stands, so that none looks new again when they have gone half around.
+const LIFETIME: u32 = 1 << 30;
+
+/// A reduction of the window, and what has been sent again since.
+#[derive(Debug)]
+pub(super) struct Undo {
+    /// SND.UNA when it happened.
+    marker: SequenceNumber,
+    /// Retransmissions that are not reported as duplicates; `None` before the first.
+    unproved: Option<u32>,
+    /// What our timestamp clock showed at the first retransmission.
+    first: Option<u32>,
+    /// What congestion control was before.
+    pub(super) prior: Snapshot,
+}
+
+impl Undo {
+    /// The window is about to be reduced; `probed` says whether a retransmission is in flight as a tail loss probe.
+    pub(super) fn new(context: &Context<'_>, probed: bool) -> Self {
+        Self {
+            marker: context.scoreboard.una(),
+            unproved: probed.then_some(1),
+            first: None,
+            prior: context.congestion.snapshot(),
+        }
+    }
+
+    /// A segment was sent again, when our timestamp clock showed `timestamp`.
+    pub(super) fn on_retransmitted(&mut self, timestamp: u32) {
+        self.unproved = Some(self.unproved.unwrap_or(0) + 1);
+        self.first.get_or_insert(timestamp);
+    }
+
+    /// The peer reports to have received `range` twice. Returns whether no retransmission is left that is not.
+    pub(super) fn on_duplicate(&mut self, range: Range, mss: u32) -> bool {
+        let Some(unproved) = self.unproved.as_mut().filter(|_| range.1.after(self.marker)) else {
+            return false;
+        };
+        let segments = range.1.since(range.0).div_ceil(mss).max(1);
+        *unproved = unproved.saturating_sub(segments);
+        *unproved == 0
+    }
+
+    /// Whether an acknowledgment that echoes the timestamp `echo` answers an original, or nothing has been sent again.
+    pub(super) fn is_delayed(&self, echo: Option<u32>) -> bool {
+        match (self.first, echo) {
+            (None, _) => true,
+            (Some(first), Some(echo)) => (echo.wrapping_sub(first) as i32) < 0,
+            (Some(_), None) => false,
+        }
+    }
+
+    /// Whether the reduction is too old to be judged.
+    pub(super) fn is_stale(&self, una: SequenceNumber) -> bool {
+        una.since(self.marker) > LIFETIME
+    }
+}
