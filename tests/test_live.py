@@ -80,6 +80,13 @@ def test_what_all_clients_share_keeps_the_emulator_on_one_thread(shared: dict[st
         live.spec(made, Placement((0,), (0, 1)))
 
 
+def test_several_threads_need_the_right_to_steer_packets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "may_steer", lambda: False)
+    assert live.spec(experiment(), PLACEMENT).placement == PLACEMENT
+    with pytest.raises(CannotRunError, match=r"^--emulator-cpus: '0-1': .*CAP_BPF.*one CPU would be valid"):
+        live.spec(experiment(), Placement((0,), (0, 1)))
+
+
 def test_the_built_in_server_is_a_command_that_finds_this_package() -> None:
     launch = live.managed(experiment(), PLACEMENT).server
     assert launch.argv[1:] == ("-P", "-m", "waspbench.serve", "198.18.0.1", "80")

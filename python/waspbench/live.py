@@ -33,6 +33,7 @@ from waspbench.testbed import (
     place,
 )
 from waspbench.testbed.cpus import show_list
+from waspbench.testbed.linux import may_steer
 from waspbench.testbed.protocol import PRIVATE
 from waspbench.workload.serving import Served, by_path, served
 
@@ -125,7 +126,7 @@ def spec(experiment: Experiment, placement: Placement) -> Spec:
     """The testbed for a run of ``experiment``.
 
     Raises:
-        CannotRunError: the server is not installed.
+        CannotRunError: the server is not installed, or this process may not steer packets to several emulator threads.
         InputError: a kernel setting does not exist, the URL is not one of this machine, or the clients cannot be shared
             by as many threads as the emulator has CPUs.
     """
@@ -208,6 +209,11 @@ def _check_threads(experiment: Experiment, placement: Placement) -> None:
             "the shared link (network.shared) has a limit or loss of its own, which keeps the emulator on one thread: "
             "one CPU would be valid",
             show_list(placement.emulator),
+        )
+    if len(placement.emulator) > 1 and not may_steer():
+        raise CannotRunError(
+            f"--emulator-cpus: {show_list(placement.emulator)!r}: several threads need the right to load a BPF program "
+            "(CAP_BPF), by which the device gives each packet to the thread of its client; one CPU would be valid"
         )
 
 

@@ -23,6 +23,8 @@ from waspbench.testbed import process
 from .harness import WASP, Run, bed_for, experiment, inside, measure, needs, server_below
 
 root = pytest.mark.root
+GAPS = ("TCPSackRecovery", "TCPFastRetrans")
+"""Counters of the server's kernel that tell of gaps in what the clients received."""
 SERVERS = ["builtin", pytest.param("nginx", marks=needs("nginx"))]
 
 TIMING = {"lag", "warmup", "steal", "emulator_busy"}
@@ -263,6 +265,18 @@ def test_two_threads_share_the_clients(tmp_path: Path) -> None:
     assert set(rows["client"]) == set(range(40))
     measured = rows.filter(pl.col("measured") & (pl.col("outcome") == "ok"))
     assert measured.height == summary.outcomes["ok"]
+
+
+@root
+@needs("nginx")
+def test_threads_do_not_reorder_the_packets_of_a_connection() -> None:
+    """Nothing is lost, so that the server sees a gap only where packets overtook each other."""
+    clients = {"count": 200, "rtt": "20ms", "http": {"requests_per_connection": 1}}
+    asked = experiment(clients=clients, size="200KB", duration="5s")
+    (summary,) = session.run(asked, mode="live", server_cpus="0", emulator_cpus="0,1").runs
+    assert summary.outcomes["ok"] > 200
+    assert summary.tcpext is not None
+    assert {name: summary.tcpext[name] for name in GAPS} == dict.fromkeys(GAPS, 0)
 
 
 @root

@@ -65,7 +65,6 @@ pub fn drive_share<O: Observer>(
     live.close_second(end);
     live.meters.mark(Mark::MeasureEnd, end);
     let machine = live.meters.report();
-    live.count_dropped();
     live.run.finish(end, failure, Some(live.edge.lag), machine)
 }
 
@@ -122,17 +121,10 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
             self.measuring = true;
         }
         self.close_second(now);
-        self.count_dropped();
         self.run.report(now);
         let boundary = if self.measuring { self.interval.end() } else { self.interval.start() };
         self.housekeeping_at = (now + REPORT_INTERVAL).min(self.run.sampler.next()).min(boundary);
         Ok(())
-    }
-
-    /// Counts the frames that the devices had no room for.
-    fn count_dropped(&mut self) {
-        let dropped = self.edge.ports.iter_mut().map(PacketPort::take_dropped).sum();
-        self.run.kernel.process.network.stillborn(Fate::DeviceFull, dropped);
     }
 
     /// Closes the second that has ended by `now`, if one has.

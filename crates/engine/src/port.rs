@@ -38,11 +38,6 @@ pub trait PacketPort {
     /// # Errors
     /// The device failed or disappeared. A frame that the device refused because it is full is not an error.
     fn transmit(&mut self, frame: &[u8]) -> Result<Transmitted, PortError>;
-
-    /// How many frames it had to drop since this was last asked: their fate is `device full`.
-    fn take_dropped(&mut self) -> u64 {
-        0
-    }
 }
 
 /// What became of a written frame.

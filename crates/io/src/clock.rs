@@ -101,15 +101,8 @@ impl WallClock {
 
     /// Lets waits end also when another device has something to read.
     pub fn wait_for_frames(&self, device: impl AsFd) -> Result<(), ClockError> {
-        let number = epoll::EventData::new_u64(3);
+        let number = epoll::EventData::new_u64(2);
         Ok(epoll::add(&self.epoll, device, number, epoll::EventFlags::IN).map_err(io::Error::from)?)
-    }
-
-    /// Lets waits end also when something is put into a mailbox.
-    pub(crate) fn wait_for_mail(&self, mailbox: impl AsFd) -> Result<(), ClockError> {
-        // Edge-triggered, because nobody reads the counter.
-        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
-        Ok(epoll::add(&self.epoll, mailbox, epoll::EventData::new_u64(2), flags).map_err(io::Error::from)?)
     }
 
     /// Makes `epoch`, in nanoseconds of `CLOCK_MONOTONIC`, zero.

@@ -9,7 +9,6 @@ pub mod counters;
 pub mod cpu;
 mod files;
 mod log;
-mod mailbox;
 mod meters;
 mod queues;
 mod sys;

@@ -1,19 +1,15 @@
 //! A live run: one thread for each queue of the server's device, each with its share of the clients.
 
 use crate::clock::monotonic_nanos;
-use crate::mailbox::{Mailbox, SharedPort};
 use crate::{
-    AffinityError, ClockError, MachineMeters, MeterTargets, Stopper, Tun, WallClock, pin_current_thread,
-    prefer_current_thread,
+    AffinityError, ClockError, MachineMeters, MeterTargets, Stopper, Tun, TunError, WallClock,
+    pin_current_thread, prefer_current_thread,
 };
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use wasp_engine::{
-    Control, PacketPort, Part, PortError, RunOutput, Scenario, ScenarioError, Shard, Share, Site,
-    Transmitted, drive_share, sum_up,
+    Control, Part, RunOutput, Scenario, ScenarioError, Shard, Share, Site, drive_share, sum_up,
 };
 use wasp_units::Duration;
-use wasp_wire::Address;
 
 /// A live run could not begin.
 #[derive(Debug, thiserror::Error)]
@@ -24,15 +20,18 @@ pub enum LiveError {
     /// A thread cannot be confined to its CPU.
     #[error(transparent)]
     Affinity(#[from] AffinityError),
-    /// A clock or a mailbox cannot be made.
+    /// A clock cannot be made.
     #[error(transparent)]
     Clock(#[from] ClockError),
+    /// The device's queues cannot be told whose packets are whose.
+    #[error(transparent)]
+    Tun(#[from] TunError),
 }
 
 /// All that a live run needs beside its scenario.
 #[derive(Debug)]
 pub struct LiveRun {
-    /// The queues of the server's device; there is a thread for each.
+    /// The queues of the server's device in the order in which they were created; there is a thread for each.
     pub queues: Vec<Tun>,
     /// The device of the clients, where they are programs.
     pub client_device: Option<Tun>,
@@ -56,17 +55,16 @@ impl LiveRun {
         scenario.check_threads(self.queues.len())?;
         scenario.check_client_device(self.client_device.is_some())?;
         let threads = self.queues.len();
-        let mailboxes = (0..threads).map(|_| Mailbox::new()).collect::<Result<Vec<_>, _>>();
-        let mailboxes = mailboxes.map_err(ClockError::from)?;
+        if let [first, _, ..] = self.queues.as_slice() {
+            first.steer(scenario.first_client(), threads as u32)?;
+        }
         let epoch = monotonic_nanos();
         let (controls, targets, stopper) = (&self.controls, &self.targets, &self.stopper);
         let thread = |own: usize, queue: Tun, clients: Option<Tun>| -> Result<Part, LiveError> {
-            let first_client = Address::from(scenario.first_client());
             let shard = Shard::new(own as u32, threads as u32);
             let seat = Seat { own, threads, share: Share { scenario, site, shard }, targets, stopper, epoch };
-            let server = Device::Server(SharedPort { queue, mailboxes: &mailboxes, own, first_client });
-            let mut ports: Vec<_> = [server].into_iter().chain(clients.map(Device::Clients)).collect();
-            let part = seat.drive(&mut ports, &mailboxes[own], &controls[own]);
+            let mut ports: Vec<_> = [queue].into_iter().chain(clients).collect();
+            let part = seat.drive(&mut ports, &controls[own]);
             if part.as_ref().map_or(true, Part::failed) {
                 controls.iter().for_each(|control| control.stop());
                 stopper.stop();
@@ -86,54 +84,6 @@ impl LiveRun {
     }
 }
 
-/// A device at an end of the network.
-#[derive(Debug)]
-enum Device<'a> {
-    /// One of the queues of the server's.
-    Server(SharedPort<'a, Tun>),
-    /// That of all clients, where they are programs.
-    Clients(Tun),
-}
-
-impl AsFd for Device<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Server(port) => port.queue.as_fd(),
-            Self::Clients(tun) => tun.as_fd(),
-        }
-    }
-}
-
-impl PacketPort for Device<'_> {
-    fn offloads_checksums(&self) -> bool {
-        match self {
-            Self::Server(port) => port.offloads_checksums(),
-            Self::Clients(tun) => tun.offloads_checksums(),
-        }
-    }
-
-    fn receive(&mut self, frame: &mut [u8]) -> Result<Option<usize>, PortError> {
-        match self {
-            Self::Server(port) => port.receive(frame),
-            Self::Clients(tun) => tun.receive(frame),
-        }
-    }
-
-    fn transmit(&mut self, frame: &[u8]) -> Result<Transmitted, PortError> {
-        match self {
-            Self::Server(port) => port.transmit(frame),
-            Self::Clients(tun) => tun.transmit(frame),
-        }
-    }
-
-    fn take_dropped(&mut self) -> u64 {
-        match self {
-            Self::Server(port) => port.take_dropped(),
-            Self::Clients(_) => 0,
-        }
-    }
-}
-
 /// One thread's place.
 struct Seat<'a> {
     own: usize,
@@ -145,12 +95,7 @@ struct Seat<'a> {
 }
 
 impl Seat<'_> {
-    fn drive(
-        &self,
-        ports: &mut [Device<'_>],
-        mailbox: &Mailbox,
-        control: &Control,
-    ) -> Result<Part, LiveError> {
+    fn drive(&self, ports: &mut [Tun], control: &Control) -> Result<Part, LiveError> {
         let cpus = &self.targets.emulator_cpus;
         match cpus.get(self.own % cpus.len().max(1)) {
             Some(cpu) if self.threads > 1 => pin_current_thread(&[*cpu])?,
@@ -168,7 +113,6 @@ impl Seat<'_> {
         for other in &ports[1..] {
             clock.wait_for_frames(other)?;
         }
-        clock.wait_for_mail(mailbox)?;
         clock.begin_at(self.epoch);
         Ok(drive_share(&self.share, control, (), &mut clock, ports, &mut meters))
     }

@@ -26,8 +26,10 @@ MS_PRIVATE = 0x4_0000
 
 PR_SET_PDEATHSIG = 1
 
+CAP_SYS_ADMIN = 21
 CAP_SYS_NICE = 23
 CAP_SYS_RESOURCE = 24
+CAP_BPF = 39
 
 ORDINARY_ID = 65534
 """User and group number of a process that must not be root: nobody's."""
@@ -124,6 +126,11 @@ def has_capability(number: int) -> bool:
             if line.startswith("CapEff:"):
                 return bool(int(line.split()[1], 16) >> number & 1)
     return False
+
+
+def may_steer() -> bool:
+    """Whether this process may load the program by which a device gives each packet to the queue of its client."""
+    return has_capability(CAP_BPF) or has_capability(CAP_SYS_ADMIN)
 
 
 OFFLOADS = "virtio header, tx checksum, TSO4, TSO6, TSO with ECN"

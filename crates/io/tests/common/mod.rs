@@ -58,11 +58,11 @@ pub fn run(program: &str, arguments: &str) {
     assert!(done.success(), "{program} {arguments}");
 }
 
-/// Makes the device, also where an earlier one of the same name is just going: a program that another test is starting holds a copy of every
+/// Makes the device, so many queues of it, also where an earlier one of the same name is just going: a program that another test is starting holds a copy of every
 /// descriptor between its fork and its exec, and with it that device.
-fn create_again_and_again() -> (Tun, String) {
+fn create_again_and_again(queues: usize) -> (Vec<Tun>, String) {
     for _ in 0..50 {
-        match Tun::create(Some("wasp0")) {
+        match Tun::create_queues(Some("wasp0"), queues) {
             Err(TunError::Attach(error)) if error.kind() == std::io::ErrorKind::ResourceBusy => {
                 std::thread::sleep(std::time::Duration::from_millis(20));
             }
@@ -74,7 +74,12 @@ fn create_again_and_again() -> (Tun, String) {
 
 /// A device whose kernel side is 198.18.0.1 in 198.18.0.0/17.
 pub fn device_that_is_up() -> Tun {
-    let (tun, name) = create_again_and_again();
+    queues_that_are_up(1).remove(0)
+}
+
+/// The queues of such a device.
+pub fn queues_that_are_up(queues: usize) -> Vec<Tun> {
+    let (tun, name) = create_again_and_again(queues);
     assert_eq!(name, "wasp0");
     // Router solicitations would be frames that no test asked for.
     let _ = std::fs::write("/proc/sys/net/ipv6/conf/wasp0/disable_ipv6", "1");
