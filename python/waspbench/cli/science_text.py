@@ -81,7 +81,7 @@ def _capacity(point: PointCapacity) -> list[str]:
 def _notes(point: PointCapacity) -> list[str]:
     """What speaks against the runs that make up a capacity."""
     return [
-        f"  {'note on' if reading.valid else 'NOT VALID:'} run {reading.run + 1}: {note}"
+        f"  {'NOT VALID:' if reading.valid is False else 'note on'} run {reading.run + 1}: {note}"
         for reading in point.behind
         for note in reading.notes
     ]

@@ -1,6 +1,7 @@
 """Results: figures of runs and of experiments, and the directory that keeps them."""
 
-from waspbench.results.manifest import FORMAT, Manifest
+from waspbench.results.formats import FORMAT
+from waspbench.results.manifest import Manifest
 from waspbench.results.result import Direction, Estimate, Network, Reason, ResponseTime, Result, combine
 from waspbench.results.store import (
     TABLES,

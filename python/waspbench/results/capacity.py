@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from waspbench.errors import InputError
-from waspbench.results.manifest import FORMAT
-from waspbench.results.summary import Record
+from waspbench.results.formats import FORMAT, Record, read_document
 
 CAPACITY = "capacity.json"
 
@@ -43,8 +42,10 @@ class LoadReading(Record):
     """Whether it did not fail and the emulator left the server its say."""
     failed: bool = False
     confirming: bool
-    valid: bool
-    """Whether nothing speaks against it but what saturation excuses (``server_queue``)."""
+    valid: bool | None
+    """Whether nothing speaks against it but what saturation excuses (``server_queue``); None in results of older
+    versions.
+    """
     attempts: int = 1
     """How often it was tried."""
     notes: list[str] = Field(default_factory=list)
@@ -72,8 +73,10 @@ class PointCapacity(Record):
     """The same in words."""
     confirmed: bool
     """Whether fresh runs at that load all counted and met the objective; a sweep makes none."""
-    valid: bool
-    """Whether it was found, confirmed where the method confirms, and every run that makes it up is valid."""
+    valid: bool | None
+    """Whether it was found, confirmed where the method confirms, and every run that makes it up is valid; None in
+    results of older versions.
+    """
     runs: int
     """Runs made."""
     readings: list[LoadReading]
@@ -121,12 +124,8 @@ def load_capacity(path: str | Path) -> CapacityResult:
     """
     file = Path(path) / CAPACITY
     try:
-        found = CapacityResult.model_validate_json(file.read_bytes())
+        text = file.read_bytes()
     except OSError as error:
         raise InputError.at(str(file), f"cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        raise InputError.at(str(file), f"no valid capacity: {error.errors()[0]['msg']}") from None
-    if found.format > FORMAT:
-        message = f"these results are newer than this version of waspbench, which reads up to format {FORMAT}"
-        raise InputError.at(f"{file}: format", message, found.format)
+    found = read_document(CapacityResult, text, str(file), "capacity")
     return found.model_copy(update={"results": str(path)})

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from waspbench.errors import InputError
 from waspbench.results.capacity import CAPACITY, load_capacity
+from waspbench.results.formats import Record
 from waspbench.results.store import MANIFEST, load_manifest
 from waspbench.results.study import STUDY, is_study, read_plan
-from waspbench.results.summary import Record
 
 VERSION = 1
 

@@ -10,10 +10,11 @@ from xml.etree import ElementTree
 
 from waspbench.experiment.conditions import METRICS, Condition
 from waspbench.experiment.sweep import text_of
+from waspbench.results.formats import Record
 from waspbench.results.result import NANOSECONDS_IN_MS, Result
 from waspbench.results.store import histogram_of, read_table
 from waspbench.results.study import StudyResult
-from waspbench.results.summary import Record, RunSummary
+from waspbench.results.summary import RunSummary
 from waspbench.stats import binomial_interval, mean_interval
 from waspbench.stats.bootstrap import bootstrap_quantile
 

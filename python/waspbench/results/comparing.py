@@ -13,8 +13,8 @@ from waspbench.experiment.sweep import text_of
 from waspbench.results.capacity import load_capacity
 from waspbench.results.checks import run_values
 from waspbench.results.differences import Difference, differences, facts, incomparable
+from waspbench.results.formats import Record
 from waspbench.results.study import is_study, load_study, read_plan
-from waspbench.results.summary import Record
 from waspbench.stats.comparison import ALPHA, Comparison, compare, runs_needed
 
 METRICS = {"throughput": True, "goodput": True, "mean": False, "p50": False, "p90": False, "p99": False}
@@ -127,7 +127,7 @@ def _points(directory: str, metric: str) -> list[Candidate]:
 
 def _capacities(directory: str) -> list[Candidate]:
     return [
-        Candidate(point.varied, [reading.throughput for reading in point.behind], point.valid)
+        Candidate(point.varied, [reading.throughput for reading in point.behind], bool(point.valid))
         for point in load_capacity(directory).points
     ]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from waspbench.experiment.load import parse
+from waspbench.results.formats import Record
 from waspbench.results.store import load_manifest
 from waspbench.results.study import StudyPlan, is_study, read_plan
-from waspbench.results.summary import Record
 
 _IGNORED = ("name", "mode", "sweep", "assert")
 """Parts of an experiment that say nothing of what was measured; the mode that was used counts instead."""
@@ -32,13 +32,14 @@ def facts(directory: str | Path) -> dict[str, Any]:
         InputError: there are no results, or they are not valid or newer than this version.
     """
     if is_study(directory):
-        plan = read_plan(directory)
-        asked = parse(plan.document).model_dump(exclude_none=True, by_alias=True)
-        made: Any = plan
-        placed = {"--server-cpus": plan.server_cpus, "--emulator-cpus": plan.emulator_cpus}
+        made: Any = read_plan(directory)
+        document = made.document
+        placed = {"--server-cpus": made.server_cpus, "--emulator-cpus": made.emulator_cpus}
     else:
         made = load_manifest(directory)
-        asked, placed = made.experiment, {}
+        document, placed = made.experiment, {}
+    # Parsed anew, a field that older results do not know has its default in both.
+    asked = parse(document).model_dump(exclude_none=True, by_alias=True)
     used = {key: value for key, value in asked.items() if key not in _IGNORED}
     found = {"mode": made.mode, **dict(_leaves("", used)), **dict(_leaves("machine", made.machine)), **placed}
     found["versions.waspbench"] = made.versions.get("waspbench")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from waspbench import _core
-from waspbench.errors import InputError
+from waspbench.results.formats import FORMAT, Record, read_document
 from waspbench.results.result import Reason, Site
-from waspbench.results.summary import Record, RunSummary
-
-FORMAT = 1
-"""Version of the layout of a results directory. A reader refuses a newer one."""
+from waspbench.results.summary import RunSummary
 
 
 class Manifest(Record):
@@ -59,28 +55,7 @@ def read_manifest(text: str, where: str) -> Manifest:
     Raises:
         InputError: it is none, or of a newer format.
     """
-    found = _document(text, where).get("format")
-    if not isinstance(found, int):
-        raise InputError.at(f"{where}: format", "must be a whole number", found)
-    if found > FORMAT:
-        message = f"these results are newer than this version of waspbench, which reads up to format {FORMAT}"
-        raise InputError.at(f"{where}: format", message, found)
-    try:
-        return Manifest.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise InputError.at(f"{where}: {field}", f"no valid manifest: {first['msg']}") from None
-
-
-def _document(text: str, where: str) -> dict[str, Any]:
-    try:
-        document = json.loads(text)
-    except ValueError as error:
-        raise InputError.at(where, f"no valid manifest: {error}") from None
-    if not isinstance(document, dict):
-        raise InputError.at(where, "no valid manifest: not a table")
-    return document
+    return read_document(Manifest, text, where, "manifest")
 
 
 def now() -> str:

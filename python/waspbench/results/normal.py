@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from waspbench.results.checks import run_values
+from waspbench.results.formats import Record
 from waspbench.results.result import Result
-from waspbench.results.summary import Record
 from waspbench.stats.normality import POWER, normality, outliers
 
 RUNS = 36

@@ -8,7 +8,7 @@ from typing import Any
 
 from waspbench.errors import CannotRunError, InputError
 from waspbench.results.catalogue import Entry
-from waspbench.results.store import TABLES
+from waspbench.results.tables import TABLES
 
 
 def query(statement: str, results: Sequence[Entry]) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -16,7 +16,8 @@ def query(statement: str, results: Sequence[Entry]) -> tuple[list[str], list[tup
 
     There is a view for each table of results (transactions, connections, series, links, histogram) over the files of
     all ``results``, with the columns ``result`` (its id), ``experiment`` (its name) and ``point`` (the directory of
-    its point) in front, and a table ``results`` of what the catalogue has.
+    its point) in front, and a table ``results`` of what the catalogue has. A column that results of an older format do
+    not have is null in their rows.
 
     Raises:
         CannotRunError: DuckDB is not installed.
@@ -38,7 +39,7 @@ def query(statement: str, results: Sequence[Entry]) -> tuple[list[str], list[tup
         for table in TABLES:
             parts = [part for entry in results for part in _part(table, entry)]
             if parts:
-                connection.execute(f"CREATE VIEW {table} AS {' UNION ALL BY NAME '.join(parts)}")
+                connection.execute(f"CREATE VIEW {table} AS {' UNION ALL BY NAME '.join([_no_rows(table), *parts])}")
         try:
             answer = connection.execute(statement)
             names = [column[0] for column in answer.description or ()]
@@ -47,6 +48,25 @@ def query(statement: str, results: Sequence[Entry]) -> tuple[list[str], list[tup
             raise InputError.at("query", str(error).splitlines()[0], statement) from None
     finally:
         connection.close()
+
+
+_SQL_TYPES = {
+    "Boolean": "BOOLEAN",
+    "Float64": "DOUBLE",
+    "Int64": "BIGINT",
+    "String": "VARCHAR",
+    "UInt8": "UTINYINT",
+    "UInt16": "USMALLINT",
+    "UInt32": "UINTEGER",
+    "UInt64": "UBIGINT",
+}
+
+
+def _no_rows(table: str) -> str:
+    """All columns of a table and none of its rows, as SQL: what older results do not have is there, and null."""
+    own = [f"NULL::VARCHAR AS {column}" for column in ("result", "experiment", "point")]
+    declared = [f'NULL::{_SQL_TYPES[kind]} AS "{column}"' for column, kind, _ in TABLES[table][1]]
+    return f"SELECT {', '.join([*own, *declared])} WHERE false"
 
 
 def _part(table: str, entry: Entry) -> list[str]:

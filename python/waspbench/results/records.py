@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from waspbench.errors import InputError
-from waspbench.results.manifest import FORMAT
+from waspbench.results.formats import FORMAT, Record, read_document
 from waspbench.results.placing import place
 from waspbench.results.store import ORDER, write_table
-from waspbench.results.summary import Record, RunSummary
+from waspbench.results.summary import RunSummary
 
 RUNS = "runs"
 
@@ -99,16 +99,10 @@ def read_record(path: Path) -> RunRecord:
         InputError: it cannot be read, is not valid, or is of a newer format.
     """
     try:
-        record = RunRecord.model_validate_json(path.read_bytes())
+        text = path.read_bytes()
     except OSError as error:
         raise InputError.at(str(path), f"cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError.at(str(path), f"no valid record of a run: {first['msg']}") from None
-    if record.format > FORMAT:
-        message = f"this run is newer than this version of waspbench, which reads up to format {FORMAT}"
-        raise InputError.at(f"{path}: format", message, record.format)
-    return record
+    return read_document(RunRecord, text, str(path), "record of a run")
 
 
 def records_of(point: Path) -> list[RunRecord]:

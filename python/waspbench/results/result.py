@@ -9,10 +9,10 @@ import numpy as np
 from pydantic import Field
 
 from waspbench.experiment import loss_label
+from waspbench.results.formats import Record
 from waspbench.results.summary import (
     Emulator,
     Lag,
-    Record,
     RunDirection,
     RunResponseTime,
     RunSummary,
@@ -155,8 +155,8 @@ class Result(Record):
     """Bits of bodies a second."""
     outcomes: dict[str, int]
     """Transactions of all runs by outcome."""
-    retried: int = 0
-    """Those among them that were made once more, on a new connection."""
+    retried: int | None = None
+    """Those among them that were made once more, on a new connection; None in results of older versions."""
     server_cpu: ServerCpu
     """Means over runs."""
     emulator: Emulator
@@ -200,13 +200,14 @@ def combine(
         raise ValueError("runs: an experiment needs at least one run to have a result")
     reasons = [Reason(run=run.run, code=reason.code, message=reason.message) for run in runs for reason in run.invalid]
     reasons += [missing] if missing else []
+    retried = [run.retried for run in runs]
     return Result(
         throughput=_estimate([run.throughput for run in runs]),
         response_time_ms=_response_time(runs, histograms),
         open_loop=_open_loop(runs),
         goodput_bps=_estimate([run.goodput_bps for run in runs]),
         outcomes=_outcomes(runs),
-        retried=sum(run.retried for run in runs),
+        retried=None if None in retried else sum(filter(None, retried)),
         server_cpu=_server_cpu([run.server_cpu for run in runs]),
         emulator=_emulator([run.emulator for run in runs if run.emulator]),
         network=Network(

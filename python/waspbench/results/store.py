@@ -24,14 +24,16 @@ from waspbench.errors import InputError, RunFailedError
 from waspbench.results.access_log import log_path
 from waspbench.results.manifest import Manifest, now, read_manifest
 from waspbench.results.result import Result, combine
+from waspbench.results.tables import TABLES as DECLARED
+from waspbench.results.tables import completed
 from waspbench.stats import Histogram
 
 MANIFEST = "manifest.json"
 ORDER = {"transactions": ["end_ns", "client", "request"]}
 """Columns that order the rows of tables that the engine hands over out of order."""
 
-TABLES = ("transactions", "connections", "series", "links", "histogram")
-
+TABLES = tuple(DECLARED)
+"""Their names."""
 
 MANIFEST_ROOM = 1 << 17
 """Bytes that a manifest is sure to find: several times what most take."""
@@ -171,13 +173,13 @@ def histogram_of(table: Any) -> Histogram:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """The table in one file.
+    """The table in one file ``TABLE/run-N.parquet`` of results of any format, with all columns of the present one.
 
     Raises:
         InputError: it is not there, or is no table.
     """
     try:
-        return pl.read_parquet(path, glob=False)
+        return completed(pl.read_parquet(path, glob=False), path.parent.name)
     except OSError as error:
         raise InputError.at(str(path), f"cannot be read: {error.strerror or 'missing'}") from None
     except pl.exceptions.PolarsError:

@@ -8,18 +8,16 @@ DIR/points/0000/runs/run-0.json     a finished run (see `waspbench.results.recor
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from waspbench.errors import InputError
-from waspbench.results.manifest import FORMAT
+from waspbench.results.formats import FORMAT, Record, read_document
 from waspbench.results.result import Result
 from waspbench.results.store import MANIFEST, load, load_manifest
-from waspbench.results.summary import Record
 
 STUDY = "study.json"
 JOURNAL = "journal.jsonl"
@@ -99,23 +97,10 @@ def read_plan(path: str | Path) -> StudyPlan:
     """
     file = Path(path) / STUDY
     try:
-        text = file.read_text(encoding="utf-8")
-        document = json.loads(text)
-        found = document.get("format") if isinstance(document, dict) else None
-        if isinstance(found, int) and found > FORMAT:
-            message = f"these results are newer than this version of waspbench, which reads up to format {FORMAT}"
-            raise InputError.at(f"{file}: format", message, found)
-        return StudyPlan.model_validate_json(text)
+        text = file.read_bytes()
     except OSError as error:
         raise InputError.at(str(file), f"cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise InputError.at(f"{file}: {field}", f"no valid plan: {first['msg']}") from None
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError.at(str(file), f"no valid plan: {error}") from None
+    return read_document(StudyPlan, text, str(file), "plan")
 
 
 def load_study(path: str | Path) -> StudyResult:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
-
-class Record(BaseModel):
-    """Part of a summary. Figures that a later engine adds are kept."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
+from waspbench.results.formats import Record
 
 
 class Invalid(Record):
@@ -128,8 +124,8 @@ class RunSummary(Record):
     """Bits of their bodies a second."""
     outcomes: dict[str, int]
     """Transactions by outcome."""
-    retried: int = 0
-    """Those among them that were made once more, on a new connection."""
+    retried: int | None = None
+    """Those among them that were made once more, on a new connection; None in results of older versions."""
     response_time_ms: RunResponseTime
     """From the intended start, where there is one."""
     open_loop: RunOpenLoop | None = None
@@ -152,7 +148,7 @@ class RunSummary(Record):
     invalid: list[Invalid]
     """Reasons not to trust the run; empty when it is valid."""
 
-    notes: list[str] = []
+    notes: list[str] = Field(default_factory=list)
     """What else is to be known of the run, such as that another one shared the machine; it speaks not against it."""
 
     def noted(self, notes: list[str]) -> RunSummary:

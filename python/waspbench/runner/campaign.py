@@ -13,6 +13,7 @@ from waspbench.errors import InputError, RunFailedError
 from waspbench.experiment import Experiment, Mode
 from waspbench.experiment.sweep import Point, points
 from waspbench.results import check_free
+from waspbench.results.formats import FORMAT
 from waspbench.results.records import write_text
 from waspbench.results.study import STUDY, StudyPlan, point_directory, read_plan
 from waspbench.runner.executors import Executor, Here, Processes
@@ -72,9 +73,15 @@ class Campaign:
         """What was begun in ``directory``.
 
         Raises:
-            InputError: there is nothing, or it is newer than this version.
+            InputError: there is nothing, or it is of another format than this version writes.
         """
         plan = read_plan(directory)
+        if plan.format < FORMAT:
+            message = (
+                f"these results can be read, but not gone on with: this version writes format {FORMAT}, and the runs "
+                "of one experiment must be of one kind; begin anew"
+            )
+            raise InputError.at(f"{directory / STUDY}: format", message, plan.format)
         return cls(plan, points(plan.document), directory)
 
     def place(self, index: int) -> Path:

@@ -1,0 +1,165 @@
+"""Results of every format that there was are still of use; what is newer, or not whole, is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from fake_core import FakeEngine
+from waspbench import InputError, load, run
+from waspbench.cli.app import invoke
+from waspbench.results import FORMAT, load_manifest
+from waspbench.results.capacity import load_capacity
+from waspbench.results.catalogue import entries, register
+from waspbench.results.comparing import compare_results
+from waspbench.results.query import query
+from waspbench.results.records import records_of
+from waspbench.results.store import read_table
+from waspbench.results.study import load_study, read_plan
+from waspbench.results.tables import TABLES
+
+STORED = Path(__file__).with_name("stored")
+ALL = sorted(path for path in STORED.glob("*/*") if path.is_dir())
+BENCHES = [path for path in ALL if path.name == "bench"]
+NAMES = [f"{path.parent.name}/{path.name}" for path in ALL]
+
+stored = pytest.mark.parametrize("old", ALL, ids=NAMES)
+
+
+def copied(old: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(old, tmp_path / f"{old.parent.name}-{old.name}"))
+
+
+def test_every_older_format_is_stored() -> None:
+    formats = {json.loads(path.read_text())["format"] for path in STORED.rglob("manifest.json")}
+    assert formats == set(range(1, FORMAT))
+
+
+def test_what_is_stored_names_no_machine() -> None:
+    for path in STORED.rglob("*.json"):
+        machine = json.loads(path.read_text()).get("machine")
+        assert not machine or (machine["cpu"], machine["kernel"]) == ("a CPU", "6.18.0"), path
+
+
+@stored
+def test_an_older_result_is_listed_and_shown(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = copied(old, tmp_path)
+    before = {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    assert invoke(["list", "--root", str(tmp_path)]) == 0
+    assert str(directory) in capsys.readouterr().out
+    valid = register(directory).valid
+    assert invoke(["show", str(directory)]) == (0 if valid else 5)
+    assert "ok/s" in (shown := capsys.readouterr().out) or "throughput" in shown
+    assert invoke(["show", str(directory), "--json"]) == (0 if valid else 5)
+    json.loads(capsys.readouterr().out)
+    assert {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("old", BENCHES, ids=lambda path: str(path.parent.name))
+def test_figures_of_an_older_result_are_those_that_it_had(old: Path) -> None:
+    manifest, found = json.loads((old / "manifest.json").read_text()), load(old)
+    [made] = manifest["runs"]
+    assert found.throughput.mean == made["throughput"]
+    assert found.response_time_ms.p99 == made["response_time_ms"]["p99"]
+    assert {name: count for name, count in found.outcomes.items() if count} == {
+        "ok": made["outcomes"]["ok"],
+        "unfinished": 5,
+    }
+    assert found.retried == made.get("retried")
+
+
+def test_what_an_older_capacity_did_not_judge_is_unknown() -> None:
+    [point] = load_capacity(STORED / "1-second" / "capacity").points
+    assert point.valid is None
+    assert {reading.valid for reading in point.readings} == {None}
+
+
+@stored
+def test_an_older_result_is_compared_with_itself_and_with_one_of_the_present_format(
+    old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert {point.verdict for point in compare_results(str(old), str(old)).points} == {"no difference shown"}
+    newest = STORED / "1-last" / old.name
+    found = compare_results(str(old), str(newest))
+    assert found.points
+    assert not [each for each in found.differences if each.field.startswith("measure.")]
+    if old.name == "bench":
+        fields = {"name": "new", "mode": "sim", "clients": [{"count": 5}], "measure": {"runs": 1, "duration": "2s"}}
+        run(fields, output=tmp_path / "new")
+        assert compare_results(str(old), str(tmp_path / "new")).points
+    assert invoke(["compare", str(old), str(newest)]) in (0, 5)
+    assert "no difference shown" in capsys.readouterr().out
+
+
+@stored
+def test_sql_has_null_for_what_an_older_result_does_not_have(old: Path, tmp_path: Path) -> None:
+    register(copied(old, tmp_path))
+    for table, (_, columns) in TABLES.items():
+        names = ", ".join(f'"{column}"' for column, *_ in columns)
+        assert query(f"SELECT {names} FROM {table} LIMIT 1", entries())[1], table
+    if old.parent.name != "1-last":
+        assert query("SELECT DISTINCT file, intended_ns FROM transactions", entries())[1] == [(None, None)]
+
+
+def test_sql_over_old_and_new_results_at_once(tmp_path: Path) -> None:
+    for old in BENCHES:
+        register(copied(old, tmp_path))
+    rows = query(
+        "SELECT experiment, count(DISTINCT result), count(file) < count(*) FROM transactions GROUP BY ALL", entries()
+    )
+    assert rows[1] == [("bench", 2, True)]
+
+
+@stored
+def test_an_older_result_is_not_gone_on_with(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = copied(old, tmp_path)
+    before = sorted(directory.rglob("*"))
+    assert invoke(["resume", str(directory)]) == 2
+    said = capsys.readouterr().err
+    if old.name == "bench":
+        assert "study.json: cannot be read" in said  # as of any version: there is nothing to resume
+    else:
+        assert "study.json: format: 1: these results can be read, but not gone on with: this version writes" in said
+    assert sorted(directory.rglob("*")) == before
+
+
+def test_every_file_of_a_study_is_read(tmp_path: Path) -> None:
+    for stage in ("1-second", "1-last"):
+        sweep = STORED / stage / "sweep"
+        assert read_plan(sweep).points == len(load_study(sweep).points) == 2
+        for place in sorted((sweep / "points").iterdir()):
+            [record] = records_of(place)
+            assert record.summary == load_manifest(place).runs[0]
+
+
+def test_columns_that_a_file_does_not_have_are_null() -> None:
+    series = read_table(STORED / "1-first" / "bench" / "series" / "run-0.parquet")
+    assert set(series.columns) == {column for column, *_ in TABLES["series"][1]}
+    assert series["up_packets"].null_count() == len(series)
+    assert series.schema["lag_max_ns"] == pl.UInt64
+
+
+def test_results_of_the_present_format_must_be_whole(engine: FakeEngine, tmp_path: Path) -> None:
+    run({"name": "x", "mode": "sim", "clients": [{}]}, output=tmp_path / "out")
+    file = tmp_path / "out" / "manifest.json"
+    document = json.loads(file.read_text())
+    assert document["format"] == FORMAT
+    for name in ("retried", "notes", "open_loop"):
+        file.write_text(json.dumps(without(document, name)))
+        with pytest.raises(InputError, match=rf"manifest\.json: runs\.0: no valid manifest: {name}: missing"):
+            load_manifest(tmp_path / "out")
+        file.write_text(json.dumps(without(document, name) | {"format": FORMAT - 1}))
+        assert getattr(load_manifest(tmp_path / "out").runs[0], name) in (None, [])
+    file.write_text(json.dumps({**document, "format": FORMAT - 1, "seed": None}))
+    with pytest.raises(InputError, match=r"manifest\.json: seed: no valid manifest"):
+        load_manifest(tmp_path / "out")
+
+
+def without(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """The manifest with runs that do not have a field."""
+    return document | {"runs": [{key: run[key] for key in run if key != name} for run in document["runs"]]}
