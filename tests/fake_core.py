@@ -22,6 +22,9 @@ class FakeEngineError(RuntimeError):
     pass
 
 
+OUTCOMES = {"ok": 6400, "reset": 1, "refused": 0}
+
+
 def direction(packets: int, lost: int) -> dict[str, Any]:
     return {
         "packets": packets,
@@ -41,7 +44,12 @@ def summary_of(scenario: dict[str, Any], interval: float, invalid: list[dict[str
         "interval_s": interval,
         "throughput": 640.0 + 10 * run,
         "goodput_bps": 5_242_880.0,
-        "outcomes": {"ok": 6400, "reset": 1, "refused": 0},
+        "outcomes": OUTCOMES,
+        "statuses": {"200": 6400},
+        "by_group": [
+            {"name": group["name"], "outcomes": OUTCOMES, "statuses": {"200": 6400}}
+            for group in scenario["clients"][:1]
+        ],
         "retried": 2,
         "response_time_ms": {"mean": 100.0 + run, "p50": 100.0, "p90": 110.0, "p99": 300.0, "max": 301.0 + run},
         "server_cpu": {"busy": 0.42, "steal": None, "processes_s": None},

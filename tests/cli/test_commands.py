@@ -30,7 +30,7 @@ def test_the_defaults_of_bench(engine: FakeEngine) -> None:
     assert invoke(["bench", "--mode", "sim"]) == 0
     assert len(engine.scenarios) == 3
     scenario = engine.scenarios[0]
-    assert scenario["measure"] == {"warmup": "5s", "duration": "10s"}
+    assert scenario["measure"] == {"warmup": "5s", "duration": "10s", "max_errors": "10%"}
     assert scenario["workload"]["size"] == "1KiB"
     assert scenario["clients"][0] == {
         "name": "clients",
@@ -53,7 +53,7 @@ def test_every_flag_of_bench_reaches_the_engine(engine: FakeEngine) -> None:
         "--down 10Mbit/s --up 1Mbit/s --queue 64KiB --mss 536 --tcp bsd1999 --file-size 20KB "
         "--requests-per-connection 4 --http-version 1.0 --connections 2 --pipeline 3 --method HEAD --think 1s "
         "--rate 100/s --arrivals constant --outstanding 50 --warmup 1s --duration 2s "
-        "--runs 1 --seed 9 --timeout 5s"
+        "--runs 1 --seed 9 --timeout 5s --max-errors 20%"
     )
     assert invoke(["bench", *flags.split()]) == 0
     scenario = engine.scenarios[0]
@@ -76,7 +76,7 @@ def test_every_flag_of_bench_reaches_the_engine(engine: FakeEngine) -> None:
     assert group["think"] == {"model": "constant", "value": "1s"}
     assert group["arrivals"] == {"model": "constant", "rate": "100/s", "outstanding": 50}
     assert scenario["workload"] == {"kind": "single", "deal": "own", "path": "/20000", "size": "20KB"}
-    assert scenario["measure"] == {"warmup": "1s", "duration": "2s"}
+    assert scenario["measure"] == {"warmup": "1s", "duration": "2s", "max_errors": "20%"}
     assert len(engine.scenarios) == 1
 
 
@@ -164,7 +164,8 @@ def test_the_table_reads_well(engine: FakeEngine, capsys: pytest.CaptureFixture[
         "goodput         5.24 Mbit/s   (90 %: 5.24 to 5.24)\n"
         "response time   mean 101.0 ms   (90 %: 99.3 to 102.7)\n"
         "                p50 100.1 ms   p90 100.1 ms   p99 300.2 ms   max 303.0 ms\n"
-        "outcomes        ok 19,200, reset 3; 6 of them made once more\n"
+        "outcomes        ok 19,200 (200), reset 3; 6 of them made once more\n"
+        "errors          0.02 %\n"
         "server CPU      42.0 % busy\n"
         "network down    24,000 packets, 720 lost (3.00 %), 3 dropped; loss label 3 %,\n"
         "                stationary 3 %, expected 3 %\n"

@@ -76,7 +76,7 @@ def test_a_simulated_run_is_told_everything() -> None:
                 "tcp": {"preset": "linux", "mss": 536, "sack": False},
             }
         ],
-        "measure": {"warmup": "5s", "duration": "10s"},
+        "measure": {"warmup": "5s", "duration": "10s", "max_errors": "10%"},
     }
 
 

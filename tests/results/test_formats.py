@@ -70,13 +70,15 @@ def test_figures_of_an_older_result_are_those_that_it_had(old: Path) -> None:
         "ok": made["outcomes"]["ok"],
         "unfinished": 5,
     }
+    assert (found.statuses, found.runs[0].by_group) == (None, None)
+    assert (found.errors, found.notes) == (0.0, [])
     assert found.retried == made.get("retried")
 
 
 def test_what_an_older_capacity_did_not_judge_is_unknown() -> None:
     [point] = load_capacity(STORED / "1-second" / "capacity").points
     assert point.valid is None
-    assert {reading.valid for reading in point.readings} == {None}
+    assert {(reading.valid, reading.outcomes, reading.statuses) for reading in point.readings} == {(None, None, None)}
 
 
 @stored
@@ -91,7 +93,8 @@ def test_an_older_result_is_compared_with_itself_and_with_one_of_the_present_for
     if old.name == "bench":
         fields = {"name": "new", "mode": "sim", "clients": [{"count": 5}], "measure": {"runs": 1, "duration": "2s"}}
         run(fields, output=tmp_path / "new")
-        assert compare_results(str(old), str(tmp_path / "new")).points
+        [point] = compare_results(str(old), str(tmp_path / "new")).points
+        assert (point.statuses[0], bool(point.statuses[1])) == (None, True)
     assert invoke(["compare", str(old), str(newest)]) in (0, 5)
     assert "no difference shown" in capsys.readouterr().out
 
@@ -149,7 +152,7 @@ def test_results_of_the_present_format_must_be_whole(engine: FakeEngine, tmp_pat
     file = tmp_path / "out" / "manifest.json"
     document = json.loads(file.read_text())
     assert document["format"] == FORMAT
-    for name in ("retried", "notes", "open_loop"):
+    for name in ("statuses", "by_group", "notes", "open_loop"):
         file.write_text(json.dumps(without(document, name)))
         with pytest.raises(InputError, match=rf"manifest\.json: runs\.0: no valid manifest: {name}: missing"):
             load_manifest(tmp_path / "out")

@@ -17,7 +17,7 @@ mod shard;
 mod summary;
 
 pub use control::{Control, Progress};
-pub use ledger::{ConnectionRow, Gauges, Interval, Ledger, Rows, Second, Strata, TransactionRow};
+pub use ledger::{ConnectionRow, Gauges, Interval, Ledger, Rows, Second, Strata, Tally, TransactionRow};
 pub use live::{drive, drive_share};
 pub use model::Model;
 pub use port::{
@@ -30,7 +30,7 @@ pub use scenario::{
 };
 pub use shard::{Shard, Share};
 pub use summary::{
-    DirectionSummary, Emulator, Lag, LinkRow, Little, NetworkSummary, OpenLoop, PacketSummary, Part, Reason,
-    ResponseTime, RunOutput, ServerCpu, Summary, sum_up,
+    DirectionSummary, Emulator, GroupSummary, Lag, LinkRow, Little, NetworkSummary, OpenLoop, PacketSummary,
+    Part, Reason, ResponseTime, RunOutput, ServerCpu, Summary, sum_up,
 };
 pub use wasp_workload::Site;

@@ -50,6 +50,7 @@ _THINK = "Pause of a client between two pages or requests. [default: the workloa
 _RATE = "Open loop: arrivals of all clients together, such as 100/s. [default: closed loop]"
 _ARRIVALS = "How arrivals are spread, with --rate. [default: poisson]"
 _OUTSTANDING = "Most arrivals that wait, with --rate; more are counted and shed. [default: 1000]"
+_MAX_ERRORS = "Share of the transactions that may fail before a run counts as not valid. [default: 10%]"
 _UNTIL = "Add runs until half the interval of throughput is at most this part of its mean."
 Output = Annotated[
     Path | None,
@@ -131,6 +132,7 @@ def bench(
     ] = None,
     until: Annotated[Text, option("until", "P", _UNTIL)] = None,
     max_runs: Annotated[Text, option("max_runs", "N", "Runs at most, with --until. [default: 20]")] = None,
+    max_errors: Annotated[Text, option("max_errors", "P", _MAX_ERRORS)] = None,
     seed: Annotated[Text, option("seed", "N")] = None,
     server_cpus: ServerCpus = None,
     emulator_cpus: EmulatorCpus = None,

@@ -41,5 +41,7 @@ def demo() -> int:
     for name, result in columns:
         for reason in result.invalid_reasons:
             print(f"not valid, {name}: {reason.message} [{reason.code}]")
+        for note in result.notes:
+            print(f"note, {name}: {note}")
         print(f"results, {name}: {result.results}")
     return status.Status.INTERRUPTED if interrupted else status.of(*(result for _, result in columns))

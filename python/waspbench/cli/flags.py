@@ -53,6 +53,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "runs": ("measure.runs",),
     "until": ("measure.until.ci",),
     "max_runs": ("measure.until.max_runs",),
+    "max_errors": ("measure.max_errors",),
 }
 """Each flag, as the name of its parameter, and the fields that it sets."""
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from waspbench.experiment.sweep import text_of
+from waspbench.results import errors
 from waspbench.results.capacity import CapacityResult, PointCapacity, load_capacity
 from waspbench.results.catalogue import Entry
+from waspbench.results.columns import LOADS, aligned, cells, heads_of, left_of
 from waspbench.results.comparing import Compared, ComparisonResult
 from waspbench.results.normal import NormalityResult
 
@@ -67,15 +69,22 @@ def _capacity(point: PointCapacity) -> list[str]:
                 else "  not confirmed: no fresh runs; the largest of several means is too high on average"
             )
         lines += _notes(point)
-    loads = sorted(point.readings, key=lambda reading: (reading.load, reading.run))
-    shown = ", ".join(
-        f"{reading.load}: {reading.throughput:,.0f}{'' if reading.counts and reading.meets else '!'}"
-        for reading in loads
-    )
     again = sum(reading.attempts > 1 for reading in point.readings)
-    runs = f"{point.runs} runs{f' ({again} of them tried twice)' if again else ''}"
-    lines += textwrap.wrap(f"{runs}: {shown}", 78, initial_indent="  ", subsequent_indent="    ")
-    return [*lines, ""]
+    lines.append(f"  {point.runs} runs{f' ({again} of them tried twice)' if again else ''}:")
+    return [*lines, *(f"    {line}" for line in _loads(point)), ""]
+
+
+def _loads(point: PointCapacity) -> list[str]:
+    """A line for each load, and what speaks against those that do not count."""
+    loads = sorted({reading.load for reading in point.readings})
+    groups = [[reading for reading in point.readings if reading.load == load] for load in loads]
+    lines = aligned(heads_of(LOADS), [cells(LOADS, readings) for readings in groups], left_of(LOADS))
+    for readings in groups:
+        excluded = [reading for reading in readings if not (reading.counts and reading.meets) or reading.valid is False]
+        if readings[0].load != point.load and excluded:
+            said = f"at {readings[0].load} clients: {'; '.join(excluded[0].notes)}"
+            lines += textwrap.wrap(said, 74, subsequent_indent="  ")
+    return lines
 
 
 def _notes(point: PointCapacity) -> list[str]:
@@ -130,7 +139,21 @@ def _compared(point: Compared, metric: str) -> list[str]:
     p = f"p = {point.p_holm:.3g}" if point.p_holm == point.p else f"p = {point.p:.3g}, corrected {point.p_holm:.3g}"
     test = f"  {point.test} test, {point.runs[0]} and {point.runs[1]} runs: {p}"
     note = [f"  {point.note}"] if point.note else []
-    return [f"{name}{point.verdict}", means + change, test, *note, ""]
+    return [f"{name}{point.verdict}", means + change, test, *_ended(point), *note, ""]
+
+
+def _ended(point: Compared) -> list[str]:
+    """How the transactions of both ended; None are known of capacities that older versions found."""
+    lines = []
+    for side, outcomes, statuses in zip("AB", point.outcomes, point.statuses, strict=True):
+        if outcomes is not None:
+            part = errors.share(outcomes)
+            said = "" if part is None else f" ({100 * part:.2f} % errors)"
+            text = f"outcomes of {side}: {errors.text(outcomes, statuses)}{said}"
+            lines += textwrap.wrap(text, 78, initial_indent="  ", subsequent_indent="    ")
+            if part is not None and part > errors.NOTED:
+                lines.append(f"  note: more than {100 * errors.NOTED:.0f} % of {side}'s transactions were not ok")
+    return lines
 
 
 def normality(result: NormalityResult) -> str:
@@ -144,6 +167,9 @@ def normality(result: NormalityResult) -> str:
     ]
     if result.outliers:
         lines.append(f"  stand out (and are kept): runs {', '.join(str(run + 1) for run in result.outliers)}")
+    lines.append(f"  outcomes: {errors.text(result.outcomes, result.statuses)}")
+    lines += [] if result.valid else ["  NOT VALID: these runs must not be trusted"]
+    lines += [f"  - {note}" for note in result.notes]
     return "\n".join([*lines, f"results: {result.results}"]) + "\n"
 
 

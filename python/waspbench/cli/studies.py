@@ -20,7 +20,8 @@ from waspbench.experiment.sweep import Point
 from waspbench.experiment.sweep import text_of as point_text
 from waspbench.live import choose_mode
 from waspbench.results import Result, catalogue, default_directory
-from waspbench.results.checks import Check, judge, junit, markdown
+from waspbench.results.checks import Check, judge, junit, markdown, notes
+from waspbench.results.columns import POINTS, aligned, cells, heads_of, left_of
 from waspbench.results.records import records_of
 from waspbench.results.remarks import remarks
 from waspbench.results.study import StudyResult
@@ -209,25 +210,32 @@ def report(result: StudyResult) -> str:
     """A table with a line for each point."""
     swept = list(dict.fromkeys(path for point in result.points for path in point.varied))
     names = _short(swept)
-    heads = [*names.values(), "ok/s", "90 % interval", "p50 ms", "p99 ms", "CPU %", "runs", "valid"]
-    rows = [[*(_value(point.varied.get(path)) for path in swept), *_figures(point.result)] for point in result.points]
-    widths = [max(len(row[column]) for row in [heads, *rows]) for column in range(len(heads))]
-    lines = [f"{result.name}: {result.mode}, {len(result.points)} points, seed {result.seed}", ""]
-    lines += [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows]
+    rows = [
+        [*(_value(point.varied.get(path)) for path in swept), *cells(POINTS, point.result)] for point in result.points
     ]
-    notes = [
+    lines = [f"{result.name}: {result.mode}, {len(result.points)} points, seed {result.seed}", ""]
+    lines += aligned([*names.values(), *heads_of(POINTS)], rows, left_of(POINTS))
+    reasons = [
         f"{_at(point.varied)}{reason.message} [{reason.code}]"
         for point in result.points
         if point.result is not None
         for reason in point.result.invalid_reasons
     ]
-    if notes:
-        lines += ["", "Not to be trusted:", *(f"- {note}" for note in notes[:20])]
-        lines += [f"- and {len(notes) - 20} more; see the manifests"] if len(notes) > 20 else []
+    lines += _listed("Not to be trusted:", reasons) + _listed("Notes:", notes(result))
     if not result.complete:
         lines += ["", "Not complete: some points have not all their runs."]
     return "\n".join([*lines, "", f"results: {result.results}"]) + "\n"
+
+
+_MOST_LISTED = 20
+
+
+def _listed(head: str, texts: Sequence[str]) -> list[str]:
+    if not texts:
+        return []
+    more = len(texts) - _MOST_LISTED
+    lines = ["", head, *(f"- {text}" for text in texts[:_MOST_LISTED])]
+    return [*lines, f"- and {more} more; see the manifests"] if more > 0 else lines
 
 
 def _at(varied: Mapping[str, Any]) -> str:
@@ -251,22 +259,6 @@ def _value(value: Any) -> str:
     if isinstance(value, Mapping):
         return " ".join(map(_value, value.values()))
     return "-" if value is None else value if isinstance(value, str) else str(value)
-
-
-def _figures(result: Result | None) -> list[str]:
-    if result is None:
-        return ["-"] * 5 + ["0", "NO"]
-    rate, time, cpu = result.throughput, result.response_time_ms, result.server_cpu.busy
-    interval = "-" if rate.ci90 is None else f"{rate.ci90[0]:,.1f} to {rate.ci90[1]:,.1f}"
-    return [
-        f"{rate.mean:,.1f}",
-        interval,
-        "-" if time.p50 is None else f"{time.p50:,.1f}",
-        "-" if time.p99 is None else f"{time.p99:,.1f}",
-        "-" if cpu is None else f"{100 * cpu:.1f}",
-        str(len(result.runs)),
-        "yes" if result.valid else "NO",
-    ]
 
 
 def dry(found: Sequence[Point], mode: Mode, jobs: int | None) -> str:

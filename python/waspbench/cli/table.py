@@ -8,12 +8,15 @@ from typing import Any
 
 from waspbench import _core
 from waspbench.experiment import Profile, loss_label
-from waspbench.results import Direction, Result
+from waspbench.results import Direction, Result, errors
 from waspbench.results.asked import arrival_text, asked_text, site_text, workload_text
 from waspbench.results.result import OpenLoop
 
 WIDTH = 80
 _LABEL = 16
+
+_Line = tuple[str, list[float | None], int]
+"""A line of results side by side: label, figures, and how many decimals they have."""
 
 
 def report(result: Result) -> str:
@@ -73,6 +76,7 @@ def _figures(result: Result) -> list[str]:
         _row("", f"p50 {_ms(time.p50)}   p90 {_ms(time.p90)}   p99 {_ms(time.p99)}   max {_ms(time.max)}"),
         *_open_loop(result.open_loop, arrival_text(result.scenario["workload"])),
         *_wrapped("outcomes", _outcomes(result)),
+        *([] if not result.errors else [_row("errors", f"{100 * result.errors:.2f} %")]),
         _row(
             "server CPU",
             f"{_percent(cpu.busy)} busy" + ("" if cpu.steal is None else f", {_percent(cpu.steal)} stolen"),
@@ -88,7 +92,7 @@ def _figures(result: Result) -> list[str]:
 
 
 def _outcomes(result: Result) -> str:
-    counts = ", ".join(f"{name} {count:,d}" for name, count in result.outcomes.items() if count)
+    counts = errors.text(result.outcomes, result.statuses)
     return counts + (f"; {result.retried:,d} of them made once more" if result.retried else "")
 
 
@@ -106,8 +110,7 @@ def _open_loop(loop: OpenLoop | None, offered: str) -> list[str]:
 
 
 def _verdict(result: Result) -> list[str]:
-    notes = list(dict.fromkeys(note for run in result.runs for note in run.notes))
-    said = [line for note in notes for line in _wrapped("note", note)]
+    said = [line for note in result.notes for line in _wrapped("note", note)]
     if result.valid:
         return [_row("valid", "yes"), *said]
     lines = [_row("valid", "NO: do not trust these figures")]
@@ -117,16 +120,29 @@ def _verdict(result: Result) -> list[str]:
     return lines + said
 
 
+def _counted(columns: Sequence[tuple[str, Result]]) -> list[_Line]:
+    """A line for ok, for each other outcome and for each status code that there was."""
+    lines: list[_Line] = []
+    for text, counts in (
+        ("{} transactions", [result.outcomes for _, result in columns]),
+        ("status {}", [result.statuses or {} for _, result in columns]),
+    ):
+        names = dict.fromkeys(name for each in counts for name, count in each.items() if count or name == "ok")
+        lines += [(text.format(name), [float(each.get(name, 0)) for each in counts], 0) for name in names]
+    return lines
+
+
 def compare(columns: Sequence[tuple[str, Result]]) -> str:
     """Results side by side, the last column against the first."""
-    rows: list[tuple[str, list[float | None], int]] = [
+    rows: list[_Line] = [
         ("throughput (ok/s)", [result.throughput.mean for _, result in columns], 1),
         ("goodput (Mbit/s)", [result.goodput_bps.mean / 1e6 for _, result in columns], 2),
         ("response time mean (ms)", [result.response_time_ms.mean for _, result in columns], 1),
         ("response time p50 (ms)", [result.response_time_ms.p50 for _, result in columns], 1),
         ("response time p90 (ms)", [result.response_time_ms.p90 for _, result in columns], 1),
         ("response time p99 (ms)", [result.response_time_ms.p99 for _, result in columns], 1),
-        ("ok transactions", [float(result.outcomes.get("ok", 0)) for _, result in columns], 0),
+        *_counted(columns),
+        ("errors (%)", [_scaled(result.errors) for _, result in columns], 2),
         ("lost packets down (%)", [_scaled(result.network.down.loss_rate) for _, result in columns], 2),
         ("lost packets up (%)", [_scaled(result.network.up.loss_rate) for _, result in columns], 2),
         ("server CPU busy (%)", [_scaled(result.server_cpu.busy) for _, result in columns], 1),

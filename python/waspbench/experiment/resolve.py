@@ -37,7 +37,11 @@ def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, An
         "network": {"prefix": PREFIX, "shared": {"up": shared.up.resolve(), "down": shared.down.resolve()}},
         "workload": _workload(experiment, mode),
         "clients": [group.resolve() for group in experiment.clients],
-        "measure": {"warmup": warmup_of(experiment), "duration": experiment.measure.duration},
+        "measure": {
+            "warmup": warmup_of(experiment),
+            "duration": experiment.measure.duration,
+            "max_errors": experiment.measure.max_errors,
+        },
     }
 
 

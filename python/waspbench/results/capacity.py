@@ -41,6 +41,11 @@ class LoadReading(Record):
     counts: bool
     """Whether it did not fail and the emulator left the server its say."""
     failed: bool = False
+    """Whether it was not made, or had too many errors at a load that is too much for the server."""
+    outcomes: dict[str, int] | None = None
+    """Transactions by outcome; None if it was not made, and in results of older versions."""
+    statuses: dict[str, int] | None = None
+    """Whole responses by status code; None likewise."""
     confirming: bool
     valid: bool | None
     """Whether nothing speaks against it but what saturation excuses (``server_queue``); None in results of older
@@ -49,7 +54,12 @@ class LoadReading(Record):
     attempts: int = 1
     """How often it was tried."""
     notes: list[str] = Field(default_factory=list)
-    """Why it failed, is not valid, or did not meet the objective."""
+    """Why it failed, is not valid, or did not meet the objective; errors above 1 %, and what may help."""
+
+    @property
+    def unmade(self) -> bool:
+        """Whether it has no figures."""
+        return self.failed and self.outcomes is None
 
 
 class PointCapacity(Record):

@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 
 from waspbench.experiment.conditions import METRICS, Condition
 from waspbench.experiment.sweep import text_of
+from waspbench.results import errors
+from waspbench.results.columns import POINTS, cell, cells, heads_of, piped
 from waspbench.results.formats import Record
 from waspbench.results.result import NANOSECONDS_IN_MS, Result
 from waspbench.results.store import histogram_of, read_table
@@ -54,22 +56,15 @@ def run_value(run: RunSummary, metric: str) -> float | None:
     if metric == "server_cpu":
         return run.server_cpu.busy
     if metric == "errors":
-        errors, ended = _errors(run)
-        return errors / ended if ended else None
+        return errors.share(run.outcomes)
     value: float | None = getattr(run.response_time_ms, metric)
     return value
 
 
-def _errors(run: RunSummary) -> tuple[int, int]:
-    """Transactions that ended other than ok, and all that ended."""
-    ended = sum(count for outcome, count in run.outcomes.items() if outcome != "unfinished")
-    return ended - run.outcomes.get("ok", 0), ended
-
-
 def _all_errors(result: Result) -> tuple[int, int]:
-    """`_errors` of all runs together."""
-    errors, ended = zip(*map(_errors, result.runs), strict=True)
-    return sum(errors), sum(ended)
+    """Transactions of all runs that ended other than ok, and all that ended."""
+    outcomes = errors.total(run.outcomes for run in result.runs) or {}
+    return errors.failed(outcomes), errors.ended(outcomes)
 
 
 def run_values(result: Result, metric: str) -> list[float]:
@@ -112,8 +107,7 @@ def _errors_interval(result: Result, over_runs: tuple[float, float] | None) -> t
     """The binomial interval over all transactions, or Student's t over the runs where that is wider: runs without an
     error do not vary, and yet do not show that there is none.
     """
-    errors, ended = _all_errors(result)
-    low, high = binomial_interval(errors, ended)
+    low, high = binomial_interval(*_all_errors(result))
     return (low, high) if over_runs is None else (max(0.0, min(low, over_runs[0])), min(1.0, max(high, over_runs[1])))
 
 
@@ -159,8 +153,8 @@ def _why(condition: Condition, value: float, interval: tuple[float, float] | Non
 def _how(result: Result, metric: str) -> str:
     """What the interval was made of, where that needs saying."""
     if metric == "errors":
-        errors, ended = _all_errors(result)
-        return f" ({errors:,} of {ended:,} transactions)"
+        failed, ended = _all_errors(result)
+        return f" ({failed:,} of {ended:,} transactions)"
     if metric in QUANTILES and len(result.runs) > 1:
         pooled = _pooled(result, metric, len(run_values(result, metric)))
         return " (of all runs' values together)" if pooled else " (of the runs' own)"
@@ -223,29 +217,30 @@ def markdown(study: StudyResult, checks: Sequence[Check]) -> str:
     if checks:
         lines += ["", "| check | point | result | |", "| --- | --- | --- | --- |"]
         lines += [
-            f"| `{check.condition}` | {_cell(text_of(check.varied))} | {'passed' if check.passed else '**failed**'} "
-            f"| {_cell(check.why)} |"
+            f"| `{check.condition}` | {cell(text_of(check.varied))} | {'passed' if check.passed else '**failed**'} "
+            f"| {cell(check.why)} |"
             for check in checks
         ]
     reasons = _reasons(study)
     if reasons:
-        lines += ["", "Not to be trusted:", "", *(f"- {_cell(reason)}" for reason in reasons)]
+        lines += ["", "Not to be trusted:", "", *(f"- {cell(reason)}" for reason in reasons)]
+    noted = notes(study)
+    if noted:
+        lines += ["", "Notes:", "", *(f"- {cell(note)}" for note in noted)]
     return "\n".join(lines) + "\n"
 
 
-def _point_rows(study: StudyResult) -> list[str]:
-    lines = ["| point | throughput | 90 % interval | p99 | runs |", "| --- | --- | --- | --- | --- |"]
+def notes(study: StudyResult) -> list[str]:
+    """What is to be known of the points and speaks not against them: each note with its points, unless it is of all."""
+    found: dict[str, list[str]] = {}
     for point in study.points:
-        name = _cell(text_of(point.varied)) or study.name
-        if point.result is None:
-            lines.append(f"| {name} | - | - | - | 0 |")
-            continue
-        rate, p99 = point.result.throughput, point.result.response_time_ms.p99
-        span = "-" if rate.ci90 is None else f"{rate.ci90[0]:,.1f} to {rate.ci90[1]:,.1f}"
-        tail = "-" if p99 is None else f"{p99:,.1f} ms"
-        lines.append(f"| {name} | {rate.mean:,.1f} /s | {span} | {tail} | {len(point.result.runs)} |")
-    return lines
+        for note in () if point.result is None else point.result.notes:
+            found.setdefault(note, []).append(text_of(point.varied))
+    return [
+        note if len(places) == len(study.points) else f"{note} ({'; '.join(places)})" for note, places in found.items()
+    ]
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _point_rows(study: StudyResult) -> list[str]:
+    rows = [[text_of(point.varied) or study.name, *cells(POINTS, point.result)] for point in study.points]
+    return piped(["point", *heads_of(POINTS)], rows)

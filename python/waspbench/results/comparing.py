@@ -10,6 +10,7 @@ from typing import Any
 from waspbench.errors import InputError, show
 from waspbench.experiment.load import value_of
 from waspbench.experiment.sweep import text_of
+from waspbench.results import errors
 from waspbench.results.capacity import load_capacity
 from waspbench.results.checks import run_values
 from waspbench.results.differences import Difference, differences, facts, incomparable
@@ -52,6 +53,10 @@ class Compared(Record):
     """faster, slower, or no difference shown: of B, at ``alpha`` over all points together; not comparable where the
     result says why.
     """
+    outcomes: tuple[dict[str, int] | None, dict[str, int] | None]
+    """Transactions of A and of B by outcome; None of capacities that older versions found."""
+    statuses: tuple[dict[str, int] | None, dict[str, int] | None]
+    """Whole responses of A and of B by status code; None in results of older versions."""
     note: str | None
     """Why no difference could have been shown, if none could."""
     valid: bool
@@ -88,6 +93,9 @@ class Candidate:
     values: list[float]
     """The figure in each of its runs; for a capacity, throughput in those that confirmed it."""
     valid: bool
+    outcomes: dict[str, int] | None = None
+    """How the transactions of these runs ended, if that is known."""
+    statuses: dict[str, int] | None = None
 
 
 Side = tuple[dict[str, Any], list[Candidate]]
@@ -118,7 +126,13 @@ def side(text: str, metric: str) -> Side:
 
 def _points(directory: str, metric: str) -> list[Candidate]:
     return [
-        Candidate(point.varied, run_values(point.result, metric), point.result.valid)
+        Candidate(
+            point.varied,
+            run_values(point.result, metric),
+            point.result.valid,
+            point.result.outcomes,
+            point.result.statuses,
+        )
         if point.result is not None
         else Candidate(point.varied, [], False)
         for point in load_study(directory).points
@@ -127,7 +141,13 @@ def _points(directory: str, metric: str) -> list[Candidate]:
 
 def _capacities(directory: str) -> list[Candidate]:
     return [
-        Candidate(point.varied, [reading.throughput for reading in point.behind], bool(point.valid))
+        Candidate(
+            point.varied,
+            [reading.throughput for reading in point.behind],
+            bool(point.valid),
+            errors.total(reading.outcomes for reading in point.behind),
+            errors.total(reading.statuses for reading in point.behind),
+        )
         for point in load_capacity(directory).points
     ]
 
@@ -249,6 +269,8 @@ def _compared(
         p=found.p,
         p_holm=found.p_holm,
         verdict=found.verdict,
+        outcomes=(one.outcomes, two.outcomes),
+        statuses=(one.statuses, two.statuses),
         note=None if found.able else _too_few(found, alpha, points),
         valid=one.valid and two.valid,
     )

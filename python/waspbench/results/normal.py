@@ -37,6 +37,14 @@ class NormalityResult(Record):
     normal_cdf: list[float]
     normal_quantiles: list[float]
     note: str
+    outcomes: dict[str, int]
+    """Transactions of the runs by outcome."""
+    statuses: dict[str, int] | None
+    """Whole responses by status code; None in results of older versions."""
+    valid: bool
+    """Whether the result is, of which the runs are."""
+    notes: list[str]
+    """Why it is not, and what else is to be known of it."""
     results: str | None = None
 
     def to_json(self) -> str:
@@ -68,6 +76,10 @@ def judge_normality(result: Result, metric: str = "throughput") -> NormalityResu
         normal_cdf=found.normal_cdf,
         normal_quantiles=found.normal_quantiles,
         note=_note(found.count),
+        outcomes=result.outcomes,
+        statuses=result.statuses,
+        valid=result.valid,
+        notes=[*(f"{reason.message} [{reason.code}]" for reason in result.invalid_reasons), *result.notes],
         results=result.results,
     )
 

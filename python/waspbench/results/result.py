@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from waspbench.experiment import loss_label
+from waspbench.results import errors
 from waspbench.results.formats import Record
 from waspbench.results.summary import (
     Emulator,
@@ -155,8 +156,12 @@ class Result(Record):
     """Bits of bodies a second."""
     outcomes: dict[str, int]
     """Transactions of all runs by outcome."""
+    statuses: dict[str, int] | None
+    """Whole responses (ok and http_error) of all runs by status code; None in results of older versions."""
+    errors: float | None
+    """Share of the transactions that ended which were not ok; None where none ended."""
     retried: int | None = None
-    """Those among them that were made once more, on a new connection; None in results of older versions."""
+    """Those among the transactions that were made once more, on a new connection; None in results of older versions."""
     server_cpu: ServerCpu
     """Means over runs."""
     emulator: Emulator
@@ -166,6 +171,8 @@ class Result(Record):
     valid: bool
     """Whether every run is valid and none is missing."""
     invalid_reasons: list[Reason]
+    notes: list[str]
+    """What else is to be known, such as errors above 1 % and what may help; it speaks not against the result."""
     interrupted: bool = False
     """Whether it ended before all its runs had been made in full."""
     runs: list[RunSummary]
@@ -200,13 +207,17 @@ def combine(
         raise ValueError("runs: an experiment needs at least one run to have a result")
     reasons = [Reason(run=run.run, code=reason.code, message=reason.message) for run in runs for reason in run.invalid]
     reasons += [missing] if missing else []
+    outcomes = errors.total(run.outcomes for run in runs) or {}
+    statuses = errors.total(run.statuses for run in runs)
     retried = [run.retried for run in runs]
     return Result(
         throughput=_estimate([run.throughput for run in runs]),
         response_time_ms=_response_time(runs, histograms),
         open_loop=_open_loop(runs),
         goodput_bps=_estimate([run.goodput_bps for run in runs]),
-        outcomes=_outcomes(runs),
+        outcomes=outcomes,
+        statuses=statuses,
+        errors=errors.share(outcomes),
         retried=None if None in retried else sum(filter(None, retried)),
         server_cpu=_server_cpu([run.server_cpu for run in runs]),
         emulator=_emulator([run.emulator for run in runs if run.emulator]),
@@ -216,6 +227,7 @@ def combine(
         ),
         valid=not reasons,
         invalid_reasons=reasons,
+        notes=_notes(runs, outcomes, statuses, about),
         runs=list(runs),
         **about,
     )
@@ -261,13 +273,14 @@ def _open_loop(runs: Sequence[RunSummary]) -> OpenLoop | None:
     )
 
 
-def _outcomes(runs: Sequence[RunSummary]) -> dict[str, int]:
-    """Sums, with every outcome that any run knows: one that never happened is reported as 0."""
-    total: dict[str, int] = {}
-    for run in runs:
-        for outcome, count in run.outcomes.items():
-            total[outcome] = total.get(outcome, 0) + count
-    return total
+def _notes(
+    runs: Sequence[RunSummary], outcomes: dict[str, int], statuses: dict[str, int] | None, about: Mapping[str, Any]
+) -> list[str]:
+    """Every note once: those of the runs, and what is to be said of the errors of all."""
+    server = about.get("server", {}).get("kind", "")
+    judged = any(reason.code == "errors" for run in runs for reason in run.invalid)
+    of_errors = errors.notes(outcomes, statuses, about.get("scenario", {}), server, judged=judged)
+    return list(dict.fromkeys([*(note for run in runs for note in run.notes), *of_errors]))
 
 
 def _of(values: Iterable[float | None], choose: Callable[[list[float]], float]) -> float | None:

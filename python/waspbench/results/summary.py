@@ -111,6 +111,16 @@ class RunNetwork(Record):
     down: RunDirection
 
 
+class RunGroup(Record):
+    """How the transactions of one group of clients ended."""
+
+    name: str
+    outcomes: dict[str, int]
+    """Transactions by outcome."""
+    statuses: dict[str, int]
+    """Whole responses by status code."""
+
+
 class RunSummary(Record):
     """One run."""
 
@@ -124,8 +134,12 @@ class RunSummary(Record):
     """Bits of their bodies a second."""
     outcomes: dict[str, int]
     """Transactions by outcome."""
+    statuses: dict[str, int] | None = None
+    """Whole responses (ok and http_error) by status code; None in results of older versions."""
+    by_group: list[RunGroup] | None = None
+    """The same of each group, in the order of their index; None in results of older versions."""
     retried: int | None = None
-    """Those among them that were made once more, on a new connection; None in results of older versions."""
+    """Those among the transactions that were made once more, on a new connection."""
     response_time_ms: RunResponseTime
     """From the intended start, where there is one."""
     open_loop: RunOpenLoop | None = None

@@ -128,11 +128,11 @@ def find_warmup(job: Job, spec: Spec | None, watch: Watch | None = None) -> str:
     while warmup <= SEARCH_LIMIT:
         # MSER-5 looks no further than half of the run.
         duration = max(_core.parse_duration(job.scenario["measure"]["duration"]) / 1e9, warmup)
-        measure = {"warmup": f"{warmup:g}s", "duration": f"{duration:g}s"}
+        measure = {**job.scenario["measure"], "warmup": f"{warmup:g}s", "duration": f"{duration:g}s"}
         with live.running(), OneRun({**job.scenario, "measure": measure}, spec) as run:
             _, tables = _followed(run, job.time_limit + 2 * warmup, watch)
         settled = settled_at(pl.DataFrame(tables["transactions"]), warmup, duration)
         if settled is not None and settled <= warmup:
-            return measure["warmup"]
+            return str(measure["warmup"])
         warmup *= 2
     raise RunFailedError(f"warmup auto: throughput had not settled after {SEARCH_LIMIT:.0f} s; give measure.warmup")

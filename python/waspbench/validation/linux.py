@@ -9,7 +9,7 @@ from typing import Any
 
 from waspbench.experiment import parse
 from waspbench.live import choose_mode
-from waspbench.results import Result, RunSummary
+from waspbench.results import Result, RunSummary, errors
 from waspbench.results.manifest import now
 from waspbench.session import run
 from waspbench.stats import mean_interval
@@ -91,11 +91,15 @@ def _said(values: list[float] | None) -> str:
     return "?" if values is None else f"{mean(values):,.0f}"
 
 
-def _unjudged(result: Result, transactions: int, busy: float | None, ratios: Sequence[float | None]) -> str:
+def _unjudged(
+    result: Result, twin: Sequence[RunSummary], transactions: int, busy: float | None, ratios: Sequence[float | None]
+) -> str:
     """What stands against judging a point; empty where nothing does."""
     reasons = sorted({reason.code for reason in result.invalid_reasons})
     if not result.valid and not reasons:
         reasons.append("not valid")
+    if any((errors.share(summary.outcomes) or 0.0) > errors.NOTED for summary in [*result.runs, *twin]):
+        reasons.append("more than 1 % errors")
     if busy is None:
         reasons.append("server CPU unknown")
     elif busy >= BUSIEST:
@@ -129,7 +133,7 @@ def _row(point: _Point, twin: Sequence[RunSummary], result: Result) -> tuple[Row
         shares[1],
     )
     close = all(ratio is not None and BAR.met(ratio) for ratio in ratios)
-    unjudged = _unjudged(result, transactions, busy, ratios)
+    unjudged = _unjudged(result, twin, transactions, busy, ratios)
     mark = None
     if kernel.mean is not None and model.mean is not None:
         series = "sack" if point.sack else "no sack"

@@ -15,7 +15,7 @@ impl Ledger {
             response_times,
             response_sum,
             arrivals,
-            outcomes,
+            tallies,
             retried,
             body_bytes,
             bins,
@@ -36,7 +36,9 @@ impl Ledger {
             (Some(mine), Some(theirs)) => mine.merge(&theirs),
             (mine, theirs) => *mine = mine.take().or(theirs),
         }
-        add(&mut self.outcomes, &outcomes);
+        for (group, tally) in (0..).zip(&tallies) {
+            self.tally_mut(group).merge(tally);
+        }
         self.retried += retried;
         self.body_bytes += body_bytes;
         add(&mut self.bins, &bins);

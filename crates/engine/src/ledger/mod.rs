@@ -4,10 +4,12 @@ mod interval;
 mod merge;
 mod rows;
 mod strata;
+mod tally;
 
 pub use interval::Interval;
 pub use rows::{ConnectionRow, Rows, TransactionRow};
 pub use strata::Strata;
+pub use tally::Tally;
 
 use hdrhistogram::Histogram;
 use wasp_host::{Arrival, ConnectionRecord, Journal, Outcome, TransactionRecord};
@@ -90,7 +92,8 @@ pub struct Ledger {
     response_sum: u128,
     /// What became of the arrivals of an open loop.
     arrivals: Option<Box<ArrivalTimes>>,
-    outcomes: [u64; Outcome::ALL.len()],
+    /// How they ended, by the index of their group.
+    tallies: Vec<Tally>,
     /// Those among them that took a second attempt.
     retried: u64,
     body_bytes: u64,
@@ -116,7 +119,7 @@ impl Ledger {
             response_times: histogram(),
             response_sum: 0,
             arrivals: None,
-            outcomes: [0; Outcome::ALL.len()],
+            tallies: Vec::new(),
             retried: 0,
             body_bytes: 0,
             bins: [0; BINS],
@@ -137,8 +140,22 @@ impl Ledger {
 
     /// Transactions that ended in the measured interval with this outcome; for `unfinished`, those in progress when the run ended.
     #[must_use]
-    pub const fn outcome(&self, outcome: Outcome) -> u64 {
-        self.outcomes[outcome as usize]
+    pub fn outcome(&self, outcome: Outcome) -> u64 {
+        self.tallies.iter().map(|tally| tally.outcome(outcome)).sum()
+    }
+
+    /// How the transactions of all groups ended.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let mut all = Tally::default();
+        self.tallies.iter().for_each(|tally| all.merge(tally));
+        all
+    }
+
+    /// How those of the group with this index ended.
+    #[must_use]
+    pub fn tally_of(&self, group: usize) -> Tally {
+        self.tallies.get(group).cloned().unwrap_or_default()
     }
 
     /// Transactions of all outcomes that were made once more, on a new connection.
@@ -225,8 +242,16 @@ impl Ledger {
         self.second(now).in_flight = in_flight;
     }
 
+    fn tally_mut(&mut self, group: u16) -> &mut Tally {
+        let place = usize::from(group);
+        if place >= self.tallies.len() {
+            self.tallies.resize_with(place + 1, Tally::default);
+        }
+        &mut self.tallies[place]
+    }
+
     fn measure(&mut self, record: &TransactionRecord) {
-        self.outcomes[record.outcome as usize] += 1;
+        self.tally_mut(record.group).count(record.outcome, record.status);
         self.retried += u64::from(record.attempts > 1);
         if record.outcome != Outcome::Ok {
             return;

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 use wasp_net::{Loss, Scope};
-use wasp_units::{Bytes, Duration, Rate};
+use wasp_units::{Bytes, Duration, Probability, Rate};
 use wasp_workload::Delay;
 
 /// One run.
@@ -201,6 +201,9 @@ pub struct Measure {
     pub warmup: Duration,
     /// The measured interval.
     pub duration: Duration,
+    /// Share of the transactions that ended in it which may be other than `ok`; none allows any.
+    #[serde(default)]
+    pub max_errors: Option<Probability>,
 }
 
 /// Bytes of IPv4 and TCP headers without options.

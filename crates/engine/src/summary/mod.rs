@@ -39,6 +39,10 @@ pub struct Summary {
     pub goodput_bps: f64,
     /// Transactions by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
+    /// Whole responses (`ok` and `http_error`) by status code.
+    pub statuses: BTreeMap<u16, u64>,
+    /// The same of each group, in the order of their index.
+    pub by_group: Vec<GroupSummary>,
     /// Those among them that were made once more, on a new connection.
     pub retried: u64,
     /// Of the `ok` transactions; from their intended start, if they have one.
@@ -75,6 +79,17 @@ pub struct Summary {
     pub events: u64,
     /// Why the run must not be trusted.
     pub invalid: Vec<Reason>,
+}
+
+/// How the transactions of one group ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupSummary {
+    /// The group's name.
+    pub name: String,
+    /// Transactions by outcome.
+    pub outcomes: BTreeMap<&'static str, u64>,
+    /// Whole responses by status code.
+    pub statuses: BTreeMap<u16, u64>,
 }
 
 /// Response times in milliseconds.
@@ -241,11 +256,14 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
     let seconds = ledger.interval().duration().as_secs_f64();
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     let (integral, overlap) = ledger.little();
+    let tally = ledger.tally();
     let mut summary = Summary {
         interval_s: seconds,
         throughput: per_second(ledger.outcome(Outcome::Ok)),
         goodput_bps: per_second(ledger.body_bytes() * 8),
-        outcomes: Outcome::ALL.iter().map(|outcome| (outcome.name(), ledger.outcome(*outcome))).collect(),
+        outcomes: tally.outcomes(),
+        statuses: tally.statuses(),
+        by_group: by_group(scenario, ledger),
         retried: ledger.retried(),
         response_time_ms: response_time(&ledger.response_times, ledger.response_sum()),
         open_loop: open_loop(ledger),
@@ -284,6 +302,16 @@ fn response_time(times: &Histogram<u64>, sum: u128) -> ResponseTime {
         p99: ms(times.value_at_quantile(0.99)),
         max: ms(times.max()),
     }
+}
+
+fn by_group(scenario: &Scenario, ledger: &Ledger) -> Vec<GroupSummary> {
+    let groups = scenario.clients.iter().enumerate();
+    groups
+        .map(|(index, group)| {
+            let tally = ledger.tally_of(index);
+            GroupSummary { name: group.name.clone(), outcomes: tally.outcomes(), statuses: tally.statuses() }
+        })
+        .collect()
 }
 
 fn open_loop(ledger: &Ledger) -> Option<OpenLoop> {

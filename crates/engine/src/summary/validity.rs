@@ -1,7 +1,7 @@
 //! Why a run must not be trusted.
 
 use super::{DirectionSummary, OpenLoop, Part, Reason, Summary};
-use crate::ledger::BINS;
+use crate::ledger::{BINS, Tally};
 use crate::{Counters, Mode, Scenario};
 use wasp_host::Outcome;
 use wasp_net::Fate;
@@ -48,6 +48,7 @@ pub(super) fn reasons(scenario: &Scenario, part: &Part, summary: &Summary) -> Ve
         |code, message: Option<String>| reasons.extend(message.map(|message| Reason { code, message }));
     check("failed", part.failure.as_ref().map(ToString::to_string));
     check("stopped", stopped(scenario, part));
+    check("errors", errors(scenario, part));
     let little = if scenario.mode == Mode::Shim { no_packet(summary) } else { too_few(part) };
     check("too_few", little);
     if stopped(scenario, part).is_none() {
@@ -70,6 +71,34 @@ pub(super) fn reasons(scenario: &Scenario, part: &Part, summary: &Summary) -> Ve
 fn stopped(scenario: &Scenario, part: &Part) -> Option<String> {
     let (measured, asked) = (part.ledger.interval().duration(), scenario.measure.duration);
     (measured < asked).then(|| format!("stopped after {:.1} s of {asked} measured", measured.as_secs_f64()))
+}
+
+/// More of the transactions that ended were not `ok` than the scenario allows.
+fn errors(scenario: &Scenario, part: &Part) -> Option<String> {
+    let (limit, tally) = (scenario.measure.max_errors?, part.ledger.tally());
+    let share = tally.errors() as f64 / tally.ended().max(1) as f64;
+    (share > limit.as_f64()).then(|| {
+        format!(
+            "{:.1} % of the {} transactions that ended were not ok ({}); at most {limit} is allowed (measure.max_errors)",
+            100.0 * share,
+            tally.ended(),
+            failures(&tally)
+        )
+    })
+}
+
+/// The outcomes other than `ok` with their counts, and the status codes behind `http_error`.
+fn failures(tally: &Tally) -> String {
+    let listed = |counts: Vec<(String, u64)>| {
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        counts.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+    };
+    let failed = |outcome: &Outcome| !matches!(outcome, Outcome::Ok | Outcome::Unfinished);
+    let outcomes = Outcome::ALL.into_iter().filter(failed);
+    let outcomes = listed(outcomes.map(|outcome| (outcome.to_string(), tally.outcome(outcome))).collect());
+    let statuses = tally.statuses().into_iter().filter(|(status, _)| *status >= 400);
+    let statuses = listed(statuses.map(|(status, count)| (format!("status {status}:"), count)).collect());
+    if statuses.is_empty() { outcomes } else { format!("{outcomes}; {statuses}") }
 }
 
 fn too_few(part: &Part) -> Option<String> {

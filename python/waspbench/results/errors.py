@@ -1,0 +1,166 @@
+"""Transactions that were not ok: their share, what became of them in words, and what may help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+NOTED = 0.01
+"""Share of the transactions that ended from which errors are noted wherever their figures are shown."""
+
+UNFINISHED = "unfinished"
+"""The outcome of what the end of the run cut off: it did not end, and counts as no error."""
+
+Counts = Mapping[str, int]
+
+
+def ended(outcomes: Counts) -> int:
+    """Transactions that ended."""
+    return sum(count for outcome, count in outcomes.items() if outcome != UNFINISHED)
+
+
+def failed(outcomes: Counts) -> int:
+    """Those of them that were not ok."""
+    return ended(outcomes) - outcomes.get("ok", 0)
+
+
+def share(outcomes: Counts) -> float | None:
+    """`failed` over `ended`; None where nothing ended."""
+    total = ended(outcomes)
+    return failed(outcomes) / total if total else None
+
+
+def total(counts: Iterable[Counts | None]) -> dict[str, int] | None:
+    """Sums, with every name that any of them has; None if one of them is unknown."""
+    found: dict[str, int] = {}
+    for each in counts:
+        if each is None:
+            return None
+        for name, count in each.items():
+            found[name] = found.get(name, 0) + count
+    return found
+
+
+def text(outcomes: Counts, statuses: Counts | None) -> str:
+    """The outcomes that there were, ok and http_error with their status codes, such as
+    ``ok 4,000 (200), http_error 3 (404 2, 503 1)``.
+    """
+    codes = {"ok": _codes(statuses, error=False), "http_error": _codes(statuses, error=True)}
+    return ", ".join(f"{name} {count:,d}{codes.get(name, '')}" for name, count in outcomes.items() if count) or "none"
+
+
+def _codes(statuses: Counts | None, *, error: bool) -> str:
+    found = {code: count for code, count in sorted((statuses or {}).items()) if (int(code) >= 400) == error}
+    if len(found) == 1:
+        return f" ({next(iter(found))})"
+    return f" ({', '.join(f'{code} {count:,d}' for code, count in found.items())})" if found else ""
+
+
+def notes(
+    outcomes: Counts, statuses: Counts | None, scenario: Mapping[str, Any], server: str, *, judged: bool = False
+) -> list[str]:
+    """What is to be said of the errors among transactions of ``scenario`` before a server of kind ``server``: nothing
+    up to 1 %, and only what may help where the transactions are ``judged``: a reason (``errors``) tells the figures.
+    """
+    if not outcomes.get("ok") and not failed(outcomes):
+        cut = outcomes.get(UNFINISHED, 0)
+        return [f"no transaction ended, and {cut:,d} had begun: {_SILENT}"] if cut else []
+    part = share(outcomes)
+    if part is None or part <= NOTED:
+        return []
+    hint = _hint(outcomes, statuses, scenario, server)
+    if judged:
+        return hint
+    errors = {name: count for name, count in outcomes.items() if name not in ("ok", UNFINISHED)}
+    return [f"{100 * part:.1f} % of {ended(outcomes):,d} transactions were not ok: {text(errors, statuses)}", *hint]
+
+
+_SILENT = "the server does not answer, or measure.duration is shorter than a transaction"
+
+_LOG = "the server's log may say why"
+
+_EVERY = {
+    "malformed": "no answer was HTTP/1.x",
+    "refused": "every connection was refused",
+    "reset": "every connection was reset",
+    "timed_out": "every transaction timed out",
+    "truncated": "every response was cut short",
+    "aborted": "every transaction was given up by its client",
+}
+"""What is said of an outcome that all transactions had."""
+
+_MOST = {
+    "malformed": "answers that were not HTTP/1.x",
+    "refused": "refused connections",
+    "reset": "connections that were reset",
+    "timed_out": "timeouts",
+    "truncated": "responses that were cut short",
+    "aborted": "transactions that their clients gave up",
+}
+"""What is said of the most frequent one."""
+
+
+def _hint(outcomes: Counts, statuses: Counts | None, scenario: Mapping[str, Any], server: str) -> list[str]:
+    """What is behind most of the errors, and what may help."""
+    causes = {name: count for name, count in outcomes.items() if name in _MOST and count}
+    codes = {code: count for code, count in (statuses or {}).items() if int(code) >= 400}
+    causes |= codes
+    if not causes:
+        return []
+    cause = max(causes, key=lambda name: causes[name])
+    if cause in codes:
+        every, most, advice = (
+            f"every response is {cause}",
+            f"responses {cause}",
+            _of_status(int(cause), scenario, server),
+        )
+    else:
+        every, most, advice = _EVERY[cause], _MOST[cause], _of_outcome(cause, scenario)
+    of = failed(outcomes)
+    some = "all" if causes[cause] == of else f"{causes[cause]:,d} of the {of:,d}"
+    seen = every if causes[cause] == ended(outcomes) else f"{some} errors are {most}"
+    return [f"{seen}: {advice}"]
+
+
+def _of_outcome(outcome: str, scenario: Mapping[str, Any]) -> str:
+    if outcome == "timed_out":
+        limits = sorted({str(group.get("http", {}).get("timeout")) for group in scenario.get("clients", ())})
+        return (
+            f"they took longer than {' or '.join(limits)}; ask for less (fewer clients, smaller files) or wait longer "
+            "(--timeout, http.timeout in a file)"
+        )
+    return {
+        "malformed": "does another protocol, such as https, answer at this port?",
+        "refused": "nothing listens there, or not any more",
+        "reset": f"the server closed connections that were in use; {_LOG}",
+        "truncated": f"the server closed connections before its responses were whole; {_LOG}",
+        "aborted": "http.abort asks for it; --max-errors (measure.max_errors in a file) says how much of it is allowed",
+    }[outcome]
+
+
+def _of_status(status: int, scenario: Mapping[str, Any], server: str) -> str:
+    what, elsewhere = _asked(scenario), _ELSEWHERE.get(server, "")
+    if status in (404, 410):
+        return f"{what} was asked for{elsewhere}"
+    if status in (401, 403, 407):
+        return f"{what} was asked for, and is not for everybody{elsewhere}"
+    if status == 405:
+        return "the server does not take this method (--method, http.method in a file)"
+    if status in (429, 503):
+        return f"the server turns requests away, because it has too much to do or limits their rate; {_LOG}"
+    if status >= 500:
+        return f"the server failed; {_LOG}"
+    return f"{what} was asked for in a way that the server does not take; {_LOG}"
+
+
+_ELSEWHERE = {
+    "command": "; give --path (server.path in a file)",
+    "url": "; give another path in the URL (server.url in a file)",
+}
+"""How to ask a server of this kind for something else."""
+
+
+def _asked(scenario: Mapping[str, Any]) -> str:
+    workload = scenario.get("workload", {})
+    path = workload.get("path")
+    return "what the workload names" if path is None or workload.get("files") else f"`{path}`"
