@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,68 @@ def test_a_capacity_is_as_valid_as_the_runs_it_is_made_of(
     assert (f"because of {code}" in text) is (code is not None)
     again = compare_results(str(tmp_path / "out"), str(tmp_path / "out"))
     assert again.valid is valid
+
+
+TOO_MANY = Invalid(code="errors", message="58.3 % of the 1200 transactions that ended were not ok (timed_out 700)")
+
+
+def with_errors(monkeypatch: pytest.MonkeyPatch, above: int, busy: float, p99: float = 10.0) -> None:
+    """Every run above a load has too many errors, and the largest throughput."""
+
+    def collect(self: Here, timeout: float) -> list[Done]:
+        job, _ = self._jobs.popleft()
+        load = job.load or 0
+        made = summary(10.0 * load, job.run, busy=busy)
+        time = made.response_time_ms.model_copy(update={"p99": p99 if load > above else 10.0})
+        made = made.model_copy(update={"response_time_ms": time})
+        if load > above:
+            outcomes = {"ok": 500, "timed_out": 700}
+            made = made.model_copy(update={"invalid": [TOO_MANY], "outcomes": outcomes, "statuses": {"200": 500}})
+        return [Done(job, 0.1, summary=made)]
+
+    monkeypatch.setattr(Here, "collect", collect)
+
+
+@pytest.mark.parametrize(
+    ("busy", "p99", "objectives"),
+    [(0.97, 10.0, ()), (0.5, 900.0, ("p99 < 500ms",)), (0.5, 10.0, ("errors < 5%",))],
+    ids=["saturated", "above the objective", "errors above the objective"],
+)
+@pytest.mark.parametrize("method", ["search", "sweep"])
+def test_errors_of_a_server_that_has_too_much_to_do_exclude_the_load(
+    method: str, busy: float, p99: float, objectives: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with_errors(monkeypatch, 50, busy, p99)
+    result = capacity(DOCUMENT, output=tmp_path / "out", search=Search(method, high=128, objectives=objectives))
+    found = point(result)
+    assert (result.valid, found.valid) == (True, True)
+    assert (32 if method == "sweep" else 45) <= found.load <= 50
+    excluded = [reading for reading in found.readings if reading.load > 50]
+    assert excluded
+    for reading in excluded:
+        assert (reading.failed, reading.counts, reading.unmade) == (True, False, False)
+        assert (reading.outcomes, reading.statuses) == ({"ok": 500, "timed_out": 700}, {"200": 500})
+        assert reading.notes[0] == "failed: the load was too much for the server"
+        assert any("all errors are timeouts" in note for note in reading.notes)
+    assert f"at {min(reading.load for reading in excluded)} clients a run failed: the load was too much" in found.why
+    text = science_text.capacity(result)
+    heads = "clients +runs +ok/s +errors % +CPU % +counts +valid +outcomes and status codes"
+    assert re.search(rf"^    {heads}$", text, re.MULTILINE)
+    assert re.search(
+        r"^ +\d+ +\d+ +[\d,.]+ +58\.33 .* failed +NO  ok [\d,]+ \(200\), timed_out [\d,]+$", text, re.MULTILINE
+    )
+    assert result == load_capacity(tmp_path / "out")
+
+
+def test_errors_at_a_server_with_time_to_spare_speak_against_the_search(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with_errors(monkeypatch, 0, busy=0.5)
+    result = capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH)
+    found = point(result)
+    assert (found.load, found.valid, result.valid) == (128, False, False)
+    assert all(reading.counts and not reading.failed for reading in found.readings)
+    assert TOO_MANY.message in science_text.capacity(result)
 
 
 def test_clients_are_shared_among_the_groups_as_in_the_file() -> None:

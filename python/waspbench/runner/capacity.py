@@ -14,6 +14,7 @@ from waspbench.experiment import Clients, Experiment, Mode, accept, resolve
 from waspbench.experiment.conditions import Condition, all_of
 from waspbench.experiment.sweep import Point, text_of
 from waspbench.experiment.units import AUTO
+from waspbench.results import RunSummary, errors
 from waspbench.results.capacity import (
     CAPACITY,
     EXCUSED,
@@ -257,22 +258,42 @@ class CapacityStudy(Campaign):
                 confirming=confirming, valid=False, attempts=record.attempts, notes=notes,
             )  # fmt: skip
         else:
-            unmet = [condition.text for condition in self._objectives if not _holds(record, condition)]
-            reading = LoadReading(
-                run=record.run,
-                load=load,
-                throughput=summary.throughput,
-                goodput_bps=summary.goodput_bps,
-                server_cpu=summary.server_cpu.busy,
-                meets=not unmet,
-                counts=not any(reason.code in BOTTLENECKS for reason in summary.invalid),
-                confirming=confirming,
-                valid=all(reason.code in EXCUSED for reason in summary.invalid),
-                attempts=record.attempts,
-                notes=[*(f"not {text}" for text in unmet), *(reason.message for reason in summary.invalid)],
-            )
+            reading = self._reading(place, load, record, summary, confirming)
         place.readings.append(reading)
-        machine.tell(Reading(load, reading.throughput, reading.meets, reading.counts, failed=summary is None))
+        machine.tell(Reading(load, reading.throughput, reading.meets, reading.counts, failed=reading.failed))
+
+    def _reading(
+        self, place: _Place, load: int, record: RunRecord, summary: RunSummary, confirming: bool
+    ) -> LoadReading:
+        """What a run that was made says of its load."""
+        unmet = [condition.text for condition in self._objectives if not _holds(record, condition)]
+        behind = any(reason.code in BOTTLENECKS for reason in summary.invalid)
+        too_much = not behind and _too_much(summary, unmet)
+        experiment = place.point.experiment
+        scenario = resolve(experiment, 0, mode=self._mode)
+        judged = any(reason.code == "errors" for reason in summary.invalid)
+        said = errors.notes(summary.outcomes, summary.statuses, scenario, experiment.server.kind, judged=judged)
+        return LoadReading(
+            run=record.run,
+            load=load,
+            throughput=summary.throughput,
+            goodput_bps=summary.goodput_bps,
+            server_cpu=summary.server_cpu.busy,
+            meets=not unmet,
+            counts=not (behind or too_much),
+            failed=too_much,
+            outcomes=summary.outcomes,
+            statuses=summary.statuses,
+            confirming=confirming,
+            valid=all(reason.code in EXCUSED for reason in summary.invalid),
+            attempts=record.attempts,
+            notes=[
+                *(["failed: the load was too much for the server"] if too_much else []),
+                *(f"not {text}" for text in unmet),
+                *(reason.message for reason in summary.invalid),
+                *said,
+            ],
+        )
 
     def _progress(self, sample: _core.Sample | None) -> StudyProgress:
         done = sum(len(place.readings) for place in self._places)
@@ -316,6 +337,15 @@ class CapacityStudy(Campaign):
             runs=len(place.readings),
             readings=place.readings,
         )
+
+
+def _too_much(summary: RunSummary, unmet: Sequence[str]) -> bool:
+    """Whether the errors of a run (the reason ``errors``) are those of a server that has more to do than it can: it was
+    saturated, or did not meet the objective. Such a load is excluded as one at which runs fail. Errors at a server with
+    time to spare have another cause, and speak against the search.
+    """
+    saturated = summary.server_cpu.busy is not None and summary.server_cpu.busy >= SATURATED
+    return any(reason.code == "errors" for reason in summary.invalid) and (saturated or bool(unmet))
 
 
 def _holds(record: RunRecord, condition: Condition) -> bool:
@@ -363,7 +393,7 @@ def _nothing_found(readings: Sequence[LoadReading]) -> tuple[Bottleneck, str]:
 
 def _failure(readings: Sequence[LoadReading], load: int | None) -> str:
     """What the first run that failed at a load says of it."""
-    return next("; ".join(reading.notes) for reading in readings if reading.load == load and reading.failed)
+    return next(reading.notes[0] for reading in readings if reading.load == load and reading.failed)
 
 
 def _grew(found: Capacity, readings: Sequence[LoadReading]) -> bool:
