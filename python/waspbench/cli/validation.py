@@ -28,7 +28,7 @@ def _group() -> None:
 @validate.command()
 def tcp(
     live: Annotated[
-        bool, typer.Option("--live", help="Compare with this machine's kernel too; some ten minutes.")
+        bool, typer.Option("--live", help="Compare with this machine's kernel too; some twenty minutes.")
     ] = False,
     output: Annotated[
         Path | None,

@@ -75,10 +75,11 @@ class _Side:
     @classmethod
     def of(cls, runs: Sequence[RunSummary]) -> _Side:
         times = [summary.response_time_ms for summary in runs]
-        return cls(_complete([time.mean for time in times]), _complete([time.p90 for time in times]))
+        return cls(complete([time.mean for time in times]), complete([time.p90 for time in times]))
 
 
-def _complete(values: list[float | None]) -> list[float] | None:
+def complete(values: list[float | None]) -> list[float] | None:
+    """The values, unless one is missing or there is none."""
     known = [value for value in values if value is not None]
     return known if known and len(known) == len(values) else None
 
@@ -91,10 +92,33 @@ def _said(values: list[float] | None) -> str:
     return "?" if values is None else f"{mean(values):,.0f}"
 
 
-def _unjudged(
-    result: Result, twin: Sequence[RunSummary], transactions: int, busy: float | None, ratios: Sequence[float | None]
+def busiest(result: Result) -> float | None:
+    """Busy part of the server's CPUs in the run where it was most."""
+    loads = complete([summary.server_cpu.busy for summary in result.runs])
+    return None if loads is None else max(loads)
+
+
+def counted(result: Result) -> int:
+    """The ``ok`` transactions of all runs."""
+    return sum(summary.outcomes.get("ok", 0) for summary in result.runs)
+
+
+def measured_with(servers: set[str]) -> str:
+    """On what the live runs were made."""
+    return f"{', '.join(sorted(servers))} on Linux {os.uname().release}, {now()[:10]}"
+
+
+def server_of(result: Result) -> str:
+    """The server's name and version."""
+    return f"{result.server.get('name', 'nginx')} {result.server.get('version') or 'of unknown version'}"
+
+
+def unjudged(
+    result: Result, twin: Sequence[RunSummary], busy: float | None, ratios: Sequence[float | None], least: int
 ) -> str:
-    """What stands against judging a point; empty where nothing does."""
+    """What stands against judging a point of so many transactions at least, which ``twin`` simulated; empty where
+    nothing does.
+    """
     reasons = sorted({reason.code for reason in result.invalid_reasons})
     if not result.valid and not reasons:
         reasons.append("not valid")
@@ -104,7 +128,7 @@ def _unjudged(
         reasons.append("server CPU unknown")
     elif busy >= BUSIEST:
         reasons.append("server CPU too busy")
-    if transactions < TRANSACTIONS:
+    if counted(result) < least:
         reasons.append("too few transactions")
     if None in ratios:
         reasons.append("a run without response times")
@@ -116,14 +140,12 @@ def _row(point: _Point, twin: Sequence[RunSummary], result: Result) -> tuple[Row
     model, kernel = _Side.of(twin), _Side.of(result.runs)
     ratios = [_ratio(model.mean, kernel.mean), _ratio(model.p90, kernel.p90)]
     shares = ["?" if ratio is None else f"{ratio:.2f}" for ratio in ratios]
-    transactions = sum(summary.outcomes.get("ok", 0) for summary in result.runs)
-    loads = _complete([summary.server_cpu.busy for summary in result.runs])
-    busy = None if loads is None else max(loads)
+    busy = busiest(result)
     cells = (
         point.size,
         point.loss,
         "on" if point.sack else "off",
-        f"{transactions:,}",
+        f"{counted(result):,}",
         "?" if busy is None else f"{100 * busy:.0f} %",
         "?" if kernel.mean is None else shown(kernel.mean),
         _said(model.mean),
@@ -133,12 +155,12 @@ def _row(point: _Point, twin: Sequence[RunSummary], result: Result) -> tuple[Row
         shares[1],
     )
     close = all(ratio is not None and BAR.met(ratio) for ratio in ratios)
-    unjudged = _unjudged(result, twin, transactions, busy, ratios)
+    against = unjudged(result, twin, busy, ratios, TRANSACTIONS)
     mark = None
     if kernel.mean is not None and model.mean is not None:
         series = "sack" if point.sack else "no sack"
         mark = Point(mean(kernel.mean), mean(model.mean), mean_interval(model.mean), series)
-    return Row(cells, None if unjudged else close, unjudged), close, mark
+    return Row(cells, None if against else close, against), close, mark
 
 
 def compare() -> Table:
@@ -157,19 +179,18 @@ def compare() -> Table:
     rows, marks, close, servers = [], [], 0, set()
     for point, twin in zip(points, simulated, strict=True):
         result = run(point.document(twin[0].interval_s), mode="live")
-        servers.add(f"{result.server.get('name', 'nginx')} {result.server.get('version') or 'of unknown version'}")
+        servers.add(server_of(result))
         row, within, mark = _row(point, twin, result)
         rows.append(row)
         close += within
         marks += [] if mark is None else [mark]
-    measured = f"{', '.join(sorted(servers))} on Linux {os.uname().release}, {now()[:10]}"
     columns = ("size", "loss", "tcp_sack", "transactions", "server CPU", "kernel: mean, ms", "model", "ratio")
     return Table(
         "linux",
         "The simulated server against the kernel",
         "nginx before the kernel's TCP (`cubic`) and the modelled server with the preset `linux`, each behind the "
         f"same emulated network: {CLIENTS} clients at {RTT}, independent loss in both directions, a request a "
-        f"connection, {RUNS} runs. Measured with {measured}.",
+        f"connection, {RUNS} runs. Measured with {measured_with(servers)}.",
         "mean and 90th percentile of the response times within 15 %, with at least 5,000 transactions and the "
         "server's CPU below 60 % busy. Where that is not so, or a live run was not valid, nothing is judged.",
         (*columns, "kernel: p90, ms", "model", "ratio"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from waspbench.validation import bulk, latency, linux, paper2001
+from waspbench.validation import bulk, latency, linux, paper2001, reno
 from waspbench.validation.page import Table
 
 SIMULATED: tuple[Callable[[], Table], ...] = (
@@ -15,7 +15,7 @@ SIMULATED: tuple[Callable[[], Table], ...] = (
     bulk.cubic,
     paper2001.variants,
 )
-LIVE: tuple[Callable[[], Table], ...] = (linux.compare,)
+LIVE: tuple[Callable[[], Table], ...] = (linux.compare, reno.compare)
 
 
 def validate_tcp(live: bool, say: Callable[[str], None]) -> tuple[list[Table], list[Table] | None]:
