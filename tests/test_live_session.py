@@ -81,3 +81,4 @@ def test_the_manifest_of_a_live_run_describes_machine_and_server(tmp_path: Path)
     assert summary["device"]["tx_dropped"] == 0
     assert summary["tcpext"]["ListenDrops"] == 0
     assert summary["emulator"]["lag_us"]["p99"] >= 0
+    assert summary["emulator"]["unread_us"]["p99"] > 0

@@ -5,6 +5,7 @@
 //! [`Shard`] of the clients each. A [`Control`] lets another thread watch and stop the run.
 
 mod control;
+mod edge;
 mod gauges;
 mod ledger;
 mod live;
@@ -30,7 +31,7 @@ pub use scenario::{
 };
 pub use shard::{Shard, Share};
 pub use summary::{
-    DirectionSummary, Emulator, GroupSummary, Lag, LinkRow, Little, NetworkSummary, OpenLoop, PacketSummary,
-    Part, Reason, ResponseTime, RunOutput, ServerCpu, Summary, sum_up,
+    DirectionSummary, Emulator, GroupSummary, LinkRow, Little, NetworkSummary, OpenLoop, PacketSummary, Part,
+    Reason, ResponseTime, RunOutput, ServerCpu, Summary, Waits, sum_up,
 };
 pub use wasp_workload::Site;

@@ -2,22 +2,23 @@
 //!
 //! One thread does everything, in this order: handle what is due, read a few frames, wait. A frame is stamped with the time of its
 //! reading, but never later than the next pending event: while the emulator is behind, what arrives is taken to have
-//! arrived before what is still to be done, so time never goes back and reading is never starved.
+//! arrived before what is still to be done, so time never goes back.
+//!
+//! Neither starves the other: each turn has a batch of both. Which of them keeps waiting when there is more to do than time is decided by `batches_to_read`, and
+//! both waits are measured: lag where packets leave, and where frames are read the time since nothing was left to be read.
 //!
 //! Reading and writing are done in batches: packets that are written one right after another share the interrupt that tells the server's
 //! CPU of them, which costs more than anything else here.
 
+use crate::edge::Edge;
 use crate::run::{Run, RunError};
 use crate::{
-    Control, End, Interval, Mark, Meters, Model, PacketPort, Part, PortError, RunOutput, Scenario, Shard,
-    Share, Transmitted, sum_up,
+    Control, End, Interval, Mark, Meters, PacketPort, Part, RunOutput, Scenario, Shard, Share, sum_up,
 };
-use hdrhistogram::Histogram;
 use std::sync::Arc;
 use wasp_kernel::Clock;
-use wasp_net::{Fate, Observer};
+use wasp_net::Observer;
 use wasp_units::{Duration, Instant};
-use wasp_wire::{MAX_FRAME_LEN, complete_frame, frame};
 use wasp_workload::Site;
 
 /// How often progress is reported and a request to stop is looked for.
@@ -27,8 +28,13 @@ const BATCH: usize = 64;
 /// Packets read before what follows from them is handled, and gathered before they are written. A frame may be a super-segment of 45 of them: it
 /// takes as long to cut as that many take to write, and meanwhile nothing leaves.
 const PACKETS: usize = 16;
-/// Lag in the histogram: 1 ns to 10 s at three significant digits.
-const LAG_HISTOGRAM: (u64, u64, u8) = (1, 10_000_000_000, 3);
+
+/// Batches of frames that are read in a turn if frames may have waited for `UNREAD`, as long as what is due is not `LATE`. How long frames waited is
+/// only known to be less than the time since none was left, so that must not become long while there is time for all; when there is not, late
+/// events come first again, and the server's frames wait, which makes closed loops slow down.
+const CATCHING_UP: usize = 4;
+const UNREAD: Duration = Duration::from_micros(100);
+const LATE: Duration = Duration::from_millis(4);
 
 /// Runs a checked scenario, whose files are `site`, by `clock`, with a real server behind the first of `ports` and real clients behind the second, if there is one, until its end or until `control` stops it.
 /// When the device or the engine fails the run ends there, and its output says why.
@@ -65,7 +71,7 @@ pub fn drive_share<O: Observer>(
     live.close_second(end);
     live.meters.mark(Mark::MeasureEnd, end);
     let machine = live.meters.report();
-    live.run.finish(end, failure, Some(live.edge.lag), machine)
+    live.run.finish(end, failure, Some(live.edge.lateness), machine)
 }
 
 /// A live run in progress.
@@ -84,8 +90,13 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
     fn follow(&mut self) -> Result<Instant, RunError> {
         // Whether nothing has happened since what was under way had a moment to gather.
         let mut gathered = false;
+        // Whether the device has been watched since.
+        let mut watched = false;
         loop {
             let now = self.edge.clock.now();
+            if std::mem::take(&mut watched) {
+                self.edge.note_watched(now);
+            }
             if now >= self.housekeeping_at {
                 if now >= self.interval.end() {
                     return Ok(self.interval.end());
@@ -95,21 +106,30 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
                     return Ok(now);
                 }
             }
+            let batches = self.batches_to_read(now);
             let handled = self.handle_due(now, BATCH)?;
-            let (read, more) = self.read_devices()?;
+            let read = self.read_devices(batches)?;
             let next = self.run.kernel.next_event().unwrap_or(Instant::MAX).min(self.housekeeping_at);
-            gathered &= handled + read == 0;
+            gathered &= handled + read.packets == 0;
             // What was read may be due already: a pause looks at the clock again.
-            if more || next <= now {
+            if !read.all || next <= now {
                 continue;
             }
             if gathered {
                 self.edge.clock.wait_until(Some(next));
+                watched = true;
             } else {
                 self.edge.clock.gather(next);
             }
             gathered = !gathered;
         }
+    }
+
+    /// How many batches of frames are read after the next batch of events.
+    fn batches_to_read(&mut self, now: Instant) -> usize {
+        let due = self.run.kernel.next_event().unwrap_or(now);
+        let catch_up = now > self.edge.read_up_to() + UNREAD && now < due + LATE;
+        if catch_up { CATCHING_UP } else { 1 }
     }
 
     /// Begins the measured interval, closes seconds, reports progress: whatever of this is due.
@@ -155,8 +175,21 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
         Ok(handled)
     }
 
-    /// Reads frames of every device and lets their packets into the network; returns how many there were, and whether there may be more.
-    fn read_devices(&mut self) -> Result<(usize, bool), RunError> {
+    /// Reads so many batches of frames, fewer if nothing is left.
+    fn read_devices(&mut self, batches: usize) -> Result<Read, RunError> {
+        let mut read = self.read_batch()?;
+        for _ in 1..batches {
+            if read.all {
+                break;
+            }
+            let Read { packets, all } = self.read_batch()?;
+            read = Read { packets: read.packets + packets, all };
+        }
+        Ok(read)
+    }
+
+    /// Reads a batch of frames and lets their packets into the network.
+    fn read_batch(&mut self) -> Result<Read, RunError> {
         let read = self.read_frames();
         let kernel = &mut self.run.kernel;
         kernel.process.prepare_inbox();
@@ -168,77 +201,37 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
     }
 
     /// Reads the frames that wait at every end into the inbox, until they had [`PACKETS`]: each end has its share, so that none starves another.
-    fn read_frames(&mut self) -> Result<(usize, bool), RunError> {
-        let (mut read, mut more) = (0, false);
-        let ends = self.edge.ports.len();
+    fn read_frames(&mut self) -> Result<Read, RunError> {
+        let mut read = Read { packets: 0, all: true };
+        let ends = self.edge.ends();
         for end in End::ALL.into_iter().take(ends) {
-            let packets = self.read_end(end, PACKETS / ends)?;
-            read += packets;
-            more |= packets >= PACKETS / ends;
+            let Read { packets, all } = self.read_end(end, PACKETS / ends)?;
+            read = Read { packets: read.packets + packets, all: read.all && all };
         }
-        Ok((read, more))
+        Ok(read)
     }
 
     /// Reads the frames that wait at one end until they had `most` packets, and none after a boundary has passed. What the first of them need
     /// comes from memory while the others are read.
-    fn read_end(&mut self, end: End, most: usize) -> Result<usize, RunError> {
-        let mut read = 0;
-        while read < most {
+    fn read_end(&mut self, end: End, most: usize) -> Result<Read, RunError> {
+        let mut packets = 0;
+        while packets < most {
             let now = self.edge.clock.now();
             if now >= self.housekeeping_at {
                 break;
             }
-            let Some(len) = self.edge.ports[end as usize].receive(&mut self.edge.buffer)? else { break };
-            read += self.run.kernel.process.take_in(&self.edge.buffer[..len], end, now).max(1);
+            let Some(read) = self.edge.read(end, now, &mut self.run.kernel.process)? else {
+                return Ok(Read { packets, all: true });
+            };
+            packets += read;
         }
-        Ok(read)
+        Ok(Read { packets, all: false })
     }
 }
 
-/// The devices, the clock, and how late packets leave.
-struct Edge<'a, C, P> {
-    clock: &'a mut C,
-    /// By their [`End`].
-    ports: &'a mut [P],
-    buffer: Box<[u8]>,
-    interval: Interval,
-    /// Time from when a packet was due to when it was handed to the device, in nanoseconds, over the measured interval.
-    lag: Histogram<u64>,
-    /// The most since the last second.
-    worst_lag: u64,
-}
-
-impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
-    fn new(clock: &'a mut C, ports: &'a mut [P], interval: Interval) -> Self {
-        let (least, most, digits) = LAG_HISTOGRAM;
-        let lag = Histogram::new_with_bounds(least, most, digits).expect("constant bounds are valid");
-        Self { clock, ports, buffer: vec![0; MAX_FRAME_LEN].into_boxed_slice(), interval, lag, worst_lag: 0 }
-    }
-
-    /// The worst lag since the last call, in nanoseconds.
-    fn take_worst_lag(&mut self) -> u64 {
-        std::mem::take(&mut self.worst_lag)
-    }
-
-    /// Writes the packets that have reached an end of the network where a device stands.
-    fn flush<O: Observer>(&mut self, model: &mut Model<O>) -> Result<(), PortError> {
-        // A packet is large to move: what is written is left where it is.
-        while let Some((due, end, packet)) = model.egress.front() {
-            let port = &mut self.ports[*end as usize];
-            let write = if port.offloads_checksums() { frame } else { complete_frame };
-            let len = write(packet, &model.network.pool, &mut self.buffer);
-            let lag = self.clock.now().saturating_since(*due).as_nanos();
-            self.worst_lag = self.worst_lag.max(lag);
-            if self.interval.contains(*due) {
-                self.lag.saturating_record(lag);
-            }
-            if let Some((_, _, packet)) = model.egress.pop_front() {
-                model.network.pool.release(packet.payload);
-            }
-            if port.transmit(&self.buffer[..len])? == Transmitted::Full {
-                model.network.refuse(Fate::DeviceFull);
-            }
-        }
-        Ok(())
-    }
+/// What reading the devices brought.
+struct Read {
+    packets: usize,
+    /// Whether nothing was left.
+    all: bool,
 }

@@ -1,9 +1,9 @@
 //! Running a model: what both clocks share, and virtual time.
 
+use crate::edge::Lateness;
 use crate::gauges::Sampler;
 use crate::summary::{Totals, Watch, sum_up};
 use crate::{Control, MachineReport, Model, Part, PortError, Progress, RunOutput, Scenario, Shard, Share};
-use hdrhistogram::Histogram;
 use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, Stalled};
 use wasp_net::Observer;
@@ -97,7 +97,7 @@ impl<'a, O: Observer> Run<'a, O> {
         mut self,
         end: Instant,
         failure: Option<RunError>,
-        lag: Option<Histogram<u64>>,
+        lateness: Option<Lateness>,
         machine: MachineReport,
     ) -> Part {
         let totals = Totals::of(&self.kernel.process);
@@ -107,6 +107,6 @@ impl<'a, O: Observer> Run<'a, O> {
         self.report(end);
         let events = self.kernel.handled();
         let measured = self.watch.until(totals, server_cpu);
-        Part::new(self.scenario, self.kernel.process, measured, lag, machine, events, failure)
+        Part::new(self.scenario, self.kernel.process, measured, lateness, machine, events, failure)
     }
 }

@@ -129,10 +129,10 @@ impl WallClock {
         }
     }
 
-    /// Waits for input at most until `deadline`.
+    /// Waits for input at most until `deadline`; if that has passed it looks for some all the same.
     fn wait_for_input_until(&mut self, deadline: Instant) {
         let left = deadline.saturating_since(self.now());
-        if left > self.spin_below && self.wait_for_input(Some(left - self.spin_below)) {
+        if self.wait_for_input(Some(left.saturating_sub(self.spin_below))) {
             return;
         }
         while self.now() < deadline && !self.wait_for_input(Some(Duration::ZERO)) {

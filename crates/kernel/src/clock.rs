@@ -15,7 +15,8 @@ pub trait Clock {
     fn gather(&mut self, _deadline: Instant) {}
 
     /// Returns at `deadline`, or earlier when input from outside may be waiting. Without a deadline it returns when
-    /// input may be waiting. Returning too early is allowed; returning late is lag.
+    /// input may be waiting. Returning too early is allowed; returning late is lag. What is waiting when it returns has only just come, however
+    /// early the deadline was, if nothing was waiting before.
     fn wait_until(&mut self, deadline: Option<Instant>);
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from waspbench import _core
 from waspbench.experiment import Profile, loss_label
-from waspbench.results import Direction, Result, errors
+from waspbench.results import Direction, Result, Waits, errors
 from waspbench.results.asked import arrival_text, asked_text, site_text, workload_text
 from waspbench.results.result import OpenLoop
 
@@ -83,9 +83,9 @@ def _figures(result: Result) -> list[str]:
         ),
     ]
     if emulator.cpu is not None:
-        lag = emulator.lag_us
-        lateness = f"lag p50 {_us(lag.p50)}, p99 {_us(lag.p99)}, max {_us(lag.max)}"
-        lines.append(_row("emulator", f"{_percent(emulator.cpu)} busy, {lateness}"))
+        lines.append(_row("emulator", f"{_percent(emulator.cpu)} busy, lag {_waits(emulator.lag_us)}"))
+        if emulator.unread_us.p99 is not None:
+            lines.append(_row("", f"frames unread for at most {_waits(emulator.unread_us)}"))
     lines += _wrapped("network down", _direction(result.network.down))
     lines += _wrapped("network up", _direction(result.network.up))
     return lines
@@ -147,6 +147,7 @@ def compare(columns: Sequence[tuple[str, Result]]) -> str:
         ("lost packets up (%)", [_scaled(result.network.up.loss_rate) for _, result in columns], 2),
         ("server CPU busy (%)", [_scaled(result.server_cpu.busy) for _, result in columns], 1),
         ("emulator lag p99 (us)", [result.emulator.lag_us.p99 for _, result in columns], 0),
+        ("frames unread p99 (us)", [result.emulator.unread_us.p99 for _, result in columns], 0),
     ]
     change = f"{'change':>12}" if len(columns) > 1 else ""
     lines = [f"{'':<26}" + "".join(f"{name:>16}" for name, _ in columns) + change]
@@ -210,6 +211,10 @@ def _ms(value: float | None) -> str:
 
 def _us(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f} us"
+
+
+def _waits(waits: Waits) -> str:
+    return f"p50 {_us(waits.p50)}, p99 {_us(waits.p99)}, max {_us(waits.max)}"
 
 
 def _percent(part: float | None) -> str:

@@ -13,7 +13,7 @@ from waspbench.results.store import (
     load_manifest,
     write_table,
 )
-from waspbench.results.summary import Emulator, Invalid, Lag, RunSummary, ServerCpu
+from waspbench.results.summary import Emulator, Invalid, RunSummary, ServerCpu, Waits
 
 __all__ = [
     "FORMAT",
@@ -22,7 +22,6 @@ __all__ = [
     "Emulator",
     "Estimate",
     "Invalid",
-    "Lag",
     "Manifest",
     "Network",
     "Reason",

@@ -13,11 +13,11 @@ from waspbench.results import errors
 from waspbench.results.formats import Record
 from waspbench.results.summary import (
     Emulator,
-    Lag,
     RunDirection,
     RunResponseTime,
     RunSummary,
     ServerCpu,
+    Waits,
 )
 from waspbench.stats import Histogram, mean_interval, merge, percentiles
 
@@ -165,7 +165,7 @@ class Result(Record):
     server_cpu: ServerCpu
     """Means over runs."""
     emulator: Emulator
-    """CPU: mean over runs. Lag: of the worst run."""
+    """CPU: mean over runs. Lag and unread frames: of the worst run."""
     network: Network
     """Sums over runs."""
     valid: bool
@@ -304,11 +304,17 @@ def _server_cpu(runs: Sequence[ServerCpu]) -> ServerCpu:
 def _emulator(runs: Sequence[Emulator]) -> Emulator:
     return Emulator(
         cpu=_of((run.cpu for run in runs), _mean),
-        lag_us=Lag(
-            p50=_of((run.lag_us.p50 for run in runs), max),
-            p99=_of((run.lag_us.p99 for run in runs), max),
-            max=_of((run.lag_us.max for run in runs), max),
-        ),
+        lag_us=_waits([run.lag_us for run in runs]),
+        unread_us=_waits([run.unread_us for run in runs]),
+    )
+
+
+def _waits(runs: Sequence[Waits]) -> Waits:
+    """The worst run's."""
+    return Waits(
+        p50=_of((run.p50 for run in runs), max),
+        p99=_of((run.p99 for run in runs), max),
+        max=_of((run.max for run in runs), max),
     )
 
 

@@ -68,8 +68,8 @@ class ServerTcp(Record):
     """Sum of the waits that these ended, in milliseconds."""
 
 
-class Lag(Record):
-    """How late packets left the emulator, in microseconds; None in simulation."""
+class Waits(Record):
+    """How long packets waited in the emulator, in microseconds; None in simulation."""
 
     p50: float | None = None
     p99: float | None = None
@@ -83,8 +83,10 @@ class Emulator(Record):
     """Busy part of its CPU, from 0 to 1; of the busiest where it has several."""
     threads: int | None = None
     """Threads that it had."""
-    lag_us: Lag = Lag()
+    lag_us: Waits = Waits()
     """Lateness of packets."""
+    unread_us: Waits = Waits()
+    """The most that frames can have waited before they were read; None in results of older versions."""
 
 
 class RunDirection(Record):

@@ -21,7 +21,7 @@ from waspbench.testbed import Spec
 
 Kind = Literal["run", "warmup"]
 
-BOTTLENECKS = frozenset({"lag", "emulator_busy", "device_full", "pool", "device_drops"})
+BOTTLENECKS = frozenset({"lag", "unread", "emulator_busy", "device_full", "pool", "device_drops"})
 """Reasons against a run which say that the emulator, not the server, set the limit."""
 
 SEARCH_LIMIT = 80.0

@@ -7,6 +7,7 @@ mod validity;
 pub use part::Part;
 pub(crate) use totals::{Measured, Totals, Watch};
 
+use crate::edge::Lateness;
 use crate::{Counters, Ledger, MachineReport, RunError, Scenario};
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -139,12 +140,14 @@ pub struct Emulator {
     /// How many threads it had.
     pub threads: u32,
     /// How late packets left, in microseconds.
-    pub lag_us: Lag,
+    pub lag_us: Waits,
+    /// The most that frames can have waited before they were read, in microseconds.
+    pub unread_us: Waits,
 }
 
-/// How late packets were handed to the device.
+/// How long something waited.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Lag {
+pub struct Waits {
     /// Median.
     pub p50: f64,
     /// 99th percentile.
@@ -269,7 +272,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         open_loop: open_loop(ledger),
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
         server_tcp: part.server_tcp,
-        emulator: part.lag.as_ref().map(|lag| emulator(lag, &part)),
+        emulator: part.lateness.as_ref().map(|lateness| emulator(lateness, &part)),
         network: NetworkSummary {
             up: direction(&part.measured.totals.up),
             down: direction(&part.measured.totals.down),
@@ -334,11 +337,22 @@ fn server_cpu(measured: &Measured, machine: &MachineReport, seconds: f64) -> Ser
     }
 }
 
-fn emulator(lag: &Histogram<u64>, part: &Part) -> Emulator {
+fn emulator(lateness: &Lateness, part: &Part) -> Emulator {
+    Emulator {
+        cpu: part.machine.emulator_cpu,
+        threads: part.threads,
+        lag_us: waits(&lateness.lag),
+        unread_us: waits(&lateness.unread),
+    }
+}
+
+fn waits(nanos: &Histogram<u64>) -> Waits {
     let us = |nanos: u64| nanos as f64 / 1e3;
-    let lag_us =
-        Lag { p50: us(lag.value_at_quantile(0.5)), p99: us(lag.value_at_quantile(0.99)), max: us(lag.max()) };
-    Emulator { cpu: part.machine.emulator_cpu, threads: part.threads, lag_us }
+    Waits {
+        p50: us(nanos.value_at_quantile(0.5)),
+        p99: us(nanos.value_at_quantile(0.99)),
+        max: us(nanos.max()),
+    }
 }
 
 fn direction(totals: &DirectionTotals) -> DirectionSummary {

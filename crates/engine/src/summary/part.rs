@@ -1,9 +1,9 @@
 //! What one thread of a run leaves behind, and how the parts become one.
 
 use super::{LinkRow, links};
+use crate::edge::Lateness;
 use crate::summary::totals::Measured;
 use crate::{Ledger, MachineReport, Model, RunError, Scenario};
-use hdrhistogram::Histogram;
 use wasp_host::TcpTotals;
 use wasp_net::{Fates, Observer};
 
@@ -20,7 +20,8 @@ pub struct Part {
     pub(super) server_tcp: Option<TcpTotals>,
     /// How often the payload pool was exhausted.
     pub(super) exhausted: u64,
-    pub(super) lag: Option<Histogram<u64>>,
+    /// Of a live run.
+    pub(super) lateness: Option<Lateness>,
     pub(super) machine: MachineReport,
     pub(super) events: u64,
     pub(super) failure: Option<RunError>,
@@ -32,7 +33,7 @@ impl Part {
         scenario: &Scenario,
         model: Model<O>,
         measured: Measured,
-        lag: Option<Histogram<u64>>,
+        lateness: Option<Lateness>,
         machine: MachineReport,
         events: u64,
         failure: Option<RunError>,
@@ -46,7 +47,7 @@ impl Part {
             server_tcp: model.server_tcp(),
             exhausted: network.pool.exhausted(),
             ledger: model.ledger,
-            lag,
+            lateness,
             machine,
             events,
             failure,
@@ -70,8 +71,8 @@ impl Part {
         self.fates.merge(&other.fates);
         self.packets = (self.packets.0 + other.packets.0, self.packets.1 + other.packets.1);
         self.exhausted += other.exhausted;
-        if let (Some(lag), Some(more)) = (&mut self.lag, &other.lag) {
-            lag.add(more).expect("all have the same bounds");
+        if let (Some(lateness), Some(more)) = (&mut self.lateness, &other.lateness) {
+            lateness.merge(more);
         }
         self.machine.merge(other.machine);
         self.events += other.events;

@@ -5,7 +5,6 @@ use crate::ledger::{BINS, Tally};
 use crate::{Counters, Mode, Scenario};
 use wasp_host::Outcome;
 use wasp_net::Fate;
-use wasp_units::Duration;
 
 /// Least `ok` transactions for a figure to mean anything.
 const LEAST_TRANSACTIONS: u64 = 100;
@@ -56,7 +55,8 @@ pub(super) fn reasons(scenario: &Scenario, part: &Part, summary: &Summary) -> Ve
     }
     check("overload", overload(summary));
     check("lag", lag(scenario, summary));
-    check("emulator_busy", emulator_busy(scenario, summary));
+    check("unread", unread(scenario, summary));
+    check("emulator_busy", emulator_busy(summary));
     check("device_full", device_full(part));
     check("device_drops", device_drops(summary));
     check("server_queue", server_queue(summary));
@@ -152,25 +152,35 @@ fn mean(bins: &[u64]) -> (f64, f64) {
     (mean, (squares / (n - 1.0) / n).sqrt())
 }
 
-/// Lag p99 above 1 ms or 1 % of the smallest round-trip time, whichever is more. At RTT 0 there is no limit.
+/// Microseconds that packets and frames may wait in the emulator (p99): 1 ms or 1 % of the smallest round-trip time, whichever is more. At RTT 0
+/// there is no limit.
+fn limit(scenario: &Scenario) -> Option<f64> {
+    let smallest = scenario.clients.iter().map(|group| group.rtt).min().filter(|rtt| !rtt.is_zero())?;
+    Some((smallest.as_nanos() as f64 / 1e3 / 100.0).max(1_000.0))
+}
+
+/// Packets left too late.
 fn lag(scenario: &Scenario, summary: &Summary) -> Option<String> {
-    let p99 = summary.emulator?.lag_us.p99;
-    let smallest = smallest_rtt(scenario).filter(|rtt| !rtt.is_zero())?;
-    let limit = (smallest.as_nanos() as f64 / 1e3 / 100.0).max(1_000.0);
+    let (p99, limit) = (summary.emulator?.lag_us.p99, limit(scenario)?);
     (p99 > limit).then(|| {
         format!("the emulator fell behind: lag p99 is {p99:.0} us; at most {limit:.0} us is allowed")
     })
 }
 
-fn smallest_rtt(scenario: &Scenario) -> Option<Duration> {
-    scenario.clients.iter().map(|group| group.rtt).min()
+/// Frames may have waited too long before they were read: the wait is part of response times, and no lag.
+fn unread(scenario: &Scenario, summary: &Summary) -> Option<String> {
+    let (p99, limit) = (summary.emulator?.unread_us.p99, limit(scenario)?);
+    (p99 > limit).then(|| {
+        format!(
+            "the emulator did not keep up with reading: frames may have waited p99 {p99:.0} us; at most {limit:.0} us is allowed"
+        )
+    })
 }
 
-/// At RTT 0, where lag says nothing, the emulator's thread must have time to spare.
-fn emulator_busy(scenario: &Scenario, summary: &Summary) -> Option<String> {
+/// The emulator's thread must have time to spare.
+fn emulator_busy(summary: &Summary) -> Option<String> {
     let cpu = summary.emulator?.cpu?;
-    let limited = smallest_rtt(scenario).is_some_and(Duration::is_zero);
-    (limited && cpu >= EMULATOR_BUSY).then(|| {
+    (cpu >= EMULATOR_BUSY).then(|| {
         format!(
             "the emulator was the bottleneck: its thread was {:.0} % busy; below {:.0} % is needed",
             cpu * 100.0,
