@@ -45,10 +45,26 @@ def assert_conserved(run: Run) -> None:
     strange = {name: count for name, count in fates.items() if count and name not in ("delivered", "random loss")}
     assert strange == {}
     connections, links = run.tables["connections"], run.tables["links"]
-    lost = int(connections["up_lost"].sum()) + int(connections["down_lost"].sum())
-    # What came after its connection was forgotten is in no row of the connections.
-    assert lost <= fates["random loss"] <= lost + 0.02 * summary["packets"]["made"]
+    access = links.filter(pl.col("link") != "shared")
+    for way in ("up", "down"):
+        packets, strays, lost = (
+            access.filter(pl.col("direction") == way).select("packets", "strays", "lost").sum().row(0)
+        )
+        assert strays == 0
+        assert (packets, lost) == (connections[f"{way}_packets"].sum(), connections[f"{way}_lost"].sum())
     assert links["lost"].sum() == fates["random loss"]
+
+
+@root
+@pytest.mark.parametrize("server", SERVERS)
+def test_packets_that_come_when_their_connection_is_forgotten_are_in_its_account(server: str) -> None:
+    """Clients give up while responses are on their way, and reset what still comes."""
+    clients = lossy(None, http={"timeout": "150ms"})
+    asked = experiment(server=server, clients=clients, size="200KiB", duration="4s")
+    with bed_for(asked) as bed:
+        run = measure(bed, asked)
+    assert run.summary["outcomes"]["timed_out"] > 50
+    assert_conserved(run)
 
 
 @root

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{independent, scenario};
+use common::{independent, links_and_connections_agree, scenario};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use wasp_engine::{
@@ -12,7 +12,7 @@ use wasp_engine::{
 use wasp_kernel::{Clock, VirtualClock};
 use wasp_tcp::reset_for;
 use wasp_units::{Duration, Instant};
-use wasp_wire::{MAX_FRAME_LEN, Packet, Payload, PayloadPool, Transport, cut, frame};
+use wasp_wire::{Flags, MAX_FRAME_LEN, Packet, Payload, PayloadPool, TcpHeader, Transport, cut, frame};
 
 /// A server that resets whatever comes, and a device that has room for so many packets.
 struct Refuser {
@@ -59,6 +59,72 @@ impl PacketPort for Refuser {
         }
         Ok(Transmitted::Sent)
     }
+}
+
+/// A server that resets whatever comes, and before that sends what fits through no link and what belongs to no connection.
+struct Shouter(Refuser);
+
+impl Shouter {
+    /// Sends a segment with so much content to where a packet came from; to another port if one is given.
+    fn shout(&mut self, packet: &Packet, port: Option<u16>, content: u32) {
+        let Transport::Tcp(header) = packet.transport else { panic!("only TCP leaves") };
+        let answer = Packet {
+            source: packet.destination,
+            destination: packet.source,
+            transport: Transport::Tcp(TcpHeader {
+                source_port: header.destination_port,
+                destination_port: port.unwrap_or(header.source_port),
+                flags: Flags::ACK,
+                acknowledgment: header.sequence,
+                ..header
+            }),
+            payload: Payload::Virtual(content),
+            ttl: packet.ttl,
+            traffic_class: packet.traffic_class,
+            identification: packet.identification,
+            dont_fragment: packet.dont_fragment,
+        };
+        let mut buffer = vec![0; MAX_FRAME_LEN];
+        let len = frame(&answer, &self.0.pool, &mut buffer);
+        buffer.truncate(len);
+        self.0.answers.push_back(buffer);
+    }
+}
+
+impl PacketPort for Shouter {
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, PortError> {
+        self.0.receive(buffer)
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<Transmitted, PortError> {
+        let mut packets = Vec::new();
+        cut(bytes, None, &mut self.0.pool, &mut |packet| packets.push(packet)).expect("a valid frame");
+        for packet in packets {
+            let Transport::Tcp(header) = packet.transport else { panic!("only TCP leaves") };
+            if header.flags.contains(Flags::SYN) {
+                self.shout(&packet, None, 1_400);
+                self.shout(&packet, Some(1), 10);
+            }
+        }
+        self.0.transmit(bytes)
+    }
+}
+
+#[test]
+fn packets_of_no_connection_are_strays_and_all_others_are_in_the_account_of_one() {
+    let mut scenario = scenario(3, "1KB");
+    scenario["clients"][0]["loss"] = independent("20%");
+    let (refused, _) = live(&scenario, usize::MAX);
+    assert_eq!(links_and_connections_agree(&refused), 0);
+    scenario["clients"][0]["mtu"] = json!(576);
+    let port = Shouter(Refuser::new(usize::MAX));
+    let (output, _) = live_with(&scenario, &Control::default(), VirtualClock::default(), port);
+    assert!(output.summary.fates["too big"] > 20, "{:?}", output.summary.fates);
+    // What came to a port that no client opened, and the resets that answered it.
+    let strays = links_and_connections_agree(&output);
+    let came = output.links.iter().filter(|link| link.direction == "down").filter_map(|link| link.strays);
+    let came: u64 = came.sum();
+    assert!(came > 20 && strays > came && strays <= 2 * came, "{came} of {strays}");
 }
 
 /// Notes when it was read.

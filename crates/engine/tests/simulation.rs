@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{group, independent, run, scenario, two_state};
+use common::{group, independent, links_and_connections_agree, run, scenario, two_state};
 use proptest::prelude::*;
 use serde_json::json;
 use wasp_engine::{RunOutput, Strata};
@@ -269,6 +269,28 @@ fn the_series_adds_up_to_the_run() {
     let busy: f64 =
         seconds[2..12].iter().map(|second| second.gauges.unwrap().server_busy.unwrap()).sum::<f64>() / 10.0;
     assert!((busy - output.summary.server_cpu.busy.unwrap()).abs() < 1e-9);
+}
+
+#[test]
+fn every_packet_of_an_access_link_is_in_the_account_of_a_connection() {
+    for (preset, requests, timeout, size) in [
+        ("linux", json!(1), "60s", "1KB"),
+        ("bsd1999", json!(1), "60s", "20KB"),
+        // Clients give up while responses are on their way, and reset what still comes.
+        ("linux", json!(null), "400ms", "100KB"),
+    ] {
+        let mut scenario = scenario(20, size);
+        let group = &mut scenario["clients"][0];
+        group["loss"] = independent("4%");
+        group["http"] = json!({"requests_per_connection": requests, "timeout": timeout});
+        group["tcp"] = json!({"preset": preset});
+        scenario["server"]["tcp"] = json!({"preset": preset});
+        scenario["measure"]["duration"] = json!("20s");
+        let output = run(&scenario);
+        assert_eq!(links_and_connections_agree(&output), 0, "{preset} {timeout}");
+        let network = &output.links.iter().map(|link| link.packets).sum::<u64>();
+        assert!(*network > 1_000, "{network} packets");
+    }
 }
 
 #[test]

@@ -122,6 +122,8 @@ pub struct ConnectionRecord {
     pub group: u16,
     /// Ordinal among the client's connections, from 0.
     pub connection: u32,
+    /// The client's port.
+    pub port: u16,
     /// When `connect()` was called.
     pub opened: Instant,
     /// When nothing was left of it; `None` if the run ended first.

@@ -4,6 +4,7 @@ use crate::{Chain, Direction, Scope};
 use rustc_hash::FxHashMap;
 use wasp_kernel::prefetch;
 use wasp_random::Key;
+use wasp_units::Instant;
 use wasp_wire::{Flags, Packet, Transport};
 
 /// The place of a flow in the table.
@@ -21,6 +22,8 @@ pub struct Flow {
     pub port: u16,
     /// The client's initial sequence number; zero for what is not TCP, and for packets that come after their connection was forgotten.
     pub initial_sequence: u32,
+    /// When its first packet came to the access link.
+    pub since: Instant,
     /// Upward, away from the client.
     pub up: Passage,
     /// Downward, to the client.
@@ -39,6 +42,12 @@ pub struct Passage {
 }
 
 impl Flow {
+    /// Whether it is of a TCP connection.
+    #[must_use]
+    pub const fn is_tcp(&self) -> bool {
+        self.protocol == TCP
+    }
+
     const fn name(&self) -> u64 {
         name(self.client, self.port, self.protocol)
     }
@@ -76,13 +85,13 @@ pub struct Flows {
     index: FxHashMap<u64, FlowId>,
     flows: Vec<Flow>,
     free: Vec<FlowId>,
-    strays: [Passage; 2],
+    displaced: Vec<Flow>,
 }
 
 impl Flows {
     /// The flow of a packet on the access link that `meter` is of, made if it is new. A SYN with another initial sequence number than the flow
     /// of the same port begins a new connection, and the old one joins the strays.
-    pub(crate) fn of_packet(&mut self, meter: &mut Meter, packet: &Packet) -> &mut Flow {
+    pub(crate) fn of_packet(&mut self, meter: &mut Meter, packet: &Packet, now: Instant) -> &mut Flow {
         let (protocol, port, opening) = identify(packet, meter.direction);
         let name = name(meter.client, port, protocol);
         let fits = |flow: &Flow| {
@@ -92,7 +101,7 @@ impl Flows {
         let recent = meter.recent.filter(|id| fits(&self.flows[id.0 as usize]));
         let known =
             recent.or_else(|| self.index.get(&name).copied().filter(|id| fits(&self.flows[id.0 as usize])));
-        let id = known.unwrap_or_else(|| self.begin(meter, name, (protocol, port, opening)));
+        let id = known.unwrap_or_else(|| self.begin(meter, name, (protocol, port, opening), now));
         meter.recent = Some(id);
         &mut self.flows[id.0 as usize]
     }
@@ -103,18 +112,16 @@ impl Flows {
         meter: &Meter,
         name: u64,
         (protocol, port, opening): (u8, u16, Option<u32>),
+        since: Instant,
     ) -> FlowId {
         let initial_sequence = opening.unwrap_or(0);
         let identity = u64::from(protocol) << 48 | u64::from(port) << 32 | u64::from(initial_sequence);
         let (up, down) = (Passage::default(), Passage::default());
         let (client, key) = (meter.client, meter.key.entity(identity));
-        let id = self.insert(Flow { protocol, client, port, initial_sequence, up, down, key });
+        let id = self.insert(Flow { protocol, client, port, initial_sequence, since, up, down, key });
         if let Some(old) = self.index.insert(name, id) {
             let old = self.remove(old);
-            for (sum, passage) in self.strays.iter_mut().zip([old.up, old.down]) {
-                sum.packets += passage.packets;
-                sum.lost += passage.lost;
-            }
+            self.displaced.push(old);
         }
         id
     }
@@ -137,10 +144,12 @@ impl Flows {
         }
     }
 
-    /// Packets (up, down) of displaced flows: those that came after their connection was forgotten.
-    #[must_use]
-    pub const fn strays(&self) -> [Passage; 2] {
-        self.strays
+    /// Ends every flow that no connection ended: packets that came after their connection was forgotten, or are of none.
+    pub fn take_strays(&mut self) -> Vec<Flow> {
+        self.index.clear();
+        self.free.clear();
+        let left = std::mem::take(&mut self.flows).into_iter().filter(|flow| flow.protocol != 0);
+        std::mem::take(&mut self.displaced).into_iter().chain(left).collect()
     }
 
     fn insert(&mut self, flow: Flow) -> FlowId {

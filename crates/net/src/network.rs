@@ -5,6 +5,7 @@ use crate::store::{PacketId, PacketStore};
 use crate::{Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, Scope, Sighting};
 use wasp_kernel::{NodeId, Scheduler, Stage, prefetch};
 use wasp_random::Key;
+use wasp_units::Instant;
 use wasp_wire::{Address, Packet, PayloadPool, View};
 
 /// Bytes of a payload that are fetched ahead: a request or the head of a response. The processor itself fetches what is read one after the other.
@@ -275,7 +276,7 @@ impl<O: Observer> Network<O> {
         let bytes = self.packets.get(packet).wire_len();
         // What no link could carry meets no loss model.
         let too_big = self.links[id.0 as usize].config().mtu.is_some_and(|mtu| bytes > u32::from(mtu));
-        let lost = !too_big && self.impair(id, packet);
+        let lost = self.impair(id, packet, too_big, scheduler.now());
         let link = &mut self.links[id.0 as usize];
         link.counters.packets += 1;
         link.counters.bytes += u64::from(bytes);
@@ -298,13 +299,13 @@ impl<O: Observer> Network<O> {
         false
     }
 
-    /// Steps the loss process that the packet meets on this link.
-    fn impair(&mut self, id: LinkId, packet: PacketId) -> bool {
+    /// Takes account of a packet at a link's entrance, and steps the loss process that it meets there, unless it is too big for the link.
+    fn impair(&mut self, id: LinkId, packet: PacketId, too_big: bool, now: Instant) -> bool {
         let link = &mut self.links[id.0 as usize];
-        let Some(meter) = &mut link.meter else { return link.lose() };
-        let flow = self.flows.of_packet(meter, self.packets.get(packet));
+        let Some(meter) = &mut link.meter else { return !too_big && link.lose() };
+        let flow = self.flows.of_packet(meter, self.packets.get(packet), now);
         let (direction, scope) = (meter.direction, meter.scope);
-        let lost = lose(link, flow, direction, scope);
+        let lost = !too_big && lose(link, flow, direction, scope);
         let passage = flow.passage_mut(direction);
         passage.packets += 1;
         passage.lost += u64::from(lost);

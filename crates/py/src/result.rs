@@ -150,6 +150,7 @@ fn link_table(links: &[LinkRow]) -> PyResult<ArrowTable> {
         ("link", text(|link| &link.link)),
         ("direction", text(|link| link.direction)),
         ("packets", of(|link| link.packets)),
+        ("strays", array(links.iter().map(|link| link.strays).collect::<UInt64Array>())),
         ("bytes", of(|link| link.bytes)),
         ("lost", of(|link| link.lost)),
         ("dropped", of(|link| link.dropped)),

@@ -48,7 +48,8 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
         ),
     ),
     "connections": (
-        "One row a connection, of the whole run, with what the emulator did to its packets on the access link.",
+        "One row a connection, of the whole run, with what the emulator did to its packets on the access link, those "
+        "included that came when nothing was left of it.",
         (
             RUN,
             CLIENT,
@@ -86,7 +87,16 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             RUN,
             ("link", "String", "`shared`, or the group's name, a slash, and the client's index in the run."),
             ("direction", "String", "`up` towards the server, `down` towards the client."),
-            ("packets", "UInt64", "Packets that came to its entrance."),
+            (
+                "packets",
+                "UInt64",
+                "Packets that came to its entrance; of an access link: its client's in `connections`, and `strays`.",
+            ),
+            (
+                "strays",
+                "UInt64",
+                "Packets that are of no connection of the run: of an earlier one's, or no TCP. Null for `shared`.",
+            ),
             ("bytes", "UInt64", "Their bytes, IP headers included."),
             ("lost", "UInt64", "Packets that the loss model took."),
             ("dropped", "UInt64", "Packets dropped for another reason."),

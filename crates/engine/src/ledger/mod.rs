@@ -4,6 +4,7 @@ mod interval;
 mod merge;
 mod rows;
 mod strata;
+mod strays;
 mod tally;
 
 pub use interval::Interval;

@@ -46,6 +46,11 @@ impl<T> Rows<T> {
         self.chunks.is_empty()
     }
 
+    /// The row at a place, counted from 0.
+    pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut T> {
+        self.chunks.get_mut(place / CHUNK)?.get_mut(place % CHUNK)
+    }
+
     /// Appends a row.
     pub(super) fn push(&mut self, row: T) {
         match self.chunks.last_mut() {
@@ -127,6 +132,8 @@ pub struct ConnectionRow {
     pub group: u16,
     /// Ordinal among the client's connections.
     pub connection: u32,
+    /// The client's port.
+    pub port: u16,
     /// `connect()`.
     pub opened_ns: i64,
     /// Nothing left of it.
@@ -187,6 +194,7 @@ impl ConnectionRow {
             client: record.client,
             group: record.group,
             connection: record.connection,
+            port: record.port,
             opened_ns: nanos(Some(record.opened)),
             closed_ns: nanos(record.closed),
             up_packets: record.up.packets,

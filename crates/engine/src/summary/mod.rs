@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use totals::DirectionTotals;
 use wasp_host::{Arrival, Outcome, TcpTotals};
-use wasp_net::{Fate, LinkId, Network, Observer, Star};
+use wasp_net::{Fate, Flow, LinkId, Network, Observer, Star};
 
 /// What a run leaves behind.
 #[derive(Debug)]
@@ -218,8 +218,10 @@ pub struct LinkRow {
     pub link: String,
     /// `up` or `down`.
     pub direction: &'static str,
-    /// Packets that came to it.
+    /// Packets that came to it. Those of an access link are the packets of its client's connections and [`Self::strays`].
     pub packets: u64,
+    /// Those of them that are of no connection of the run; absent for the shared link, which keeps no account of connections.
+    pub strays: Option<u64>,
     /// Their bytes.
     pub bytes: u64,
     /// Packets lost at random.
@@ -236,6 +238,7 @@ impl LinkRow {
     /// Adds what other clients did to the same link.
     fn merge(&mut self, other: &Self) {
         self.packets += other.packets;
+        self.strays = self.strays.zip(other.strays).map(|(mine, theirs)| mine + theirs);
         self.bytes += other.bytes;
         self.lost += other.lost;
         self.dropped += other.dropped;
@@ -368,13 +371,21 @@ fn direction(totals: &DirectionTotals) -> DirectionSummary {
     }
 }
 
-fn links<O: Observer>(scenario: &Scenario, network: &Network<O>, star: &Star, nanos: u64) -> Vec<LinkRow> {
-    let row = |name: &str, direction, id: LinkId| {
+/// `strays` are the flows that are of no connection.
+fn links<O: Observer>(
+    scenario: &Scenario,
+    network: &Network<O>,
+    star: &Star,
+    nanos: u64,
+    strays: &[Flow],
+) -> Vec<LinkRow> {
+    let row = |name: &str, direction, id: LinkId, strays: Option<u64>| {
         let counters = network.link(id).counters();
         LinkRow {
             link: name.to_owned(),
             direction,
             packets: counters.packets,
+            strays,
             bytes: counters.bytes,
             lost: counters.loss.lost,
             dropped: counters.dropped,
@@ -382,12 +393,19 @@ fn links<O: Observer>(scenario: &Scenario, network: &Network<O>, star: &Star, na
             mean_queue_bytes: counters.queue_integral as f64 / nanos.max(1) as f64,
         }
     };
+    let mut of_client: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for flow in strays {
+        let (up, down) = of_client.entry(flow.client).or_default();
+        *up += flow.up.packets;
+        *down += flow.down.packets;
+    }
     let groups = scenario.clients.iter().flat_map(|group| (0..group.count).map(move |_| &group.name));
     let clients = groups.zip(&star.access).zip(0_u32..).flat_map(|((group, access), index)| {
         let name = format!("{group}/{index}");
-        [row(&name, "up", access.up), row(&name, "down", access.down)]
+        let (up, down) = of_client.get(&index).copied().unwrap_or_default();
+        [row(&name, "up", access.up, Some(up)), row(&name, "down", access.down, Some(down))]
     });
-    [row("shared", "up", star.shared.up), row("shared", "down", star.shared.down)]
+    [row("shared", "up", star.shared.up, None), row("shared", "down", star.shared.down, None)]
         .into_iter()
         .chain(clients)
         .collect()

@@ -31,16 +31,17 @@ pub struct Part {
 impl Part {
     pub(crate) fn new<O: Observer>(
         scenario: &Scenario,
-        model: Model<O>,
+        mut model: Model<O>,
         measured: Measured,
         lateness: Option<Lateness>,
         machine: MachineReport,
         events: u64,
         failure: Option<RunError>,
     ) -> Self {
+        let strays = model.ledger.attribute(model.network.flows.take_strays());
         let network = &model.network;
         Self {
-            links: links(scenario, network, &model.star, model.ledger.interval().end().as_nanos()),
+            links: links(scenario, network, &model.star, model.ledger.interval().end().as_nanos(), &strays),
             measured,
             fates: *network.fates(),
             packets: (network.made(), network.in_flight()),

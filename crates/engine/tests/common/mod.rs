@@ -1,6 +1,7 @@
 //! Scenarios for tests, as the JSON that the Python half would write.
 
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use wasp_engine::{Control, RunOutput, Scenario, TransactionRow, simulate};
 use wasp_host::Outcome;
 
@@ -88,4 +89,28 @@ pub(crate) fn transactions(output: &RunOutput) -> Vec<Row> {
     let mut rows: Vec<Row> = output.ledger.transactions.iter().map(of_row).collect();
     rows.sort_unstable();
     rows
+}
+
+#[allow(dead_code, reason = "not every test file looks at links")]
+/// Fails unless the packets of every access link are those of its client's connections and its strays; returns the strays.
+pub(crate) fn links_and_connections_agree(output: &RunOutput) -> u64 {
+    let mut of_client: BTreeMap<(u32, &str), (u64, u64)> = BTreeMap::new();
+    for row in output.ledger.connections.iter() {
+        for (direction, packets, lost) in
+            [("up", row.up_packets, row.up_lost), ("down", row.down_packets, row.down_lost)]
+        {
+            let counts = of_client.entry((row.client, direction)).or_default();
+            *counts = (counts.0 + packets, counts.1 + lost);
+        }
+    }
+    let mut all = 0;
+    for link in output.links.iter().filter(|link| link.link != "shared") {
+        let client: u32 = link.link.rsplit('/').next().unwrap().parse().unwrap();
+        let (packets, lost) = of_client.get(&(client, link.direction)).copied().unwrap_or_default();
+        let strays = link.strays.unwrap();
+        assert_eq!(link.packets, packets + strays, "{} {}", link.link, link.direction);
+        assert!(strays > 0 || link.lost == lost, "{} {}", link.link, link.direction);
+        all += strays;
+    }
+    all
 }

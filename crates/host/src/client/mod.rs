@@ -363,6 +363,7 @@ impl Client {
             client: self.place.index,
             group: self.place.group,
             connection: connection.ordinal,
+            port: endpoint.local_port(),
             opened: connection.opened,
             closed,
             up,
