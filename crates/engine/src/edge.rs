@@ -1,37 +1,11 @@
 //! Where the model meets the devices and the clock: what leaves, what comes, and how long both waited.
 
+use crate::lateness::Lateness;
 use crate::{End, Interval, Model, PacketPort, PortError, Transmitted};
-use hdrhistogram::Histogram;
 use wasp_kernel::Clock;
 use wasp_net::{Fate, Observer};
-use wasp_units::Instant;
+use wasp_units::{Duration, Instant};
 use wasp_wire::{MAX_FRAME_LEN, complete_frame, frame};
-
-/// Waits in a histogram: 1 ns to 10 s at three significant digits.
-const BOUNDS: (u64, u64, u8) = (1, 10_000_000_000, 3);
-
-/// How long the emulator kept packets waiting in the measured interval, in nanoseconds.
-#[derive(Debug)]
-pub(crate) struct Lateness {
-    /// From when a packet was due to when it was handed to the device.
-    pub(crate) lag: Histogram<u64>,
-    /// The most that a frame can have waited in the device before it was read.
-    pub(crate) unread: Histogram<u64>,
-}
-
-impl Lateness {
-    pub(crate) fn new() -> Self {
-        let (least, most, digits) = BOUNDS;
-        let empty = || Histogram::new_with_bounds(least, most, digits).expect("constant bounds are valid");
-        Self { lag: empty(), unread: empty() }
-    }
-
-    /// Adds what another thread of the same run saw.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.lag.add(&other.lag).expect("all have the same bounds");
-        self.unread.add(&other.unread).expect("all have the same bounds");
-    }
-}
 
 /// The devices and the clock.
 pub(crate) struct Edge<'a, C, P> {
@@ -42,22 +16,21 @@ pub(crate) struct Edge<'a, C, P> {
     interval: Interval,
     pub(crate) lateness: Lateness,
     /// The most lag since the last second.
-    worst_lag: u64,
+    worst_lag: Duration,
     /// For each end: all frames that came before this have been read.
     read_up_to: [Instant; End::ALL.len()],
 }
 
 impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
-    pub(crate) fn new(clock: &'a mut C, ports: &'a mut [P], interval: Interval) -> Self {
+    pub(crate) fn new(clock: &'a mut C, ports: &'a mut [P], interval: Interval, lateness: Lateness) -> Self {
         let buffer = vec![0; MAX_FRAME_LEN].into_boxed_slice();
-        let lateness = Lateness::new();
         let read_up_to = [Instant::ZERO; End::ALL.len()];
-        Self { clock, ports, buffer, interval, lateness, worst_lag: 0, read_up_to }
+        Self { clock, ports, buffer, interval, lateness, worst_lag: Duration::ZERO, read_up_to }
     }
 
     /// The worst lag since the last call, in nanoseconds.
     pub(crate) fn take_worst_lag(&mut self) -> u64 {
-        std::mem::take(&mut self.worst_lag)
+        std::mem::take(&mut self.worst_lag).as_nanos()
     }
 
     /// How many ends have a device.
@@ -87,12 +60,17 @@ impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
             self.read_up_to[end as usize] = now;
             return Ok(None);
         };
-        if self.interval.contains(now) {
-            self.lateness
-                .unread
-                .saturating_record(now.saturating_since(self.read_up_to[end as usize]).as_nanos());
+        let before = model.inbox.len();
+        let packets = model.take_in(&self.buffer[..len], end, now);
+        // All packets of a frame are of one client.
+        if let Some((_, _, packet)) = model.inbox.get(before).filter(|_| self.interval.contains(now)) {
+            let client = match end {
+                End::Server => packet.destination,
+                End::Clients => packet.source,
+            };
+            self.lateness.note_unread(client, now.saturating_since(self.read_up_to[end as usize]));
         }
-        Ok(Some(model.take_in(&self.buffer[..len], end, now).max(1)))
+        Ok(Some(packets.max(1)))
     }
 
     /// Writes the packets that have reached an end of the network where a device stands.
@@ -102,10 +80,14 @@ impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
             let port = &mut self.ports[*end as usize];
             let write = if port.offloads_checksums() { frame } else { complete_frame };
             let len = write(packet, &model.network.pool, &mut self.buffer);
-            let lag = self.clock.now().saturating_since(*due).as_nanos();
+            let lag = self.clock.now().saturating_since(*due);
             self.worst_lag = self.worst_lag.max(lag);
             if self.interval.contains(*due) {
-                self.lateness.lag.saturating_record(lag);
+                let client = match end {
+                    End::Server => packet.source,
+                    End::Clients => packet.destination,
+                };
+                self.lateness.note_lag(client, lag);
             }
             if let Some((_, _, packet)) = model.egress.pop_front() {
                 model.network.pool.release(packet.payload);

@@ -7,6 +7,7 @@
 mod control;
 mod edge;
 mod gauges;
+mod lateness;
 mod ledger;
 mod live;
 mod model;
@@ -31,7 +32,7 @@ pub use scenario::{
 };
 pub use shard::{Shard, Share};
 pub use summary::{
-    DirectionSummary, Emulator, GroupSummary, LinkRow, Little, NetworkSummary, OpenLoop, PacketSummary, Part,
-    Reason, ResponseTime, RunOutput, ServerCpu, Summary, Waits, sum_up,
+    DirectionSummary, Emulator, GroupLateness, GroupSummary, LinkRow, Little, NetworkSummary, OpenLoop,
+    PacketSummary, Part, Reason, ResponseTime, RunOutput, ServerCpu, Summary, Waits, sum_up,
 };
 pub use wasp_workload::Site;

@@ -11,6 +11,7 @@
 //! CPU of them, which costs more than anything else here.
 
 use crate::edge::Edge;
+use crate::lateness::Lateness;
 use crate::run::{Run, RunError};
 use crate::{
     Control, End, Interval, Mark, Meters, PacketPort, Part, RunOutput, Scenario, Shard, Share, sum_up,
@@ -62,7 +63,7 @@ pub fn drive_share<O: Observer>(
 ) -> Part {
     let run = Run::new(share, control, observer);
     let interval = *run.kernel.process.ledger.interval();
-    let edge = Edge::new(clock, ports, interval);
+    let edge = Edge::new(clock, ports, interval, Lateness::new(share.scenario));
     let mut live = Live { run, edge, meters, interval, measuring: false, housekeeping_at: Instant::ZERO };
     let (end, failure) = match live.follow() {
         Ok(end) => (end, live.handle_before(end).err()),

@@ -1,7 +1,7 @@
 //! Running a model: what both clocks share, and virtual time.
 
-use crate::edge::Lateness;
 use crate::gauges::Sampler;
+use crate::lateness::Lateness;
 use crate::summary::{Totals, Watch, sum_up};
 use crate::{Control, MachineReport, Model, Part, PortError, Progress, RunOutput, Scenario, Shard, Share};
 use std::sync::Arc;

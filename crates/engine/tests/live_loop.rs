@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{independent, links_and_connections_agree, scenario};
+use common::{group, independent, links_and_connections_agree, scenario};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use wasp_engine::{
@@ -348,4 +348,54 @@ fn a_frame_that_waits_at_the_end_of_the_run_is_not_read_after_it() {
         assert_eq!(summary.packets.made, summary.fates.values().sum::<u64>() + summary.packets.in_flight);
         assert!((summary.little.integral_s - summary.little.records_s).abs() < 1e-6);
     }
+}
+
+/// A run on a slow clock with a group of 20 clients at each of these round-trip times, beyond a shared link with this delay in each direction.
+fn slow_run(rtts: &[&str], shared: &str) -> RunOutput {
+    let mut asked = scenario(1, "1KB");
+    let group = |rtt: &&str| {
+        let mut group = group(&format!("at-{rtt}"), 20);
+        group["rtt"] = json!(rtt);
+        group
+    };
+    asked["clients"] = rtts.iter().map(group).collect();
+    asked["network"]["shared"] = json!({"up": {"delay": shared}, "down": {"delay": shared}});
+    asked["measure"] = json!({"warmup": "1s", "duration": "2s"});
+    let (clock, port) = (SlowClock(Instant::ZERO), Refuser::new(usize::MAX));
+    live_with(&asked, &Control::default(), clock, port).0
+}
+
+/// What the reason with this code says, if there is one.
+fn message<'a>(output: &'a RunOutput, code: &str) -> Option<&'a str> {
+    output.summary.invalid.iter().find(|reason| reason.code == code).map(|reason| reason.message.as_str())
+}
+
+#[test]
+fn each_group_has_a_limit_of_its_own_for_what_the_emulator_keeps_waiting() {
+    let output = slow_run(&["0ms", "100ms", "5s"], "0ms");
+    let lateness = output.summary.lateness.as_ref().expect("a live run");
+    let limits: Vec<_> = lateness.iter().map(|group| (group.group.as_str(), group.limit_us)).collect();
+    assert_eq!(limits, [("at-0ms", 1_000.0), ("at-100ms", 1_000.0), ("at-5s", 50_000.0)]);
+    for group in lateness {
+        assert!(group.lag_us.p99 > 1_000.0 && group.lag_us.p99 < 50_000.0, "{group:?}");
+        assert!(group.unread_us.p99 > 1_000.0, "{group:?}");
+    }
+    for (code, words) in [("lag", "lag p99 of group at-"), ("unread", "frames for group at-")] {
+        let message = message(&output, code).expect("it was slow");
+        assert!(message.contains(words) && message.contains("at most 1000 us"), "{message}");
+        assert!(!message.contains("at-5s"), "{message}");
+    }
+    let far = slow_run(&["5s"], "0ms");
+    assert_eq!((message(&far, "lag"), message(&far, "unread")), (None, None));
+}
+
+#[test]
+fn the_delay_of_the_shared_link_counts_for_the_limit() {
+    let limit = |output: &RunOutput| output.summary.lateness.as_ref().expect("a live run")[0].limit_us;
+    let near = slow_run(&["0ms"], "20ms");
+    assert_eq!(limit(&near), 1_000.0);
+    assert!(message(&near, "lag").is_some_and(|message| message.contains("at-0ms")));
+    let far = slow_run(&["0ms"], "2500ms");
+    assert_eq!(limit(&far), 50_000.0);
+    assert_eq!(message(&far, "lag"), None);
 }

@@ -30,6 +30,7 @@ __all__ = [
     "RunSummary",
     "ServerCpu",
     "Store",
+    "Waits",
     "check_free",
     "combine",
     "default_directory",

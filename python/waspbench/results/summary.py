@@ -89,6 +89,19 @@ class Emulator(Record):
     """The most that frames can have waited before they were read; None in results of older versions."""
 
 
+class GroupLateness(Record):
+    """How long the emulator kept the packets of one group of clients waiting."""
+
+    group: str
+    """Name of the group."""
+    limit_us: float
+    """What is allowed at p99 of both: 1 ms, or 1 % of the group's least round-trip time where that is more."""
+    lag_us: Waits
+    """Lateness of packets from its clients."""
+    unread_us: Waits
+    """The most that frames for its clients can have waited before they were read."""
+
+
 class RunDirection(Record):
     """Packets of all clients' paths in one direction."""
 
@@ -150,6 +163,8 @@ class RunSummary(Record):
     server_tcp: ServerTcp | None = None
     """In simulation."""
     emulator: Emulator | None
+    lateness: list[GroupLateness] | None = None
+    """The emulator's by group of clients; None in simulation and in results of older versions."""
     network: RunNetwork
     device: dict[str, int] | None = None
     """Increase of the device's counters over the measured interval; None in simulation."""

@@ -7,7 +7,7 @@ mod validity;
 pub use part::Part;
 pub(crate) use totals::{Measured, Totals, Watch};
 
-use crate::edge::Lateness;
+use crate::lateness::Lateness;
 use crate::{Counters, Ledger, MachineReport, RunError, Scenario};
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -56,6 +56,8 @@ pub struct Summary {
     pub server_tcp: Option<TcpTotals>,
     /// The emulator, in a live run.
     pub emulator: Option<Emulator>,
+    /// How long it kept the packets of each group waiting, in the order of the groups' index.
+    pub lateness: Option<Vec<GroupLateness>>,
     /// The network's own account over the measured interval.
     pub network: NetworkSummary,
     /// How far the device's counters grew in the measured interval of a live run.
@@ -139,6 +141,19 @@ pub struct Emulator {
     pub cpu: Option<f64>,
     /// How many threads it had.
     pub threads: u32,
+    /// How late packets left, in microseconds.
+    pub lag_us: Waits,
+    /// The most that frames can have waited before they were read, in microseconds.
+    pub unread_us: Waits,
+}
+
+/// How long the emulator kept the packets of one group's clients waiting.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupLateness {
+    /// The group's name.
+    pub group: String,
+    /// What is allowed at the 99th percentile of both, in microseconds: 1 ms or 1 % of the group's least round-trip time, whichever is more.
+    pub limit_us: f64,
     /// How late packets left, in microseconds.
     pub lag_us: Waits,
     /// The most that frames can have waited before they were read, in microseconds.
@@ -276,6 +291,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
         server_tcp: part.server_tcp,
         emulator: part.lateness.as_ref().map(|lateness| emulator(lateness, &part)),
+        lateness: part.lateness.as_ref().map(|lateness| waits_by_group(scenario, lateness)),
         network: NetworkSummary {
             up: direction(&part.measured.totals.up),
             down: direction(&part.measured.totals.down),
@@ -341,15 +357,28 @@ fn server_cpu(measured: &Measured, machine: &MachineReport, seconds: f64) -> Ser
 }
 
 fn emulator(lateness: &Lateness, part: &Part) -> Emulator {
+    let all = lateness.all();
     Emulator {
         cpu: part.machine.emulator_cpu,
         threads: part.threads,
-        lag_us: waits(&lateness.lag),
-        unread_us: waits(&lateness.unread),
+        lag_us: waits(&all.lag),
+        unread_us: waits(&all.unread),
     }
 }
 
-fn waits(nanos: &Histogram<u64>) -> Waits {
+fn waits_by_group(scenario: &Scenario, lateness: &Lateness) -> Vec<GroupLateness> {
+    let groups = scenario.clients.iter().zip(lateness.groups());
+    groups
+        .map(|(group, found)| GroupLateness {
+            group: group.name.clone(),
+            limit_us: validity::lateness_limit_us(&scenario.network.shared, group),
+            lag_us: waits(&found.lag),
+            unread_us: waits(&found.unread),
+        })
+        .collect()
+}
+
+fn waits(nanos: &Histogram<u32>) -> Waits {
     let us = |nanos: u64| nanos as f64 / 1e3;
     Waits {
         p50: us(nanos.value_at_quantile(0.5)),

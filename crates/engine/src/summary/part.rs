@@ -1,7 +1,7 @@
 //! What one thread of a run leaves behind, and how the parts become one.
 
 use super::{LinkRow, links};
-use crate::edge::Lateness;
+use crate::lateness::Lateness;
 use crate::summary::totals::Measured;
 use crate::{Ledger, MachineReport, Model, RunError, Scenario};
 use wasp_host::TcpTotals;

@@ -1,7 +1,8 @@
 //! Why a run must not be trusted.
 
-use super::{DirectionSummary, OpenLoop, Part, Reason, Summary};
+use super::{DirectionSummary, GroupLateness, OpenLoop, Part, Reason, Summary, Waits};
 use crate::ledger::{BINS, Tally};
+use crate::scenario::{Group, SharedLink};
 use crate::{Counters, Mode, Scenario};
 use wasp_host::Outcome;
 use wasp_net::Fate;
@@ -19,6 +20,9 @@ const SETTLED: f64 = 0.10;
 /// Share of the arrivals that may wait longer at the end of the interval than at its beginning, and a number of them that says nothing.
 const ACHIEVED: f64 = 0.01;
 const LEAST_BEHIND: f64 = 20.0;
+/// Share of a group's round-trip time that its packets may wait in the emulator, and microseconds that they always may.
+const LATENESS: f64 = 0.01;
+const LEAST_LATENESS_US: f64 = 1_000.0;
 /// Share of its CPU above which the emulator may be the bottleneck.
 const EMULATOR_BUSY: f64 = 0.90;
 /// Steal above which a machine is no measuring device.
@@ -54,8 +58,8 @@ pub(super) fn reasons(scenario: &Scenario, part: &Part, summary: &Summary) -> Ve
         check("warmup", unsettled(part.ledger.bins()));
     }
     check("overload", overload(summary));
-    check("lag", lag(scenario, summary));
-    check("unread", unread(scenario, summary));
+    check("lag", lag(summary));
+    check("unread", unread(summary));
     check("emulator_busy", emulator_busy(summary));
     check("device_full", device_full(part));
     check("device_drops", device_drops(summary));
@@ -152,29 +156,37 @@ fn mean(bins: &[u64]) -> (f64, f64) {
     (mean, (squares / (n - 1.0) / n).sqrt())
 }
 
-/// Microseconds that packets and frames may wait in the emulator (p99): 1 ms or 1 % of the smallest round-trip time, whichever is more. At RTT 0
-/// there is no limit.
-fn limit(scenario: &Scenario) -> Option<f64> {
-    let smallest = scenario.clients.iter().map(|group| group.rtt).min().filter(|rtt| !rtt.is_zero())?;
-    Some((smallest.as_nanos() as f64 / 1e3 / 100.0).max(1_000.0))
+/// Microseconds that the packets of a group, or the frames for it, may wait in the emulator (p99): 1 ms or 1 % of its least round-trip time, of which
+/// the shared link's delay is a part, whichever is more.
+pub(super) fn lateness_limit_us(shared: &SharedLink, group: &Group) -> f64 {
+    let rtt = group.rtt.as_nanos() + shared.up.delay.as_nanos() + shared.down.delay.as_nanos();
+    (rtt as f64 / 1e3 * LATENESS).max(LEAST_LATENESS_US)
 }
 
 /// Packets left too late.
-fn lag(scenario: &Scenario, summary: &Summary) -> Option<String> {
-    let (p99, limit) = (summary.emulator?.lag_us.p99, limit(scenario)?);
-    (p99 > limit).then(|| {
-        format!("the emulator fell behind: lag p99 is {p99:.0} us; at most {limit:.0} us is allowed")
-    })
+fn lag(summary: &Summary) -> Option<String> {
+    let (group, p99, limit) = latest(summary, |group| group.lag_us)?;
+    Some(format!(
+        "the emulator fell behind: lag p99 of group {group} is {p99:.0} us; at most {limit:.0} us is allowed"
+    ))
 }
 
 /// Frames may have waited too long before they were read: the wait is part of response times, and no lag.
-fn unread(scenario: &Scenario, summary: &Summary) -> Option<String> {
-    let (p99, limit) = (summary.emulator?.unread_us.p99, limit(scenario)?);
-    (p99 > limit).then(|| {
-        format!(
-            "the emulator did not keep up with reading: frames may have waited p99 {p99:.0} us; at most {limit:.0} us is allowed"
-        )
-    })
+fn unread(summary: &Summary) -> Option<String> {
+    let (group, p99, limit) = latest(summary, |group| group.unread_us)?;
+    Some(format!(
+        "the emulator did not keep up with reading: frames for group {group} may have waited p99 {p99:.0} us; at most \
+         {limit:.0} us is allowed"
+    ))
+}
+
+/// The group whose waits are the most too long, if those of any are: its name, p99 and limit.
+fn latest(summary: &Summary, waits: impl Fn(&GroupLateness) -> Waits) -> Option<(&str, f64, f64)> {
+    let groups = summary.lateness.iter().flatten();
+    groups
+        .map(|group| (group.group.as_str(), waits(group).p99, group.limit_us))
+        .filter(|(_, p99, limit)| p99 > limit)
+        .max_by(|(_, p99, limit), (_, other, others)| (p99 / limit).total_cmp(&(other / others)))
 }
 
 /// The emulator's thread must have time to spare.
