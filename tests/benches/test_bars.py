@@ -123,6 +123,34 @@ def test_a_rate_beyond_reach_gives_way_to_one_within(monkeypatch: pytest.MonkeyP
     assert (asked, row.beyond_reach, row.complaints, rate) == ([10_500, 4_410], 100_000.0, (), 42_000.0)
 
 
+@pytest.mark.parametrize(
+    ("runs", "best", "faster", "made"),
+    [
+        # Clients wait, then the emulator is the limit, and once more.
+        ([(34, True), (51, True), (70, False), (71, False)], 51, [70, 71], [4_096, 6_144, 9_216, 9_216]),
+        # What a neighbour disturbed is made again.
+        ([(34, False), (34, True), (34, True)], 34, [], [4_096, 4_096, 6_144]),
+        ([(34, False), (33, False)], 34, [], [4_096, 4_096]),
+    ],
+)
+def test_the_highest_rate_is_that_of_a_valid_run(
+    monkeypatch: pytest.MonkeyPatch, runs: list[tuple[int, bool]], best: int, faster: list[int], made: list[int]
+) -> None:
+    coming, asked = iter(runs), []
+    figures: dict[str, Any] = dict.fromkeys(
+        ("server_busy", "server_us", "emulator_busy", "emulator_us", "lag_p50_us", "lag_p99_us", "steal")
+    )
+
+    def run(self: Any, what: str, clients: int, **more: Any) -> wan.Row:
+        asked.append(clients)
+        rate, valid = next(coming)
+        return wan.Row(what, clients, rate, ok=1, not_ok=0, complaints=() if valid else ("unread",), **figures)
+
+    monkeypatch.setattr(wan.Wan, "_run", run)
+    row = wan.Wan(None, 1, 1).highest(lambda _: None)  # type: ignore[arg-type]
+    assert (row.requests_per_s, [other.requests_per_s for other in row.faster], asked) == (best, faster, made)
+
+
 def test_missing_figures_are_dashes_and_not_zero() -> None:
     found = wan.Row("x", 1, 10.0, None, None, None, None, None, None, None, 1, 0, ()).as_dict()
     assert (found["cost"], found["limit"]) == (None, "not known")
