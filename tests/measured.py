@@ -18,7 +18,8 @@ from waspbench.stats import Histogram, mean_interval
 from waspbench.stats.batches import batch_means
 from waspbench.stats.bootstrap import Method, bootstrap_means, bootstrap_quantile
 from waspbench.stats.capacity import CapacitySearch, Reading
-from waspbench.stats.comparison import ALPHA, p_values, ratio_interval
+from waspbench.stats.comparison import p_values, ratio_interval
+from waspbench.stats.levels import ALPHA
 from waspbench.stats.normality import normality
 from waspbench.stats.quantiles import quantile_ranks
 from waspbench.stats.stopping import Until

@@ -7,8 +7,9 @@ imported when they are first used: a process that needs little, such as the one 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from waspbench.lazy import attributes
 
 if TYPE_CHECKING:
     from waspbench.errors import CannotRunError, InputError, RunFailedError, WaspError
@@ -65,15 +66,4 @@ _HOMES = {
     "study": "runner.study",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = attributes(__name__, _HOMES)

@@ -9,7 +9,7 @@ def main() -> NoReturn:
     # An interrupt while modules are imported would be told with a traceback of wherever it struck, or be lost to a
     # handler that a library (polars) installs: it waits until the command has its own.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    from waspbench.cli import main as command
+    from waspbench.cli.app import main as command
 
     command()
 

@@ -13,7 +13,6 @@ from waspbench.cli.app import invoke
 from waspbench.testbed import CannotDoIt, Support
 
 DURATIONS = "expected a duration such as 100ms, 1.5s or 2min (units: ns, us, ms, s, min, h)"
-SEE_HELP = "(wasp --help lists what is valid)"
 
 BAD_USAGE = [
     ("bench --clients 0", "--clients: 0: must be at least 1"),
@@ -21,7 +20,7 @@ BAD_USAGE = [
     ("bench --clients abc", '--clients: "abc": must be a whole number'),
     ("bench --rtt 100", '--rtt: 100: must be text with a unit, such as "100ms"'),
     ("bench --rtt 100m", f'--rtt: "100m": unknown or missing unit; {DURATIONS}'),
-    ("bench --rtt -5ms", f'--rtt: "-5ms": {DURATIONS}'),
+    ("bench --rtt=-5ms", f'--rtt: "-5ms": {DURATIONS}'),
     ("bench --loss 100%", '--loss: "100%": must be below 60.61%, which is 1/(1+r) at r = 65%'),
     ("bench --loss-up 70%", '--loss-up: "70%": must be below 60.61%, which is 1/(1+r) at r = 65%'),
     (
@@ -76,10 +75,12 @@ BAD_USAGE = [
     ),
     ("bench --mode sim --server-cpus 0", '--server-cpus: "0": only a live run places anything on CPUs'),
     ("bench --mode sim -o .", '-o: ".": exists already; name a new directory'),
-    ("bench --xyzzy", f"No such option: --xyzzy {SEE_HELP}"),
-    ("bench --clients", f"Option '--clients' requires an argument {SEE_HELP}"),
-    ("nonsense", f"No such command 'nonsense' {SEE_HELP}"),
-    ("run", f"Missing argument 'FILE.toml' {SEE_HELP}"),
+    ("bench --xyzzy", "Unknown option: --xyzzy (wasp bench --help lists what is valid)"),
+    ("bench --rrt 5ms", "Unknown option: --rrt. Did you mean --rtt? (wasp bench --help lists what is valid)"),
+    ("bench --clients", "--clients requires an argument (wasp bench --help lists what is valid)"),
+    ("nonsense", 'Unknown command "nonsense" (wasp --help lists what is valid)'),
+    ("bnech", 'Unknown command "bnech". Did you mean "bench"? (wasp --help lists what is valid)'),
+    ("run", "FILE.toml requires an argument (wasp run --help lists what is valid)"),
     ("run no.toml", "no.toml: cannot be read: No such file or directory"),
     ("run .", ".: cannot be read: Is a directory"),
     ("run bad.toml", "bad.toml: not valid TOML: Invalid value (at line 1, column 8)"),

@@ -14,10 +14,11 @@ from measured_runs import summary
 from waspbench import InputError, run
 from waspbench.cli import science_text
 from waspbench.experiment import parse
+from waspbench.experiment.search import Search
 from waspbench.results import FORMAT, Invalid
 from waspbench.results.capacity import CAPACITY, CapacityResult, LoadReading, load_capacity, readings_at
 from waspbench.results.comparing import compare_results
-from waspbench.runner.capacity import CapacityStudy, Search, bottleneck_of, capacity, with_load
+from waspbench.runner.capacity import CapacityStudy, bottleneck_of, capacity, with_load
 from waspbench.runner.executors import Here
 from waspbench.runner.once import Done, Job
 from waspbench.stats.capacity import Capacity

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from waspbench.experiment.search import Search
 from waspbench.results.records import records_of
-from waspbench.runner.capacity import Search, capacity
+from waspbench.runner.capacity import capacity
 from waspbench.runner.study import study
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import measured
-from waspbench.stats.comparison import ALPHA
+from waspbench.stats.levels import ALPHA
 
 STANDARD_ERROR = math.sqrt(0.05 * 0.95 / measured.EXPERIMENTS)
 

@@ -310,7 +310,7 @@ def test_the_machine_is_described_from_its_files() -> None:
 
 @pytest.mark.parametrize("module", ["holder", "lease"])
 def test_what_is_started_for_each_run_loads_no_heavy_libraries(module: str) -> None:
-    heavy = "{'numpy', 'polars', 'pydantic', 'scipy', 'rich', 'typer'}"
+    heavy = "{'numpy', 'polars', 'pydantic', 'scipy', 'rich', 'cyclopts'}"
     program = f"import sys, waspbench.testbed.{module}; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-P", "-c", program], env=process.environment(), capture_output=True, text=True, check=True

@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from waspbench.cli import status
-from waspbench.cli.app import Json, app
 from waspbench.testbed.doctor import Finding, able, examine
 
 WIDTH = 80
 _MARKS = {"ok": "ok", "note": "note", "missing": "MISSING"}
 
 
-@app.command()
-def doctor(json: Json = False) -> int:
-    """Say what this machine can do for live runs, what is missing, and how to get it."""
+def doctor(json: bool) -> int:
+    """Prints what was found, and returns the exit status."""
     findings = examine()
     print(as_json(findings) if json else text(findings), end="\n" if json else "")
     return status.Status.DONE if able(findings) else status.Status.CANNOT

@@ -7,46 +7,50 @@ import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
-from waspbench.cli.app import Json, app
+from waspbench.cli.options import Json
 from waspbench.cli.status import Status
 from waspbench.errors import CannotRunError, InputError
 from waspbench.workload.check import Compared, Examination, examine, verify
 from waspbench.workload.fileset import Manifest
 from waspbench.workload.generate import complete, generate
 
-files = typer.Typer(help="Write a set of files with the sizes and the popularity of a workload, or check one.")
-app.add_typer(files, name="files")
+files = App(name="files", help="Write a set of files with the sizes and the popularity of a workload, or check one.")
 
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help="New directory for the files.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the set.")]
+Directory = Annotated[Path, Parameter(name="DIR", help="New directory for the files.")]
+Seed = Annotated[int, Parameter(metavar="N", show_default=True, validator=Number(gte=0), help="Seed of the set.")]
 Requests = Annotated[
     int | None,
-    typer.Option("--requests", metavar="N", help="References to all files together. [default: the preset's]"),
+    Parameter(metavar="N", help="References to all files together. [default: the preset's]"),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="PATH=VALUE", help="Set a parameter, such as loner_sizes.tail.fraction=5%; may be repeated."
+    Parameter(
+        name="--set",
+        metavar="PATH=VALUE",
+        help="Set a parameter, such as loner_sizes.tail.fraction=5%; may be repeated.",
     ),
 ]
 
 
-@files.command()
+@files.command
 def surge(
     directory: Directory,
+    /,
+    *,
     seed: Seed = 1,
     preset: Annotated[
-        str, typer.Option("--preset", metavar="NAME", help="surge98, surge-50MB, surge99 or pries2012.")
+        str, Parameter(metavar="NAME", show_default=True, help="surge98, surge-50MB, surge99 or pries2012.")
     ] = "surge98",
     count: Annotated[
-        int | None, typer.Option("--files", metavar="N", help="Number of files. [default: the preset's]")
+        int | None, Parameter(name="--files", metavar="N", help="Number of files. [default: the preset's]")
     ] = None,
     requests: Requests = None,
     matching: Annotated[
         str | None,
-        typer.Option("--matching", metavar="optimal|random", help="Popularity to files. [default: the preset's]"),
+        Parameter(metavar="optimal|random", help="Popularity to files. [default: the preset's]"),
     ] = None,
     settings: Settings = None,
     json: Json = False,
@@ -56,14 +60,14 @@ def surge(
     return _generate(directory, "surge", options, seed, settings, json)
 
 
-@files.command()
+@files.command
 def prowgen(
     directory: Directory,
+    /,
+    *,
     seed: Seed = 1,
-    preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="ip-tne or webtraff.")] = "ip-tne",
-    objects: Annotated[
-        int | None, typer.Option("--objects", metavar="N", help="Number of files. [default: the preset's]")
-    ] = None,
+    preset: Annotated[str, Parameter(metavar="NAME", show_default=True, help="ip-tne or webtraff.")] = "ip-tne",
+    objects: Annotated[int | None, Parameter(metavar="N", help="Number of files. [default: the preset's]")] = None,
     requests: Requests = None,
     settings: Settings = None,
     json: Json = False,
@@ -73,16 +77,25 @@ def prowgen(
     return _generate(directory, "prowgen", options, seed, settings, json)
 
 
-@files.command()
+@files.command
 def check(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A file set.")],
+    directory: Annotated[Path, Parameter(name="DIR", help="A file set.")],
+    /,
+    *,
     run: Annotated[
-        int, typer.Option("--run", metavar="N", min=0, max=2**32 - 1, help="Run whose order of requests is taken.")
+        int,
+        Parameter(
+            metavar="N",
+            show_default=True,
+            validator=Number(gte=0, lte=2**32 - 1),
+            help="Run whose order of requests is taken.",
+        ),
     ] = 0,
-    figures: Annotated[
-        Path | None, typer.Option("--figures", metavar="DIR", help="Where figures go. [default: <DIR>-figures]")
-    ] = None,
-    kind: Annotated[str, typer.Option("--format", metavar="svg|png|pdf", help="Format of the figures.")] = "svg",
+    figures: Annotated[Path | None, Parameter(metavar="DIR", help="Where figures go. [default: <DIR>-figures]")] = None,
+    kind: Annotated[
+        str,
+        Parameter(name="--format", metavar="svg|png|pdf", show_default=True, help="Format of the figures."),
+    ] = "svg",
     json: Json = False,
 ) -> int:
     """Compare files with their manifest and each distribution with what was intended, in numbers and in figures."""

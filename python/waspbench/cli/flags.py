@@ -3,62 +3,116 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, make_dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Group, Parameter
 from pydantic import BaseModel
 
+from waspbench.cli.options import CLIENTS, MACHINE, MEASURE, NETWORK, SERVER, WORKLOAD
 from waspbench.errors import InputError, Problem
 from waspbench.experiment import Arrivals, Clients, Experiment, Http, Measure, Replay, Server, Single, Surge, Tcp, parse
 from waspbench.experiment.load import set_path, value_of
 from waspbench.experiment.model import Mode, Until
-from waspbench.session import check
 
 LOSS_FLAGS = ("loss", "loss_up", "loss_down", "loss_model", "burst")
 
-PATHS: dict[str, tuple[str, ...]] = {
-    "mode": ("mode",),
-    "seed": ("seed",),
-    "server": ("server.kind",),
-    "mpm": ("server.mpm",),
-    "command": ("server.command",),
-    "path": ("server.path",),
-    "url": ("server.url",),
-    "access_log": ("server.access_log",),
-    "congestion": ("server.congestion",),
-    "file_size": ("workload.size",),
-    "workload": ("workload.kind",),
-    "preset": ("workload.preset",),
-    "log": ("workload.log",),
-    "profile": ("clients.profile",),
-    "clients": ("clients.count",),
-    "rtt": ("clients.rtt",),
-    "down": ("clients.bandwidth.down",),
-    "up": ("clients.bandwidth.up",),
-    "queue": ("clients.queue.up", "clients.queue.down"),
-    "mss": ("clients.tcp.mss",),
-    "tcp": ("clients.tcp.preset", "server.tcp.preset"),
-    "requests_per_connection": ("clients.http.requests_per_connection",),
-    "http_version": ("clients.http.version",),
-    "connections": ("clients.http.connections",),
-    "pipeline": ("clients.http.pipeline",),
-    "method": ("clients.http.method",),
-    "think": ("clients.think",),
-    "rate": ("clients.arrivals.rate",),
-    "arrivals": ("clients.arrivals.model",),
-    "outstanding": ("clients.arrivals.outstanding",),
-    "timeout": ("clients.http.timeout",),
-    "warmup": ("measure.warmup",),
-    "duration": ("measure.duration",),
-    "runs": ("measure.runs",),
-    "until": ("measure.until.ci",),
-    "max_runs": ("measure.until.max_runs",),
-    "max_errors": ("measure.max_errors",),
-}
-"""Each flag, as the name of its parameter, and the fields that it sets."""
 
-AS_GIVEN = ("command", "path", "url", "access_log", "log", "http_version", "profile")
-"""Parameters that are the value as they are: a text, whatever it looks like in TOML, or True for a flag without one."""
+@dataclass(frozen=True)
+class Flag:
+    """A flag of ``wasp bench``."""
+
+    paths: tuple[str, ...]
+    """The fields that it sets; none where `document` says what it means."""
+    group: Group
+    metavar: str | None
+    """What its value is; None of a switch."""
+    text: str = ""
+    """Its help, where that is not the documentation of its first field."""
+    short: str | None = None
+    as_given: bool = False
+    """Whether its value is the field's as it is: a text, whatever it looks like in TOML, or True of a switch."""
+
+
+_COMMAND = (
+    "Start line of a server of any kind, such as 'python3 -m http.server {port} --directory {root}'; "
+    "it implies --server command."
+)
+_ACCESS_LOG = "nginx or apache logs each request, which costs it CPU time; the logs are kept with the results."
+_PROFILE = "Access profile, such as cable: sets RTT, bandwidth and queue unless they are given; see wasp profiles."
+_WORKLOAD = "What is asked for: single, surge, prowgen or replay. [default: single]"
+_PRESET = "Published parameters of surge (surge98...) or prowgen (ip-tne...). [default: the first]"
+_THINK = "Pause of a client between two pages or requests. [default: the workload's own]"
+_RATE = "Open loop: arrivals of all clients together, such as 100/s. [default: closed loop]"
+_WARMUP = "Time before the measured interval, in which clients start one after another; auto finds it. [default: 5s]"
+_RUNS = "Independent repeats, from which means and intervals follow. [default: 3]"
+_UNTIL = "Add runs until half the interval of throughput is at most this part of its mean."
+_MAX_ERRORS = "Share of the transactions that may fail before a run counts as not valid. [default: 10%]"
+_MODEL = "Loss model (wasp2001 too). [default: two-state]"
+_BURST = "Probability that the packet after a lost one is lost. [default: 35%]"
+
+FLAGS: dict[str, Flag] = {
+    "server": Flag(("server.kind",), SERVER, "NAME", short="-s"),
+    "mpm": Flag(("server.mpm",), SERVER, "event|prefork"),
+    "command": Flag(("server.command",), SERVER, "LINE", _COMMAND, as_given=True),
+    "path": Flag(("server.path",), SERVER, "PATH", as_given=True),
+    "access_log": Flag(("server.access_log",), SERVER, None, _ACCESS_LOG, as_given=True),
+    "congestion": Flag(("server.congestion",), SERVER, "NAME"),
+    "clients": Flag(("clients.count",), CLIENTS, "N", short="-c"),
+    "connections": Flag(("clients.http.connections",), CLIENTS, "N", "Parallel connections of a client. [default: 1]"),
+    "requests_per_connection": Flag(("clients.http.requests_per_connection",), CLIENTS, "N"),
+    "pipeline": Flag(("clients.http.pipeline",), CLIENTS, "N"),
+    "http_version": Flag(("clients.http.version",), CLIENTS, "1.0|1.1", as_given=True),
+    "method": Flag(("clients.http.method",), CLIENTS, "GET|HEAD|POST"),
+    "think": Flag(("clients.think",), CLIENTS, "D", _THINK),
+    "timeout": Flag(("clients.http.timeout",), CLIENTS, "D"),
+    "tcp": Flag(("clients.tcp.preset", "server.tcp.preset"), CLIENTS, "linux|bsd1999"),
+    "mss": Flag(("clients.tcp.mss",), CLIENTS, "N"),
+    "rate": Flag(("clients.arrivals.rate",), CLIENTS, "F", _RATE),
+    "arrivals": Flag(
+        ("clients.arrivals.model",),
+        CLIENTS,
+        "poisson|constant",
+        "How arrivals are spread, with --rate. [default: poisson]",
+    ),
+    "outstanding": Flag(
+        ("clients.arrivals.outstanding",),
+        CLIENTS,
+        "N",
+        "Most arrivals that wait, with --rate; more are counted and shed. [default: 1000]",
+    ),
+    "profile": Flag(("clients.profile",), NETWORK, "NAME", _PROFILE, as_given=True),
+    "rtt": Flag(("clients.rtt",), NETWORK, "D", short="-r"),
+    "loss": Flag((), NETWORK, "P", "Packet loss in each direction. [default: none]", short="-l"),
+    "loss_up": Flag((), NETWORK, "P", "Packet loss from clients to server."),
+    "loss_down": Flag((), NETWORK, "P", "Packet loss from server to clients."),
+    "loss_model": Flag((), NETWORK, "two-state|independent", _MODEL),
+    "burst": Flag((), NETWORK, "P", _BURST),
+    "down": Flag(("clients.bandwidth.down",), NETWORK, "RATE", "Bandwidth to each client. [default: unlimited]"),
+    "up": Flag(("clients.bandwidth.up",), NETWORK, "RATE", "Bandwidth from each client. [default: unlimited]"),
+    "queue": Flag(
+        ("clients.queue.up", "clients.queue.down"),
+        NETWORK,
+        "SIZE",
+        "Queue of each access link, in bytes. [default: unlimited]",
+    ),
+    "workload": Flag(("workload.kind",), WORKLOAD, "KIND", _WORKLOAD, short="-w"),
+    "file_size": Flag(("workload.size",), WORKLOAD, "SIZE", short="-f"),
+    "preset": Flag(("workload.preset",), WORKLOAD, "NAME", _PRESET),
+    "log": Flag(("workload.log",), WORKLOAD, "FILE", "Access log to replay, with --workload replay.", as_given=True),
+    "warmup": Flag(("measure.warmup",), MEASURE, "D", _WARMUP),
+    "duration": Flag(("measure.duration",), MEASURE, "D", short="-d"),
+    "runs": Flag(("measure.runs",), MEASURE, "N", _RUNS, short="-n"),
+    "until": Flag(("measure.until.ci",), MEASURE, "P", _UNTIL),
+    "max_runs": Flag(("measure.until.max_runs",), MEASURE, "N", "Runs at most, with --until. [default: 20]"),
+    "max_errors": Flag(("measure.max_errors",), MEASURE, "P", _MAX_ERRORS),
+    "seed": Flag(("seed",), MEASURE, "N"),
+    "mode": Flag(("mode",), MACHINE, "live|sim", short="-m"),
+}
+"""Every flag that stands for fields, by the name of its parameter, in the order of the help."""
+
+PATHS = {name: flag.paths for name, flag in FLAGS.items()} | {"url": ("server.url",)}
+"""The fields that each parameter sets, the URL's too."""
 
 _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
     "": (Experiment,),
@@ -78,18 +132,39 @@ def flag(parameter: str) -> str:
     return "URL" if parameter == "url" else "--" + parameter.replace("_", "-")
 
 
-def option(parameter: str, metavar: str | None, text: str = "") -> Any:
-    """The option of a parameter. Its help is ``text``, or else the documentation of the field that it sets."""
-    return typer.Option(
-        flag(parameter), metavar=metavar, help=text or _documentation(PATHS[parameter][0]), show_default=False
-    )
-
-
 def _documentation(path: str) -> str:
     table, _, name = path.rpartition(".")
     field = next(model.model_fields[name] for model in _MODELS[table] if name in model.model_fields)
     default = "" if field.is_required() or field.default is None else f" [default: {field.default}]"
-    return f"{field.description}{default}"
+    return " ".join(f"{field.description}{default}".split())
+
+
+def _parameter(name: str, declared: Flag) -> tuple[str, Any, Any]:
+    """The field of `Flags` for a flag: what cyclopts makes an option of."""
+    long = flag(name)
+    option = Parameter(
+        name=long if declared.short is None else (long, declared.short),
+        metavar=declared.metavar,
+        group=declared.group,
+        help=declared.text or _documentation(declared.paths[0]),
+    )
+    kind = str if declared.metavar is not None else bool
+    return name, Annotated[kind | None, option], None
+
+
+if TYPE_CHECKING:
+    Flags = Any
+else:
+    Flags = make_dataclass(
+        "Flags",
+        [_parameter(*item) for item in FLAGS.items()],
+        frozen=True,
+        kw_only=True,
+        namespace={"__module__": __name__},
+    )
+"""What was given of each flag, or None."""
+
+NONE = Flags()
 
 
 def experiment(document: Mapping[str, Any], values: Mapping[str, Any]) -> Experiment:
@@ -99,7 +174,10 @@ def experiment(document: Mapping[str, Any], values: Mapping[str, Any]) -> Experi
         InputError: its problems name flags.
     """
     try:
-        return check(parse(document))
+        parsed = parse(document)
+        from waspbench.session import check  # what the engine refuses is found by the libraries of a run
+
+        return check(parsed)
     except InputError as error:
         raise InputError(named(error.problems, values)) from None
 
@@ -115,8 +193,9 @@ def document(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     for parameter, paths in PATHS.items():
         if values.get(parameter) is not None:
             for path in paths:
-                text = values[parameter]
-                set_path(made, path, text if parameter in AS_GIVEN else value_of(text))
+                given = values[parameter]
+                as_given = parameter == "url" or FLAGS[parameter].as_given
+                set_path(made, path, given if as_given else value_of(given))
     for kind in ("command", "url"):
         if values.get(kind) is not None and values.get("server") is None:
             set_path(made, "server.kind", kind)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
-from waspbench.session import Progress
+if TYPE_CHECKING:
+    from waspbench.session import Progress
 
 
 class ProgressLine:

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import typer.main
-from typer.core import TyperArgument, TyperGroup, TyperOption
+from cyclopts import App
+from cyclopts.argument import Argument
 
 from waspbench.cli.app import app
 from waspbench.cli.status import Status
@@ -98,37 +98,43 @@ _INTRODUCTION = """\
 
 def _commands() -> Iterator[str]:
     yield "## Commands\n"
-    group = typer.main.get_command(app)
-    assert isinstance(group, TyperGroup)
-    for name, command in _commands_of(group):
-        arguments = [parameter for parameter in command.params if isinstance(parameter, TyperArgument)]
-        names = " ".join(
-            str(argument.metavar) if argument.required else f"[{argument.metavar}]" for argument in arguments
-        )
+    for name, command in _commands_of(app):
+        found = [
+            argument
+            for argument in command.assemble_argument_collection(default_parameter=app.default_parameter)
+            if argument.show
+        ]
+        places = [argument for argument in found if argument.index is not None]
+        names = " ".join(_name(argument) if argument.required else f"[{_name(argument)}]" for argument in places)
         yield f"### `wasp {name}{' ' if names else ''}{names}`\n"
         yield f"{(command.help or '').strip()}\n"
-        rows = [(_flag(option), _help(option)) for option in command.params if isinstance(option, TyperOption)]
+        rows = [(_flag(argument), _help(argument)) for argument in found if argument.index is None]
         if rows:
             yield _table(("flag", "meaning"), rows)
 
 
-def _commands_of(group: TyperGroup) -> Iterator[tuple[str, Any]]:
+def _commands_of(group: App, path: str = "") -> Iterator[tuple[str, App]]:
     """The commands, those of a group within the group by both names."""
-    for name, command in group.commands.items():
-        if isinstance(command, TyperGroup):
-            yield from ((f"{name} {inner}", below) for inner, below in _commands_of(command))
-        else:
-            yield name, command
+    for name in group:
+        if name.startswith("-"):
+            continue
+        command = group[name]
+        below = list(_commands_of(command, f"{path}{name} "))
+        yield from below or [(path + name, command)]
 
 
-def _flag(option: TyperOption) -> str:
-    names = ", ".join(f"`{name}`" for name in option.opts)
-    return names if option.is_flag else f"{names} {_escaped(str(option.metavar or ''))}"
+def _name(argument: Argument) -> str:
+    return str(argument.name)
 
 
-def _help(option: TyperOption) -> str:
-    default = f" [default: {option.default}]" if option.show_default and option.default not in (None, False) else ""
-    return f"{option.help or ''}{default}"
+def _flag(argument: Argument) -> str:
+    names = ", ".join(f"`{name}`" for name in sorted(argument.names, key=len))
+    return names if argument.hint is bool else f"{names} {_escaped(str(argument.parameter.metavar or ''))}".rstrip()
+
+
+def _help(argument: Argument) -> str:
+    default = argument.field_info.default
+    return f"{argument.parameter.help or ''}{f' [default: {default}]' if argument.parameter.show_default else ''}"
 
 
 def _statuses() -> Iterator[str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from waspbench.errors import Problem
-from waspbench.results import Result
+
+if TYPE_CHECKING:
+    from waspbench.results import Result
 
 
 class Status(IntEnum):

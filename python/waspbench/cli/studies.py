@@ -7,9 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TextIO
-
-import typer
+from typing import Any, TextIO
 
 from waspbench.cli import status, table
 from waspbench.cli.progress import ProgressLine, text_of
@@ -31,9 +29,6 @@ from waspbench.runner.timing import estimate
 from waspbench.session import Progress
 
 WIDTH = 80
-
-JUnit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write the checks as JUnit XML.")]
-Markdown = Annotated[Path | None, typer.Option("--markdown", metavar="FILE", help="Write a summary in Markdown.")]
 
 
 @dataclass(frozen=True)

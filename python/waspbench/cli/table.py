@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from waspbench import _core
-from waspbench.experiment import Profile, loss_label
+from waspbench.experiment import loss_label
 from waspbench.results import Direction, Result, Waits, errors
 from waspbench.results.asked import arrival_text, asked_text, site_text, workload_text
 from waspbench.results.result import OpenLoop
@@ -158,19 +158,6 @@ def compare(columns: Sequence[tuple[str, Result]]) -> str:
             lines.append(f"{label:<26}{cells}{change:>12}".rstrip())
     valid = "".join(f"{'yes' if result.valid else 'NO':>16}" for _, result in columns)
     lines.append(f"{'valid':<26}{valid}")
-    return "\n".join(lines) + "\n"
-
-
-def profiles(found: Mapping[str, Profile]) -> str:
-    """The access profiles, below each source those that are from it."""
-    lines = [f"{'profile':<20}{'down':>14}{'up':>14}{'RTT':>9}{'loss':>7}"]
-    for source in dict.fromkeys(profile.place for profile in found.values()):
-        lines += ["", *textwrap.wrap(source, WIDTH - 1)]
-        lines += [
-            f"{name:<20}{profile.down:>14}{profile.up:>14}{profile.rtt:>9}{profile.loss or 'none':>7}"
-            for name, profile in found.items()
-            if profile.place == source
-        ]
     return "\n".join(lines) + "\n"
 
 

@@ -5,37 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from cyclopts import App, Parameter
 
-from waspbench.cli.app import app
 from waspbench.cli.status import Status
 from waspbench.errors import InputError
-from waspbench.validation import clients as client_validation
-from waspbench.validation import linux, validate_tcp
-from waspbench.validation.page import Table, check, text, write
 
-validate = typer.Typer(help="Hold the model to formulas, to the papers' findings and to Linux.")
-app.add_typer(validate, name="validate")
+if TYPE_CHECKING:
+    from waspbench.validation.page import Table
 
-
-@validate.callback()
-def _group() -> None:
-    """Hold the model to formulas, to the papers' findings and to Linux."""
+validate = App(name="validate", help="Hold the model to formulas, to the papers' findings and to Linux.")
 
 
-@validate.command()
+@validate.command
 def tcp(
-    live: Annotated[
-        bool, typer.Option("--live", help="Compare with this machine's kernel too; some twenty minutes.")
-    ] = False,
+    *,
+    live: Annotated[bool, Parameter(help="Compare with this machine's kernel too; some twenty minutes.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Write validation.md and its figures there."),
+        Parameter(name=("--output", "-o"), metavar="DIR", help="Write validation.md and its figures there."),
     ] = None,
 ) -> int:
     """Measure the simulated senders against PFTK, Cardwell, RFC 9438 and the WASP paper; some minutes."""
+    from waspbench.validation import linux, validate_tcp
+    from waspbench.validation.page import check, text, write
+
     if output is not None:
         check(output)
     if live:
@@ -49,20 +44,20 @@ def tcp(
     return verdict(tables)
 
 
-@validate.command()
+@validate.command
 def clients(
-    size: Annotated[
-        str | None, typer.Option("--size", metavar="SIZE", help="Only the points of this size, such as 20KB.")
-    ] = None,
-    loss: Annotated[
-        str | None, typer.Option("--loss", metavar="RATE", help="Only the points of this loss, such as 1%.")
-    ] = None,
+    *,
+    size: Annotated[str | None, Parameter(metavar="SIZE", help="Only the points of this size, such as 20KB.")] = None,
+    loss: Annotated[str | None, Parameter(metavar="RATE", help="Only the points of this loss, such as 1%.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Write their table into validation.md there."),
+        Parameter(name=("--output", "-o"), metavar="DIR", help="Write their table into validation.md there."),
     ] = None,
 ) -> int:
     """Measure the emulated clients against the kernel's own behind the same network; some forty minutes."""
+    from waspbench.validation import clients as client_validation
+    from waspbench.validation.page import check, write
+
     places = client_validation.PLACES
     for flag, name, asked in (("--size", "size", size), ("--loss", "loss", loss)):
         known = list(dict.fromkeys(getattr(place, name) for place in places))

@@ -22,7 +22,12 @@ class Part(BaseModel):
     """A table of the experiment file. Unknown fields are errors, and types are not converted."""
 
     model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True, validate_default=True
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        use_attribute_docstrings=True,
+        validate_default=True,
+        defer_build=True,
     )
 
     refused: ClassVar[dict[str, str]] = {}

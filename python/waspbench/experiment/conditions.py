@@ -33,6 +33,9 @@ METRICS: dict[str, tuple[Kind, str]] = {
 }
 """What can be judged: the kind of its limit, and what it is. Durations are compared in milliseconds."""
 
+COMPARABLE = {"throughput": True, "goodput": True, "mean": False, "p50": False, "p90": False, "p99": False}
+"""What can be compared, and whether more of it is faster."""
+
 _CONDITION = re.compile(r"\s*(?P<sign><=|>=|<|>)\s*(?P<limit>\S.*?)\s*")
 
 

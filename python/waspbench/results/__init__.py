@@ -1,19 +1,26 @@
 """Results: figures of runs and of experiments, and the directory that keeps them."""
 
-from waspbench.results.formats import FORMAT
-from waspbench.results.manifest import Manifest
-from waspbench.results.result import Direction, Estimate, Network, Reason, ResponseTime, Result, combine
-from waspbench.results.store import (
-    TABLES,
-    Store,
-    check_free,
-    default_directory,
-    histogram_of,
-    load,
-    load_manifest,
-    write_table,
-)
-from waspbench.results.summary import Emulator, Invalid, RunSummary, ServerCpu, Waits
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from waspbench.lazy import attributes
+
+if TYPE_CHECKING:
+    from waspbench.results.formats import FORMAT
+    from waspbench.results.manifest import Manifest
+    from waspbench.results.result import Direction, Estimate, Network, Reason, ResponseTime, Result, combine
+    from waspbench.results.store import (
+        TABLES,
+        Store,
+        check_free,
+        default_directory,
+        histogram_of,
+        load,
+        load_manifest,
+        write_table,
+    )
+    from waspbench.results.summary import Emulator, Invalid, RunSummary, ServerCpu, Waits
 
 __all__ = [
     "FORMAT",
@@ -39,3 +46,30 @@ __all__ = [
     "load_manifest",
     "write_table",
 ]
+
+_HOMES = {
+    "Direction": "result",
+    "Emulator": "summary",
+    "Estimate": "result",
+    "FORMAT": "formats",
+    "Invalid": "summary",
+    "Manifest": "manifest",
+    "Network": "result",
+    "Reason": "result",
+    "ResponseTime": "result",
+    "Result": "result",
+    "RunSummary": "summary",
+    "ServerCpu": "summary",
+    "Store": "store",
+    "TABLES": "store",
+    "Waits": "summary",
+    "check_free": "store",
+    "combine": "result",
+    "default_directory": "store",
+    "histogram_of": "store",
+    "load": "store",
+    "load_manifest": "store",
+    "write_table": "store",
+}
+
+__getattr__, __dir__ = attributes(__name__, _HOMES)

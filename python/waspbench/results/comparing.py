@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from waspbench.errors import InputError, show
+from waspbench.experiment.conditions import COMPARABLE
 from waspbench.experiment.load import value_of
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
@@ -16,10 +17,8 @@ from waspbench.results.checks import run_values
 from waspbench.results.differences import Difference, differences, facts, incomparable
 from waspbench.results.formats import Record
 from waspbench.results.study import is_study, load_study, read_plan
-from waspbench.stats.comparison import ALPHA, Comparison, compare, runs_needed
-
-METRICS = {"throughput": True, "goodput": True, "mean": False, "p50": False, "p90": False, "p99": False}
-"""What can be compared, and whether more of it is faster."""
+from waspbench.stats.comparison import Comparison, compare, runs_needed
+from waspbench.stats.levels import ALPHA
 
 LEAST_ALPHA = 1e-6
 """The least level at which a call can be asked for; far below, no number of runs could be enough."""
@@ -182,8 +181,8 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
     """
     if not LEAST_ALPHA <= alpha < 1:
         raise InputError.at("--alpha", f"must be from {LEAST_ALPHA:g} to below 1", alpha)
-    if metric not in METRICS:
-        raise InputError.at("--metric", f"must be one of {', '.join(METRICS)}", metric)
+    if metric not in COMPARABLE:
+        raise InputError.at("--metric", f"must be one of {', '.join(COMPARABLE)}", metric)
     searched = [_is_capacity(text) for text in (first, second)]
     if any(searched):
         if not all(searched):
@@ -196,7 +195,7 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
     if not pairs:
         raise InputError.at(second, f"has no point in common with {first}")
     values = [(a.values, b.values) for _, a, b in pairs]
-    made = compare(values, larger_is_faster=METRICS.get(metric, True), alpha=alpha)
+    made = compare(values, larger_is_faster=COMPARABLE.get(metric, True), alpha=alpha)
     directories = [_split(text)[0] for text in (first, second)]
     apart = incomparable(*directories) if metric == CAPACITY else []
     points = [

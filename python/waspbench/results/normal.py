@@ -5,10 +5,8 @@ from __future__ import annotations
 from waspbench.results.checks import run_values
 from waspbench.results.formats import Record
 from waspbench.results.result import Result
+from waspbench.stats.levels import NORMALITY_RUNS
 from waspbench.stats.normality import POWER, normality, outliers
-
-RUNS = 36
-"""Runs that the paper made of its one typical point."""
 
 LEVEL = 0.05
 """Of the test."""
@@ -86,7 +84,7 @@ def judge_normality(result: Result, metric: str = "throughput") -> NormalityResu
 
 def _note(count: int) -> str:
     known = max((runs for runs in POWER if runs <= count), default=min(POWER))
-    if count >= RUNS:
+    if count >= NORMALITY_RUNS:
         return f"with {count} runs the test notices an exponential distribution {100 * POWER[known]:.0f} times in 100"
     return (
         f"{count} runs say little: with {known} the test notices even an exponential distribution only "

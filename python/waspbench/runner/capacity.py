@@ -12,6 +12,7 @@ from waspbench import _core
 from waspbench.errors import InputError, RunFailedError
 from waspbench.experiment import Clients, Experiment, Mode, accept, resolve
 from waspbench.experiment.conditions import Condition, all_of
+from waspbench.experiment.search import Search
 from waspbench.experiment.sweep import Point, text_of
 from waspbench.experiment.units import AUTO
 from waspbench.results import RunSummary, errors
@@ -35,21 +36,6 @@ from waspbench.runner.once import BOTTLENECKS, Done, Job
 from waspbench.runner.study import prepare
 from waspbench.runner.timing import time_limit
 from waspbench.stats.capacity import Capacity, CapacitySearch, CapacitySweep, Reading
-
-
-@dataclass(frozen=True)
-class Search:
-    """How capacity is searched."""
-
-    method: str = "search"
-    """search, or sweep: the paper's powers of two."""
-    low: int = 8
-    high: int = 4096
-    most: int = 15
-    """Runs of a search at most, for each point."""
-    confirm: int = 4
-    """Fresh runs of a search at the load that it found."""
-    objectives: tuple[str, ...] = ()
 
 
 @dataclass

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from waspbench.stats.intervals import LEVEL, mean_interval
+from waspbench.stats.intervals import mean_interval
+from waspbench.stats.levels import LEVEL
 
 BATCHES = (30, 20, 15, 10)
 """Numbers of batches to try, most first: fewer are longer, hence less dependent."""

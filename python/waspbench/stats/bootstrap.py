@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from waspbench.stats.histogram import Histogram
-from waspbench.stats.intervals import LEVEL
+from waspbench.stats.levels import LEVEL
 
 RESAMPLES = 10_000
 Method = Literal["percentile", "BCa"]

@@ -21,7 +21,8 @@ from typing import Literal
 
 import numpy as np
 
-from waspbench.stats.intervals import LEVEL, mean_interval
+from waspbench.stats.intervals import mean_interval
+from waspbench.stats.levels import LEVEL
 
 NOISE = 0.03
 """Relative deviation of a run's throughput that the bounds allow for."""

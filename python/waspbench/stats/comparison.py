@@ -18,16 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from waspbench.stats.intervals import LEVEL
+from waspbench.stats.levels import ALPHA, LEVEL
 
 MOST_DIVISIONS = 20_000
 """The permutation test counts every division of the runs up to so many, 8 and 8 runs (12,870); beyond, ranks do."""
 
 MOST_EXACT_RANKS = 50
 """Runs on a side up to which the Mann-Whitney test is exact."""
-
-ALPHA = 0.05
-"""Chance to call a difference where there is none, over all comparisons together."""
 
 TestName = Literal["permutation", "Mann-Whitney"]
 Verdict = Literal["faster", "slower", "no difference shown"]

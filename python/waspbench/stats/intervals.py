@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import betaincinv, stdtrit
 
-LEVEL = 0.90
-"""Confidence of the intervals, two-sided, as in the WASP papers."""
+from waspbench.stats.levels import LEVEL
 
 
 def student_t(level: float, degrees: int) -> float:

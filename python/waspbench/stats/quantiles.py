@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from waspbench.stats.histogram import Histogram
-from waspbench.stats.intervals import LEVEL
+from waspbench.stats.levels import LEVEL
 
 
 def quantile_ranks(count: int, fraction: float, level: float = LEVEL) -> tuple[int, int] | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from waspbench.stats.intervals import LEVEL, mean_interval
+from waspbench.stats.intervals import mean_interval
+from waspbench.stats.levels import LEVEL
 
 
 def relative_half_width(values: Sequence[float], level: float = LEVEL) -> float | None:

@@ -1,0 +1,55 @@
+"""``wasp bench``: a measurement with flags instead of a file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from waspbench.cli import flags
+from waspbench.cli.options import EmulatorCpus, Json, Output, ServerCpus, Text, Thresholds
+
+_URL = "A server that runs already on this machine, and what to ask it for, such as http://127.0.0.1:8080/."
+
+
+def bench(
+    url: Annotated[Text, Parameter(name="URL", help=_URL)] = None,
+    /,
+    *,
+    given: Annotated[flags.Flags, Parameter(name="*")] = flags.NONE,
+    server_cpus: ServerCpus = None,
+    emulator_cpus: EmulatorCpus = None,
+    thresholds: Thresholds = None,
+    json: Json = False,
+    output: Output = None,
+) -> int:
+    """Measure a server, with flags instead of a file."""
+    values = {"url": url, **asdict(given)}
+    document = flags.document("bench", values)
+    described = flags.experiment(document, values)
+    from waspbench.cli import studies
+    from waspbench.cli.runner import run_and_print
+    from waspbench.experiment.conditions import all_of
+    from waspbench.live import choose_mode
+
+    conditions = all_of({}, thresholds or [], "--assert")
+    flags.check_effects(choose_mode(None, described)[0], values)
+    if described.measure.open_ended:
+        return studies.begin(
+            document,
+            output=output,
+            mode=described.mode,
+            thresholds=thresholds or [],
+            server_cpus=server_cpus,
+            emulator_cpus=emulator_cpus,
+            outputs=studies.Outputs(json),
+        )
+    return run_and_print(
+        described,
+        conditions,
+        output=output,
+        json=json,
+        server_cpus=server_cpus,
+        emulator_cpus=emulator_cpus,
+    )

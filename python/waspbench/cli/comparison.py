@@ -1,0 +1,120 @@
+"""``wasp compare`` and ``wasp normality``: what runs say of a difference, and of their own distribution."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from waspbench.cli import status
+from waspbench.cli.options import Json, Mode, Output, Settings
+from waspbench.cli.study import document_of
+from waspbench.errors import InputError
+from waspbench.experiment.conditions import COMPARABLE, METRICS
+from waspbench.experiment.load import parse
+from waspbench.stats.levels import ALPHA, NORMALITY_RUNS
+
+if TYPE_CHECKING:
+    from waspbench.experiment import Mode as ModeName
+    from waspbench.results.study import StudyResult
+
+
+def compare(
+    first: Annotated[str, Parameter(name="A", help="Results: DIR, or points of it: DIR@path=value,path=value.")],
+    second: Annotated[str, Parameter(name="B", help="Results that are held against A.")],
+    /,
+    *,
+    metric: Annotated[
+        str, Parameter(metavar="NAME", show_default=True, help=f"One of {', '.join(COMPARABLE)}.")
+    ] = "throughput",
+    alpha: Annotated[
+        float,
+        Parameter(
+            metavar="P",
+            show_default=True,
+            help="Chance to call a difference where there is none, over all points.",
+        ),
+    ] = ALPHA,
+    json: Json = False,
+) -> int:
+    """Say whether B is faster or slower than A, by how much, and how sure that is."""
+    from waspbench.cli import science_text as words
+    from waspbench.results.comparing import compare_results
+
+    result = compare_results(first, second, metric, alpha)
+    print(result.to_json() if json else words.comparison(result), end="\n" if json else "")
+    return status.Status.DONE if result.valid else status.Status.INVALID
+
+
+def normality(
+    source: Annotated[Path, Parameter(name="FILE|DIR", help="An experiment to run, or results.")],
+    /,
+    *,
+    runs: Annotated[
+        int,
+        Parameter(
+            metavar="N",
+            show_default=True,
+            validator=Number(gte=3, lte=1000),
+            help="Runs to make of an experiment.",
+        ),
+    ] = NORMALITY_RUNS,
+    metric: Annotated[
+        str, Parameter(metavar="NAME", show_default=True, help=f"One of {', '.join(METRICS)}.")
+    ] = "throughput",
+    mode: Mode = None,
+    settings: Settings = None,
+    json: Json = False,
+    output: Output = None,
+) -> int:
+    """Test whether runs vary normally, as the intervals take for granted."""
+    if metric not in METRICS:
+        raise InputError.at("--metric", f"must be one of {', '.join(METRICS)}", metric)
+    if source.is_dir():
+        from waspbench.results.study import load_study
+
+        loaded = load_study(source)
+    else:
+        document = document_of(source, [*(settings or []), f"measure.runs={runs}"], mode)
+        loaded = _made(document, source, parse(document).mode, output)
+    return _judged(loaded, source, metric, json)
+
+
+def _made(document: dict[str, object], source: Path, mode: ModeName | None, output: Path | None) -> StudyResult:
+    """The runs of an experiment of one point."""
+    from waspbench.cli import studies
+    from waspbench.experiment.sweep import points
+    from waspbench.live import choose_mode
+    from waspbench.results import default_directory
+    from waspbench.results.study import load_study
+    from waspbench.runner.study import Study, prepare
+
+    if len(points(document)) != 1:
+        raise InputError.at(str(source), "has a sweep; normality is judged at one point: --set 'sweep={}'")
+    directory = output or default_directory(str(document.get("name")))
+    plan, found = prepare(document, directory, mode=mode)
+    print(f"{plan.mode}: {choose_mode(None, found[0].experiment)[1]}", file=sys.stderr)
+    with studies.StudyLine(sys.stderr) as line:
+        Study.begin(plan, found, directory).run(on_progress=line.study)
+    studies.register(directory)
+    return load_study(directory)
+
+
+def _judged(loaded: StudyResult, source: Path, metric: str, json: bool) -> int:
+    from waspbench.cli import science_text as words
+    from waspbench.results.normal import judge_normality
+
+    only = loaded.points[0].result if len(loaded.points) == 1 else None
+    if only is None:
+        raise InputError.at(str(source), "must be results of one point")
+    try:
+        result = judge_normality(only, metric)
+    except ValueError as error:
+        raise InputError.at(str(source), f"{metric} of its runs: {str(error).partition(': ')[2]}") from None
+    print(result.to_json() if json else words.normality(result), end="\n" if json else "")
+    if not only.valid:
+        return status.Status.INVALID
+    return status.Status.DONE if result.normal else status.Status.CHECK_FAILED

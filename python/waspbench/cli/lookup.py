@@ -1,0 +1,85 @@
+"""``wasp list``, ``show`` and ``query``: what was measured before."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from waspbench.cli import status
+from waspbench.cli.options import RESULTS, Json, Root
+from waspbench.errors import InputError
+
+if TYPE_CHECKING:
+    from waspbench.results.catalogue import Entry
+
+
+def list_results(*, root: Root = RESULTS, json: Json = False) -> int:
+    """List results, newest first."""
+    from waspbench.cli import science_text as words
+    from waspbench.results import catalogue
+
+    found = _catalogue(root)
+    print(catalogue.to_json(found) if json else words.entries(found), end="\n" if json else "")
+    return status.Status.DONE
+
+
+def show(
+    name: Annotated[str, Parameter(name="RESULT", help="A directory, an id, or the name of an experiment.")],
+    /,
+    *,
+    root: Root = RESULTS,
+    json: Json = False,
+) -> int:
+    """Print results again."""
+    from waspbench.cli import science_text as words
+    from waspbench.cli import studies
+    from waspbench.results import catalogue
+    from waspbench.results.asked import with_asked
+    from waspbench.results.study import is_study, load_study, read_plan
+
+    try:
+        directory = catalogue.find(name, root)
+    except (OSError, sqlite3.Error) as error:
+        raise InputError.at(str(catalogue.location()), f"cannot be used: {error}") from None
+    if is_study(directory) and read_plan(directory).kind == "capacity":
+        found = words.load_capacity(directory)
+        print(found.to_json() if json else words.capacity(found), end="\n" if json else "")
+        return status.Status.DONE if found.valid else status.Status.INVALID
+    result = with_asked(load_study(directory))
+    print(studies.text(result, (), json), end="")
+    return status.Status.DONE if result.valid else status.Status.INVALID
+
+
+def query(
+    statement: Annotated[
+        str, Parameter(name="SQL", help='Such as "SELECT outcome, count(*) FROM transactions GROUP BY ALL".')
+    ],
+    /,
+    *,
+    root: Root = RESULTS,
+    json: Json = False,
+) -> int:
+    """Ask SQL over all results: tables results, transactions, connections, series, links, histogram (needs DuckDB)."""
+    import json as jsonlib
+
+    from waspbench.cli import science_text as words
+    from waspbench.results.query import query as query_results
+
+    names, rows = query_results(statement, _catalogue(root))
+    if json:
+        print(jsonlib.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2, default=str))
+    else:
+        print(words.table(names, rows), end="")
+    return status.Status.DONE
+
+
+def _catalogue(root: Path) -> list[Entry]:
+    from waspbench.results import catalogue
+
+    try:
+        return catalogue.entries(root)
+    except (OSError, sqlite3.Error) as error:
+        raise InputError.at(str(catalogue.location()), f"cannot be used: {error}") from None

@@ -1,0 +1,82 @@
+"""Options that several commands share, and the sections of their help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number
+
+Text = str | None
+
+SERVER = Group("Server", sort_key=1)
+CLIENTS = Group("Clients", sort_key=2)
+NETWORK = Group("Network", sort_key=3)
+WORKLOAD = Group("Workload", sort_key=4)
+MEASURE = Group("Measurement", sort_key=5)
+MACHINE = Group("Machine", sort_key=6)
+OUTPUT = Group("Output", sort_key=7)
+
+Output = Annotated[
+    Path | None,
+    Parameter(
+        name=("--output", "-o"),
+        metavar="DIR",
+        group=OUTPUT,
+        help="New directory for the results. [default: results/<time>-<name>]",
+    ),
+]
+Json = Annotated[bool, Parameter(group=OUTPUT, help="Print one JSON object instead of a table.")]
+JUnit = Annotated[Path | None, Parameter(metavar="FILE", group=OUTPUT, help="Write the checks as JUnit XML.")]
+Markdown = Annotated[Path | None, Parameter(metavar="FILE", group=OUTPUT, help="Write a summary in Markdown.")]
+ServerCpus = Annotated[
+    Text, Parameter(metavar="LIST", group=MACHINE, help="CPUs of the server in a live run, such as 0 or 0-1.")
+]
+EmulatorCpus = Annotated[
+    Text, Parameter(metavar="LIST", group=MACHINE, help="CPUs of the emulator in a live run, a thread on each.")
+]
+Jobs = Annotated[
+    int | None,
+    Parameter(
+        metavar="N",
+        group=MACHINE,
+        validator=Number(gte=1),
+        help="Simulated runs side by side in a sweep. [default: the CPUs]",
+    ),
+]
+FileArgument = Annotated[Path, Parameter(name="FILE.toml", help="The experiment.")]
+Mode = Annotated[
+    Text,
+    Parameter(
+        name=("--mode", "-m"),
+        metavar="live|sim",
+        group=MACHINE,
+        help="live or sim; live where the machine can do it unless set.",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--set",
+        metavar="PATH=VALUE",
+        group=MEASURE,
+        help="Set a field, such as clients.rtt=50ms; may be repeated.",
+    ),
+]
+Thresholds = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--assert",
+        metavar="CONDITION",
+        group=MEASURE,
+        help='Exit with 1 unless it holds, such as "p99 < 800ms"; may be repeated.',
+    ),
+]
+Root = Annotated[
+    Path,
+    Parameter(metavar="DIR", help="Directory below which results are looked for, moved ones too."),
+]
+
+RESULTS = Path("results")
+"""Where results go unless told otherwise, and where they are looked for."""

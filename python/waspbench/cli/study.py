@@ -1,0 +1,87 @@
+"""``wasp run`` and ``wasp resume``: experiments that a file describes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from waspbench.cli.options import (
+    EmulatorCpus,
+    FileArgument,
+    Jobs,
+    Json,
+    JUnit,
+    Markdown,
+    Mode,
+    Output,
+    ServerCpus,
+    Settings,
+    Thresholds,
+)
+from waspbench.errors import InputError
+from waspbench.experiment.load import apply, parse, read, value_of
+
+
+def run(
+    file: FileArgument,
+    /,
+    *,
+    mode: Mode = None,
+    settings: Settings = None,
+    thresholds: Thresholds = None,
+    dry_run: Annotated[bool, Parameter(help="Print the points and the time that they will take.")] = False,
+    jobs: Jobs = None,
+    server_cpus: ServerCpus = None,
+    emulator_cpus: EmulatorCpus = None,
+    json: Json = False,
+    junit: JUnit = None,
+    markdown: Markdown = None,
+    output: Output = None,
+) -> int:
+    """Make the experiment that a file describes: every point of its sweep, and its checks."""
+    document = document_of(file, settings, mode)
+    asked = parse(document).mode
+    from waspbench.cli import studies
+
+    return studies.begin(
+        document,
+        output=output,
+        mode=asked,
+        thresholds=thresholds or [],
+        server_cpus=server_cpus,
+        emulator_cpus=emulator_cpus,
+        jobs=jobs,
+        dry_run=dry_run,
+        outputs=studies.Outputs(json, junit, markdown),
+    )
+
+
+def resume(
+    directory: Annotated[Path, Parameter(name="DIR", help="Results that are not complete.")],
+    /,
+    *,
+    jobs: Jobs = None,
+    json: Json = False,
+    junit: JUnit = None,
+    markdown: Markdown = None,
+) -> int:
+    """Make the runs that are missing in a directory of results, after whatever interrupted them."""
+    from waspbench.cli import capacity, studies
+    from waspbench.results.study import read_plan
+
+    if read_plan(directory).kind != "capacity":
+        return studies.go_on(directory, jobs=jobs, outputs=studies.Outputs(json, junit, markdown))
+    for name, given in (("--junit", junit), ("--markdown", markdown)):
+        if given is not None:
+            raise InputError.at(name, "a search for capacity has no checks", str(given))
+    return capacity.go_on(directory, jobs, json)
+
+
+def document_of(file: Path, settings: list[str] | None, mode: str | None) -> dict[str, Any]:
+    """The content of an experiment file, with what the flags set."""
+    document = apply(read(file), settings or [])
+    if mode is not None:
+        document["mode"] = value_of(mode)
+    return document

@@ -1,0 +1,98 @@
+"""Small commands that make no run."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from waspbench import _core
+from waspbench.cli.options import Json
+from waspbench.cli.status import Status
+from waspbench.errors import CannotRunError, InputError
+
+if TYPE_CHECKING:
+    from waspbench.experiment import Profile
+
+
+def serve(
+    *,
+    address: Annotated[str, Parameter(metavar="IP", show_default=True, help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int,
+        Parameter(
+            metavar="N", show_default=True, validator=Number(gte=0, lte=65535), help="Port; 0 lets the kernel choose."
+        ),
+    ] = 8080,
+) -> int:
+    """Run the built-in web server until Ctrl-C: /N is answered with N bytes."""
+    from waspbench.serve import serve as serve_here
+
+    try:
+        serve_here(address, port, lambda url: print(f"serving {url} (/N is answered with N bytes)", file=sys.stderr))
+    except ValueError as error:
+        raise InputError.at("--address", str(error), address) from None
+    except OSError as error:
+        raise CannotRunError(str(error)) from None
+    return Status.DONE
+
+
+def profiles(*, json: Json = False) -> int:
+    """List the access profiles: rates, round-trip time, loss and source of each."""
+    import json as jsonlib
+    from dataclasses import asdict
+
+    from waspbench.experiment.profiles import PROFILES
+
+    if json:
+        print(jsonlib.dumps({name: asdict(profile) for name, profile in PROFILES.items()}, indent=2))
+    else:
+        print(profiles_text(PROFILES), end="")
+    return Status.DONE
+
+
+def profiles_text(found: Mapping[str, Profile]) -> str:
+    """The access profiles, below each source those that are from it."""
+    lines = [f"{'profile':<20}{'down':>14}{'up':>14}{'RTT':>9}{'loss':>7}"]
+    for source in dict.fromkeys(profile.place for profile in found.values()):
+        lines += ["", *textwrap.wrap(source, 79)]
+        lines += [
+            f"{name:<20}{profile.down:>14}{profile.up:>14}{profile.rtt:>9}{profile.loss or 'none':>7}"
+            for name, profile in found.items()
+            if profile.place == source
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def demo() -> int:
+    """Compare the built-in server without loss and with 3 % loss: 256 clients at 100 ms, half a minute."""
+    from waspbench.cli import demo as demonstration
+
+    return demonstration.demo()
+
+
+def doctor(*, json: Json = False) -> int:
+    """Say what this machine can do for live runs, what is missing, and how to get it."""
+    from waspbench.cli import doctor as examination
+
+    return examination.doctor(json)
+
+
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(name="SHELL", help="The shell: bash, zsh or fish.")], /
+) -> int:
+    """Print what a shell needs to complete commands and flags; for bash: source <(wasp completion bash)."""
+    from waspbench.cli.app import app
+
+    print(app.generate_completion(shell=shell), end="")
+    return Status.DONE
+
+
+def version() -> int:
+    """Print the version; wasp --version does so, too."""
+    print(f"wasp {_core.version()}")
+    return Status.DONE
