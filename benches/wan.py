@@ -148,7 +148,7 @@ class Wan:
         yield self.highest(say)
 
     def highest(self, say: Say) -> Row:
-        """The fastest valid run over the distance with loss, with those that were faster; if none is valid, the fastest."""
+        """The fastest valid run over the distance with loss, with those that were faster; else the fastest."""
         rows: list[Row] = []
         clients, again = PEAK, True
         while len(rows) < PEAK_RUNS:

@@ -62,7 +62,7 @@ class Tcp(Part):
     syn_linear_timeouts: Count | None = None
     """SYN retransmissions before the timeout begins to double."""
     syn_retries: Count | None = None
-    """SYN retransmissions before the connection is given up, beside syn_linear_timeouts: 6 and 4 give it up after 131 s."""
+    """SYN retransmissions before giving up, beside syn_linear_timeouts: 6 and 4 give the connection up after 131 s."""
     retries: Count | None = None
     """Retransmissions of one segment before the connection is given up."""
     delayed_ack: Duration | None = None
