@@ -8,7 +8,7 @@ from typing import Any
 from fake_core import summary_of
 from waspbench.results import Result, RunSummary, combine
 from waspbench.results.study import StudyPoint, StudyResult
-from waspbench.stats import Histogram
+from waspbench.stats import Histogram, Populations
 
 
 def summary(throughput: float, run: int = 0, busy: float = 0.5) -> RunSummary:
@@ -29,7 +29,7 @@ def result(throughputs: Sequence[float], **about: Any) -> Result:
     """A result with a run for each throughput."""
     runs = [summary(value, run) for run, value in enumerate(throughputs)]
     fields: dict[str, Any] = {"name": "x", "mode": "sim", "seed": 1} | about
-    return combine(runs, [Histogram.of([0], [9], [1])] * len(runs), **fields)
+    return combine(runs, [Populations(*[Histogram.of([0], [9], [1])] * 2)] * len(runs), **fields)
 
 
 def study_of(points: Sequence[tuple[dict[str, Any], Sequence[float]]], **about: Any) -> StudyResult:

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, final, type_check_only
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = [
     "ArrowTable",
     "EngineError",
@@ -14,6 +17,7 @@ __all__ = [
     "build_files",
     "check_scenario",
     "fetch",
+    "judge_censoring",
     "parse_bytes",
     "parse_duration",
     "parse_frequency",
@@ -43,6 +47,14 @@ def parse_frequency(text: str) -> float: ...
 def parse_rate(text: str) -> int: ...
 def parse_probability(text: str) -> float: ...
 def check_scenario(scenario: str) -> None: ...
+def judge_censoring(
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    warmup: float,
+    duration: float,
+    timeout: float,
+    closed: float,
+) -> str: ...
 def build_files(options: str, seed: int) -> FileSet: ...
 
 @final

@@ -8,7 +8,7 @@ from typing import Any
 from waspbench.experiment import Experiment, settings_used
 from waspbench.results import Manifest, Reason, Result, RunSummary, combine
 from waspbench.results.manifest import versions
-from waspbench.stats import Histogram
+from waspbench.stats import Populations
 from waspbench.testbed import machine
 from waspbench.workload.serving import site_of
 
@@ -17,7 +17,7 @@ def result_of(
     experiment: Experiment,
     scenario: dict[str, Any],
     runs: Sequence[RunSummary],
-    histograms: Iterable[Histogram],
+    populations: Iterable[Populations],
     *,
     testbed: Mapping[str, Any],
     missing: Reason | None,
@@ -30,7 +30,7 @@ def result_of(
         experiment: what was run.
         scenario: what the engine was told for the first run.
         runs: their summaries.
-        histograms: their response times in nanoseconds.
+        populations: their response times in nanoseconds.
         testbed: what the testbed says of itself; empty in simulation.
         missing: why runs are missing, if any are.
         interrupted: whether it ended before all its runs had been made.
@@ -39,7 +39,7 @@ def result_of(
     about = testbed.get("server") or _modelled(experiment)
     return combine(
         runs,
-        histograms,
+        populations,
         missing=missing,
         name=experiment.name,
         mode=scenario["mode"],

@@ -24,11 +24,11 @@ from waspbench.errors import InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode, accept, load, parse, resolve
 from waspbench.experiment.units import AUTO, seconds
 from waspbench.outcome import manifest_of, result_of
-from waspbench.results import Invalid, Reason, Result, RunSummary, Store, access_log, histogram_of
+from waspbench.results import Invalid, Reason, Result, RunSummary, Store, access_log, populations_of
 from waspbench.results.manifest import now
 from waspbench.results.store import LostTablesError
 from waspbench.settling import late_settling
-from waspbench.stats import Histogram
+from waspbench.stats import Populations
 from waspbench.testbed import Bed, Presence, Program, ProgramSpec, Spec, Testbed, aside, long_backlog
 from waspbench.workload.serving import check_log
 
@@ -226,7 +226,7 @@ class Handle(Closing):
         self._run: OneRun | None = None
         self._description: dict[str, Any] = {}
         self._summaries: list[RunSummary] = []
-        self._histograms: list[Histogram] = []
+        self._populations: list[Populations] = []
         self._stopped = False
         self._result: Result | None = None
         self._guarded(self._begin)
@@ -328,7 +328,7 @@ class Handle(Closing):
         Raises:
             RunFailedError: they cannot.
         """
-        histogram = histogram_of(tables["histogram"])
+        populations = populations_of(tables["histogram"])
         usable = True
         try:
             if self._store is not None:
@@ -339,7 +339,7 @@ class Handle(Closing):
         finally:
             if usable:
                 self._summaries.append(summary)
-                self._histograms.append(histogram)
+                self._populations.append(populations)
                 self._summaries[-1] = summary.noted(run.keep_log())
 
     def _cut_short(self) -> Reason | None:
@@ -357,7 +357,7 @@ class Handle(Closing):
             self.experiment,
             scenario,
             self._summaries,
-            self._histograms,
+            self._populations,
             testbed=self._description,
             missing=missing,
             interrupted=missing is not None,
@@ -428,7 +428,8 @@ def _single(experiment: Experiment) -> None:
     for field, used in (
         ("sweep", experiment.sweep),
         ("measure.until", experiment.measure.until),
-        ("measure.warmup", experiment.measure.warmup if experiment.measure.warmup == AUTO else None),
+        ("measure.warmup", experiment.measure.warmup == AUTO),
+        ("measure.duration", experiment.measure.duration == AUTO),
     ):
         if used:
             raise InputError.at(field, "only wasp run and waspbench.study follow it")

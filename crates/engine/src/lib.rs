@@ -19,7 +19,9 @@ mod shard;
 mod summary;
 
 pub use control::{Control, Progress};
-pub use ledger::{ConnectionRow, Gauges, Interval, Ledger, Rows, Second, Strata, Tally, TransactionRow};
+pub use ledger::{
+    Ages, ConnectionRow, Gauges, GroupTimes, Interval, Ledger, Rows, Second, Strata, Tally, TransactionRow,
+};
 pub use live::{drive, drive_share};
 pub use model::Model;
 pub use port::{
@@ -32,7 +34,8 @@ pub use scenario::{
 };
 pub use shard::{Shard, Share};
 pub use summary::{
-    DirectionSummary, Emulator, GroupLateness, GroupSummary, LinkRow, Little, NetworkSummary, OpenLoop,
-    PacketSummary, Part, Reason, ResponseTime, RunOutput, ServerCpu, Summary, Waits, sum_up,
+    Censoring, DirectionSummary, Emulator, GroupLateness, GroupSummary, LinkRow, Little, NetworkSummary,
+    OpenLoop, PacketSummary, Part, Reason, ResponseTime, RunOutput, ServerCpu, Summary, Waits, Window,
+    sum_up,
 };
 pub use wasp_workload::Site;

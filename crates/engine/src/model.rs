@@ -60,7 +60,7 @@ impl<O: Observer> Model<O> {
             server: modelled_server(scenario, site, &star, root),
             network,
             star,
-            ledger: Ledger::new(interval, root.purpose(Purpose::Sample)),
+            ledger: Ledger::new(interval, scenario.clients.len(), root.purpose(Purpose::Sample)),
             egress: VecDeque::new(),
             inbox: VecDeque::new(),
         }

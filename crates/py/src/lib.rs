@@ -2,6 +2,7 @@
 //!
 //! The module is private to the Python package (`waspbench._core`); its typed face is `python/waspbench/_core.pyi`.
 
+mod censoring;
 mod device;
 mod error;
 mod fetch;
@@ -24,6 +25,8 @@ fn py_version() -> &'static str {
 /// The private core of waspbench.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::censoring::py_judge_censoring;
     #[pymodule_export]
     use super::error::{EngineError, ScenarioError};
     #[pymodule_export]

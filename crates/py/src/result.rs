@@ -5,9 +5,9 @@ use crate::table::{ArrowTable, Column};
 use arrow_array::types::{UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, BooleanArray, Float64Array, Int64Array, PrimitiveArray, StringArray,
-    UInt32Array, UInt64Array,
+    UInt16Array, UInt32Array, UInt64Array,
 };
-use hdrhistogram::Histogram;
+use hdrhistogram::{Counter, Histogram};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,13 +41,14 @@ impl RunResult {
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let records = self.records.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (ledger, links) = records.ok_or_else(|| engine_error(TAKEN))?;
-        let Ledger { transactions, connections, seconds, response_times, .. } = ledger;
+        let histogram = histogram_table(&ledger)?;
+        let Ledger { transactions, connections, seconds, .. } = ledger;
         let tables = PyDict::new(py);
         tables.set_item("transactions", transaction_table(transactions)?)?;
         tables.set_item("connections", connection_table(connections)?)?;
         tables.set_item("series", series_table(&seconds)?)?;
         tables.set_item("links", link_table(&links)?)?;
-        tables.set_item("histogram", histogram_table(&response_times)?)?;
+        tables.set_item("histogram", histogram)?;
         Ok(tables)
     }
 }
@@ -159,18 +160,41 @@ fn link_table(links: &[LinkRow]) -> PyResult<ArrowTable> {
     ])
 }
 
-/// The buckets that hold something.
-fn histogram_table(histogram: &Histogram<u64>) -> PyResult<ArrowTable> {
-    let buckets: Vec<_> = histogram
-        .iter_recorded()
-        .map(|bucket| (bucket.value_iterated_to(), bucket.count_since_last_iteration()))
-        .collect();
-    let of = |value: &dyn Fn(u64, u64) -> u64| {
-        array(buckets.iter().map(|(upper, count)| value(*upper, *count)).collect::<UInt64Array>())
-    };
+/// A bucket: the group, none for the whole run; the population; its least and greatest value; how many it holds.
+type Bucket = (Option<u16>, &'static str, u64, u64, u64);
+
+/// The buckets that hold something, of the whole run and of each group.
+fn histogram_table(ledger: &Ledger) -> PyResult<ArrowTable> {
+    let mut rows: Vec<Bucket> = Vec::new();
+    let (ok, all) = (&ledger.response_times, &ledger.all_times());
+    // The times of the only group are those of the run.
+    let only = ledger.groups.is_empty().then_some(0);
+    for group in [None].into_iter().chain(only.map(Some)) {
+        rows.extend(buckets(group, "ok", ok));
+        rows.extend(buckets(group, "all", all));
+    }
+    for (group, times) in (0..).zip(&ledger.groups) {
+        rows.extend(buckets(Some(group), "ok", &times.ok));
+        rows.extend(buckets(Some(group), "all", &times.all()));
+    }
+    let of = |value: fn(&Bucket) -> u64| array(rows.iter().map(value).collect::<UInt64Array>());
     ArrowTable::single(vec![
-        ("lower_ns", of(&|upper, _| histogram.lowest_equivalent(upper))),
-        ("upper_ns", of(&|upper, _| histogram.highest_equivalent(upper))),
-        ("count", of(&|_, count| count)),
+        ("group", array(rows.iter().map(|row| row.0).collect::<UInt16Array>())),
+        ("population", array(StringArray::from_iter_values(rows.iter().map(|row| row.1)))),
+        ("lower_ns", of(|row| row.2)),
+        ("upper_ns", of(|row| row.3)),
+        ("count", of(|row| row.4)),
     ])
+}
+
+fn buckets<C: Counter>(
+    group: Option<u16>,
+    population: &'static str,
+    histogram: &Histogram<C>,
+) -> impl Iterator<Item = Bucket> {
+    histogram.iter_recorded().map(move |bucket| {
+        let upper = bucket.value_iterated_to();
+        let edges = (histogram.lowest_equivalent(upper), histogram.highest_equivalent(upper));
+        (group, population, edges.0, edges.1, bucket.count_since_last_iteration())
+    })
 }

@@ -43,7 +43,8 @@ def capacity(
         Parameter(
             metavar="CONDITION",
             group=MEASURE,
-            help='What each run must meet to count, such as "p99 < 500ms"; may be repeated.',
+            help='What each run must meet to count, such as "p99 < 500ms"; may be repeated. Percentiles are '
+            "those of all transactions that ended (all.p99); ok.p99 is that of ok ones.",
         ),
     ] = None,
     low: Annotated[int, Parameter(metavar="N", group=MEASURE, show_default=True, help="Fewest clients.")] = SEARCH.low,

@@ -2,6 +2,7 @@
 
 [assert]
 p99 = "< 800ms"
+all.p99 = "< 5s"
 throughput = ">= 600"
 errors = ["< 0.1%"]
 """
@@ -18,16 +19,26 @@ from waspbench.errors import InputError
 from waspbench.experiment.base import FieldError
 
 Kind = Literal["count", "rate", "duration", "share"]
-Metric = Literal["throughput", "goodput", "mean", "p50", "p90", "p99", "max", "errors", "server_cpu"]
+
+ALL = "all."
+"""Before the name of a response time: that of all transactions that ended, whatever their outcome."""
+OK = "ok."
+"""Before the name of a percentile of an objective: that of ``ok`` transactions, as it is anywhere else without it."""
+
+_TIMES = {
+    "mean": "mean response time",
+    "p50": "median response time",
+    "p90": "response time that 90 % do not exceed",
+    "p99": "response time that 99 % do not exceed",
+    "max": "longest response time",
+}
+PERCENTILES = ("p50", "p90", "p99")
 
 METRICS: dict[str, tuple[Kind, str]] = {
     "throughput": ("count", "ok transactions a second"),
     "goodput": ("rate", "bits of bodies a second"),
-    "mean": ("duration", "mean response time"),
-    "p50": ("duration", "median response time"),
-    "p90": ("duration", "response time that 90 % do not exceed"),
-    "p99": ("duration", "response time that 99 % do not exceed"),
-    "max": ("duration", "longest response time"),
+    **{name: ("duration", f"{text}, of ok transactions") for name, text in _TIMES.items()},
+    **{f"{ALL}{name}": ("duration", f"{text}, of all that ended") for name, text in _TIMES.items()},
     "errors": ("share", "share of the ended transactions that were not ok"),
     "server_cpu": ("share", "busy share of the server's CPUs"),
 }
@@ -82,7 +93,7 @@ def condition(text: str, where: str) -> Condition:
     Raises:
         InputError: it is none.
     """
-    match = re.match(r"\s*([A-Za-z0-9_]+)", text)
+    match = re.match(r"\s*([A-Za-z0-9_.]+)", text)
     rest = text[match.end() :] if match else text
     try:
         if match is None:
@@ -90,6 +101,19 @@ def condition(text: str, where: str) -> Condition:
         return _one(match[1], rest)
     except FieldError as error:
         raise InputError.at(where, str(error), text) from None
+
+
+def objective(text: str, where: str) -> Condition:
+    """The condition ``text`` on what each run of a search must meet. Its percentiles are those of all transactions that
+    ended, because a client that gave up was not served in time; ``ok.p99`` is that of ``ok`` ones alone.
+
+    Raises:
+        InputError: it is none.
+    """
+    name = text.strip()
+    if name.startswith(OK) and name.removeprefix(OK).startswith(PERCENTILES):
+        return condition(name.removeprefix(OK), where)
+    return condition(f"{ALL}{name}" if name.startswith(PERCENTILES) else text, where)
 
 
 _EXAMPLE = "must be a condition, such as p99 < 800ms"
@@ -103,16 +127,26 @@ def conditions(table: Mapping[str, Any]) -> list[Condition]:
     """
     return [
         _one(metric, text)
-        for metric, texts in table.items()
+        for metric, texts in _flat(table).items()
         for text in (texts if isinstance(texts, list) else [texts])
     ]
 
 
+def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
+    """``table`` with what stands in its table ``all`` (TOML takes ``all.p99 = ...`` for one) by full names."""
+    flat: dict[str, Any] = {}
+    for metric, texts in table.items():
+        below = texts.items() if isinstance(texts, Mapping) else None
+        flat |= {metric: texts} if below is None else {f"{metric}.{name}": text for name, text in below}
+    return flat
+
+
 def checked(table: Any) -> Any:
-    """Makes sure that ``table`` holds conditions, and leaves it as it is."""
-    if isinstance(table, Mapping):
-        conditions(table)
-    return table
+    """Makes sure that ``table`` holds conditions, and returns it with a name for each."""
+    if not isinstance(table, Mapping):
+        return table
+    conditions(table)
+    return _flat(table)
 
 
 def all_of(table: Mapping[str, Any], texts: Iterable[str], where: str) -> list[Condition]:

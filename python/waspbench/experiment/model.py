@@ -18,6 +18,7 @@ from waspbench.experiment.tcp import PositiveCount, Tcp
 from waspbench.experiment.units import (
     AUTO,
     AutoDuration,
+    AutoPositiveDuration,
     Duration,
     Name,
     PositiveDuration,
@@ -183,8 +184,9 @@ class Measure(Part):
     warmup: AutoDuration = "5s"
     """Time before the measured interval, in which the clients start one after another. auto: found by runs of its own,
     5 s at first and then twice as long until throughput has settled within it."""
-    duration: PositiveDuration = "10s"
-    """Length of the measured interval."""
+    duration: AutoPositiveDuration = "10s"
+    """Length of the measured interval. auto: found by runs of its own, 10 s at first and then as long as they say they
+    should have been, until none of the longest transactions is missing and 1,000 have ended; 30 min at most."""
     runs: Annotated[int, Field(ge=1, le=1000)] = 3
     """Independent repeats, from which means and intervals follow; with ``until``, those to make in any case."""
     until: Until | None = None
@@ -201,7 +203,7 @@ class Measure(Part):
     @property
     def open_ended(self) -> bool:
         """Whether what to run depends on what runs find, so that only a study can make it."""
-        return self.until is not None or self.warmup == AUTO
+        return self.until is not None or AUTO in (self.warmup, self.duration)
 
     @model_validator(mode="after")
     def _consistent(self) -> Measure:

@@ -21,6 +21,8 @@ PREFIX = "198.18.0.0/17"
 
 FIRST_WARMUP = "5s"
 """The warm-up with which the search for one begins."""
+FIRST_DURATION = "10s"
+"""The measured interval with which the search for one begins."""
 
 
 def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, Any]:
@@ -39,7 +41,7 @@ def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, An
         "clients": [group.resolve() for group in experiment.clients],
         "measure": {
             "warmup": warmup_of(experiment),
-            "duration": experiment.measure.duration,
+            "duration": duration_of(experiment),
             "max_errors": experiment.measure.max_errors,
         },
     }
@@ -67,6 +69,12 @@ def warmup_of(experiment: Experiment) -> str:
     """The warm-up; where it is to be found, the first that is tried."""
     warmup = experiment.measure.warmup
     return FIRST_WARMUP if warmup == AUTO else warmup
+
+
+def duration_of(experiment: Experiment) -> str:
+    """The length of the measured interval; where it is to be found, the first that is tried."""
+    duration = experiment.measure.duration
+    return FIRST_DURATION if duration == AUTO else duration
 
 
 def address_of(experiment: Experiment, mode: Mode) -> dict[str, Any]:

@@ -71,6 +71,15 @@ AutoDuration = Annotated[
 ]
 """A length of time, or ``auto``."""
 
+AutoPositiveDuration = Annotated[
+    str,
+    BeforeValidator(
+        lambda value: value if value == AUTO else _checked(_core.parse_duration, "10s", above_zero=True)(value)
+    ),
+    _schema("duration above zero, or auto", "10s", "auto"),
+]
+"""A length of time above zero, or ``auto``."""
+
 PositiveDuration = Annotated[
     str,
     BeforeValidator(_checked(_core.parse_duration, "10s", above_zero=True)),
@@ -126,6 +135,11 @@ UrlPath = Annotated[str, BeforeValidator(url_path)]
 def seconds(duration: str) -> float:
     """The duration in seconds."""
     return _core.parse_duration(duration) / 1e9
+
+
+def duration(seconds: float) -> str:
+    """A whole number of seconds as a duration."""
+    return f"{seconds / 60:g}min" if seconds >= 120 and seconds % 60 == 0 else f"{seconds:g}s"
 
 
 @lru_cache(maxsize=4096)

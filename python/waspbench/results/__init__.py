@@ -15,9 +15,9 @@ if TYPE_CHECKING:
         Store,
         check_free,
         default_directory,
-        histogram_of,
         load,
         load_manifest,
+        populations_of,
         write_table,
     )
     from waspbench.results.summary import Emulator, Invalid, RunSummary, ServerCpu, Waits
@@ -41,9 +41,9 @@ __all__ = [
     "check_free",
     "combine",
     "default_directory",
-    "histogram_of",
     "load",
     "load_manifest",
+    "populations_of",
     "write_table",
 ]
 
@@ -66,9 +66,9 @@ _HOMES = {
     "check_free": "store",
     "combine": "result",
     "default_directory": "store",
-    "histogram_of": "store",
     "load": "store",
     "load_manifest": "store",
+    "populations_of": "store",
     "write_table": "store",
 }
 

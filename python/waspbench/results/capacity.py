@@ -35,6 +35,8 @@ class LoadReading(Record):
     throughput: float
     goodput_bps: float = 0.0
     """Bits of bodies a second."""
+    interval_s: float | None = None
+    """Length of the measured interval in seconds: longer than the file's where that was too short."""
     server_cpu: float | None
     meets: bool
     """Whether it met the objective."""

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from waspbench.experiment.conditions import METRICS, Condition
+from waspbench.experiment.conditions import ALL, METRICS, Condition
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
 from waspbench.results.columns import POINTS, cell, cells, heads_of, piped
 from waspbench.results.formats import Record
 from waspbench.results.result import NANOSECONDS_IN_MS, Result
-from waspbench.results.store import histogram_of, read_table
+from waspbench.results.store import Population, histogram_of, read_table
 from waspbench.results.study import StudyResult
 from waspbench.results.summary import RunSummary
 from waspbench.stats import binomial_interval, mean_interval
@@ -25,7 +25,8 @@ BOOTSTRAP_RUNS = 10
 interval is too narrow (docs/statistics.md): there the mean of the runs' own percentiles is judged, with Student's t.
 """
 
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+_QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+QUANTILES = _QUANTILES | {f"{ALL}{name}": fraction for name, fraction in _QUANTILES.items()}
 
 _UNITS = {"count": ("/s", 1.0), "rate": ("Mbit/s", 1e-6), "duration": ("ms", 1.0), "share": ("%", 100.0)}
 
@@ -57,8 +58,18 @@ def run_value(run: RunSummary, metric: str) -> float | None:
         return run.server_cpu.busy
     if metric == "errors":
         return errors.share(run.outcomes)
-    value: float | None = getattr(run.response_time_ms, metric)
+    return _time(run, metric)
+
+
+def _time(figures: RunSummary | Result, metric: str) -> float | None:
+    """A response time: of ``ok`` transactions, or of all that ended where ``metric`` says so."""
+    times = figures.all_response_time_ms if metric.startswith(ALL) else figures.response_time_ms
+    value: float | None = None if times is None else getattr(times, metric.removeprefix(ALL))
     return value
+
+
+def _population(metric: str) -> Population:
+    return "all" if metric.startswith(ALL) else "ok"
 
 
 def _all_errors(result: Result) -> tuple[int, int]:
@@ -77,10 +88,10 @@ def estimate(result: Result, metric: str) -> tuple[float | None, tuple[float, fl
     values = run_values(result, metric)
     if not values:
         return None, None
-    if metric == "max":
+    if _longest(metric):
         return max(values), None
     if _pooled(result, metric, len(values)):
-        return getattr(result.response_time_ms, metric), _bootstrapped(result, metric)
+        return _time(result, metric), _bootstrapped(result, metric)
     mean = math.fsum(values) / len(values)
     interval = mean_interval(values)
     if metric == "errors":
@@ -88,6 +99,10 @@ def estimate(result: Result, metric: str) -> tuple[float | None, tuple[float, fl
     if interval is not None and METRICS[metric][0] == "share":
         interval = (max(0.0, interval[0]), min(1.0, interval[1]))
     return mean, interval
+
+
+def _longest(metric: str) -> bool:
+    return metric.removeprefix(ALL) == "max"
 
 
 def _pooled(result: Result, metric: str, runs: int) -> bool:
@@ -98,7 +113,9 @@ def _pooled(result: Result, metric: str, runs: int) -> bool:
 def _bootstrapped(result: Result, metric: str) -> tuple[float, float] | None:
     assert result.results is not None
     folder = Path(result.results) / "histogram"
-    histograms = [histogram_of(read_table(folder / f"run-{run.run}.parquet")) for run in result.runs]
+    histograms = [
+        histogram_of(read_table(folder / f"run-{run.run}.parquet"), _population(metric)) for run in result.runs
+    ]
     interval = bootstrap_quantile(histograms, QUANTILES[metric])
     return None if interval is None else (interval[0] / NANOSECONDS_IN_MS, interval[1] / NANOSECONDS_IN_MS)
 
@@ -144,7 +161,7 @@ def _judged(index: int, varied: dict[str, Any], result: Result | None, condition
 def _why(condition: Condition, value: float, interval: tuple[float, float] | None, judged: float) -> str:
     metric = condition.metric
     if interval is None:
-        reason = "the longest of all runs" if metric == "max" else "one run has no interval"
+        reason = "the longest of all runs" if _longest(metric) else "one run has no interval"
         return f"{metric} is {shown(metric, value)} ({reason})"
     end = "upper" if condition.upper else "lower"
     return f"{metric} is {shown(metric, value)}; the {end} end of its 90 % interval, {shown(metric, judged)}, counts"

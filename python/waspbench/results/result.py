@@ -19,7 +19,7 @@ from waspbench.results.summary import (
     ServerCpu,
     Waits,
 )
-from waspbench.stats import Histogram, mean_interval, merge, percentiles
+from waspbench.stats import Histogram, Populations, mean_interval, merge, percentiles
 
 NANOSECONDS_IN_MS = 1e6
 
@@ -33,7 +33,7 @@ class Estimate(Record):
 
 
 class ResponseTime(Record):
-    """Response times of ``ok`` transactions of all runs in milliseconds; None when there were none."""
+    """Response times of all runs in milliseconds; None when there were none."""
 
     mean: float | None
     """Mean of the runs' means."""
@@ -149,7 +149,9 @@ class Result(Record):
     throughput: Estimate
     """``ok`` transactions a second."""
     response_time_ms: ResponseTime
-    """From the intended start, where there is one."""
+    """Of ``ok`` transactions, from the intended start, where there is one."""
+    all_response_time_ms: ResponseTime | None = None
+    """The same of all transactions that ended, whatever their outcome; None in results of older versions."""
     open_loop: OpenLoop | None = None
     """The open loop; None where every group has a closed one."""
     goodput_bps: Estimate
@@ -196,7 +198,7 @@ class Result(Record):
 
 
 def combine(
-    runs: Sequence[RunSummary], histograms: Iterable[Histogram], *, missing: Reason | None = None, **about: Any
+    runs: Sequence[RunSummary], populations: Iterable[Populations], *, missing: Reason | None = None, **about: Any
 ) -> Result:
     """The result of ``runs`` (at least one) and the histograms of their response times (nanoseconds).
 
@@ -205,6 +207,9 @@ def combine(
     """
     if not runs:
         raise ValueError("runs: an experiment needs at least one run to have a result")
+    found = list(populations)
+    times = [run.response_time_ms for run in runs]
+    everything = [run.all_response_time_ms for run in runs if run.all_response_time_ms is not None]
     reasons = [Reason(run=run.run, code=reason.code, message=reason.message) for run in runs for reason in run.invalid]
     reasons += [missing] if missing else []
     outcomes = errors.total(run.outcomes for run in runs) or {}
@@ -212,7 +217,10 @@ def combine(
     retried = [run.retried for run in runs]
     return Result(
         throughput=_estimate([run.throughput for run in runs]),
-        response_time_ms=_response_time(runs, histograms),
+        response_time_ms=_response_time(times, [population.ok for population in found]),
+        all_response_time_ms=_response_time(everything, [population.all for population in found])
+        if len(everything) == len(runs)
+        else None,
         open_loop=_open_loop(runs),
         goodput_bps=_estimate([run.goodput_bps for run in runs]),
         outcomes=outcomes,
@@ -237,11 +245,11 @@ def _estimate(values: Sequence[float]) -> Estimate:
     return Estimate(mean=float(np.mean(values)), ci90=mean_interval(values))
 
 
-def _response_time(runs: Sequence[RunSummary], histograms: Iterable[Histogram]) -> ResponseTime:
-    means = [run.response_time_ms.mean for run in runs if run.response_time_ms.mean is not None]
-    highest = _of([run.response_time_ms.max for run in runs], max)
+def _response_time(runs: Sequence[RunResponseTime], histograms: Iterable[Histogram]) -> ResponseTime:
+    means = [run.mean for run in runs if run.mean is not None]
+    highest = _of([run.max for run in runs], max)
     if len(runs) == 1:
-        only = runs[0].response_time_ms
+        only = runs[0]
         p50, p90, p99 = only.p50, only.p90, only.p99
     else:
         limit = None if highest is None else round(highest * NANOSECONDS_IN_MS)

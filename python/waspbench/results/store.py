@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import polars as pl
 
@@ -26,7 +26,7 @@ from waspbench.results.manifest import Manifest, now, read_manifest
 from waspbench.results.result import Result, combine
 from waspbench.results.tables import TABLES as DECLARED
 from waspbench.results.tables import completed
-from waspbench.stats import Histogram
+from waspbench.stats import Histogram, Populations
 
 MANIFEST = "manifest.json"
 ORDER = {"transactions": ["end_ns", "client", "request"]}
@@ -34,6 +34,9 @@ ORDER = {"transactions": ["end_ns", "client", "request"]}
 
 TABLES = tuple(DECLARED)
 """Their names."""
+
+Population = Literal["ok", "all"]
+"""Whose response times: those of ``ok`` transactions, or of all that ended."""
 
 MANIFEST_ROOM = 1 << 17
 """Bytes that a manifest is sure to find: several times what most take."""
@@ -166,10 +169,17 @@ def write_table(frame: pl.DataFrame, path: Path) -> None:
     )
 
 
-def histogram_of(table: Any) -> Histogram:
-    """The histogram (nanoseconds) in a table ``lower_ns, upper_ns, count``."""
-    frame = pl.DataFrame(table)
+def histogram_of(table: Any, population: Population = "ok") -> Histogram:
+    """The histogram (nanoseconds) of the whole run in a table ``histogram``; older ones have that of ``ok`` only."""
+    frame = completed(pl.DataFrame(table), "histogram")
+    frame = frame.filter(pl.col("group").is_null(), pl.col("population").fill_null("ok") == population)
     return Histogram.of(*(frame[column].to_numpy() for column in ("lower_ns", "upper_ns", "count")))
+
+
+def populations_of(table: Any) -> Populations:
+    """The histograms of the whole run in a table as `histogram_of` takes it."""
+    frame = pl.DataFrame(table)
+    return Populations(histogram_of(frame, "ok"), histogram_of(frame, "all"))
 
 
 def read_table(path: Path) -> pl.DataFrame:
@@ -208,13 +218,13 @@ def load(path: str | Path) -> Result:
         InputError: there is none, or it is not valid or newer than this version.
     """
     manifest = load_manifest(path)
-    histograms = [
-        histogram_of(read_table(Path(path) / "histogram" / f"run-{run.run}.parquet")) for run in manifest.runs
+    populations = [
+        populations_of(read_table(Path(path) / "histogram" / f"run-{run.run}.parquet")) for run in manifest.runs
     ]
     missing = next((reason for reason in manifest.invalid_reasons if reason.run is None), None)
     return combine(
         manifest.runs,
-        histograms,
+        populations,
         missing=missing,
         name=manifest.name,
         mode=manifest.mode,

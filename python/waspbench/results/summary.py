@@ -17,13 +17,30 @@ class Invalid(Record):
 
 
 class RunResponseTime(Record):
-    """Response times of ``ok`` transactions in milliseconds; None when there were none."""
+    """Response times in milliseconds; None when there were none."""
 
     mean: float | None
     p50: float | None
     p90: float | None
     p99: float | None
     max: float | None
+
+
+class Censoring(Record):
+    """What transactions that the measured interval was too short for do to the mean of those that ended."""
+
+    lacking: float
+    """Share of the mean response time (from the actual start) that lacks, as estimated."""
+    excess: float | None
+    """Little's law: mean number in progress over the rate of all that ended, over their mean time, less 1; None if
+    nothing ended.
+    """
+    censored: bool
+    """Whether either is too much."""
+    enough_s: float | None
+    """Length of the measured interval in seconds that would do; None if no length of up to two hours would."""
+    enough_warmup_s: float | None
+    """Length of the warm-up in seconds with which the interval would do if it is as long at least; None likewise."""
 
 
 class RunOpenLoop(Record):
@@ -156,7 +173,13 @@ class RunSummary(Record):
     retried: int | None = None
     """Those among the transactions that were made once more, on a new connection."""
     response_time_ms: RunResponseTime
-    """From the intended start, where there is one."""
+    """Of ``ok`` transactions, from the intended start, where there is one."""
+    all_response_time_ms: RunResponseTime | None = None
+    """The same of all transactions that ended, whatever their outcome; None in results of older versions."""
+    censoring: Censoring | None = None
+    """Whether the interval was long enough for the longest transactions; None where too few were seen to tell, in a run
+    that was stopped, and in results of older versions.
+    """
     open_loop: RunOpenLoop | None = None
     """The open loop; None where every group has a closed one."""
     server_cpu: ServerCpu

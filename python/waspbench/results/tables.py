@@ -105,9 +105,16 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
         ),
     ),
     "histogram": (
-        "Response times of the `ok` transactions of the measured interval; empty buckets are absent.",
+        "Response times of the transactions that ended in the measured interval; empty buckets are absent.",
         (
             RUN,
+            ("group", "UInt16", "Index of the group; null for all groups together."),
+            (
+                "population",
+                "String",
+                "`ok`: of the `ok` transactions; `all`: of all that ended, until they ended. Null, which means `ok`, "
+                "in results of format 1.",
+            ),
             ("lower_ns", "UInt64", "Lower edge of the bucket, included."),
             ("upper_ns", "UInt64", "Upper edge, included."),
             ("count", "UInt64", "Transactions in it."),

@@ -11,10 +11,10 @@ from typing import Any
 from waspbench import _core
 from waspbench.errors import InputError, RunFailedError
 from waspbench.experiment import Clients, Experiment, Mode, accept, resolve
-from waspbench.experiment.conditions import Condition, all_of
+from waspbench.experiment.conditions import Condition, condition, objective
 from waspbench.experiment.search import Search
 from waspbench.experiment.sweep import Point, text_of
-from waspbench.experiment.units import AUTO
+from waspbench.experiment.units import AUTO, duration
 from waspbench.results import RunSummary, errors
 from waspbench.results.capacity import (
     CAPACITY,
@@ -32,7 +32,7 @@ from waspbench.results.records import RunRecord, missing_files, read_record, rec
 from waspbench.results.study import StudyPlan
 from waspbench.runner.campaign import Campaign, OnProgress, StudyProgress
 from waspbench.runner.executors import Executor
-from waspbench.runner.once import BOTTLENECKS, Done, Job
+from waspbench.runner.once import BOTTLENECKS, LONGEST, Done, Job, longer
 from waspbench.runner.study import prepare
 from waspbench.runner.timing import time_limit
 from waspbench.stats.capacity import Capacity, CapacitySearch, CapacitySweep, Reading
@@ -47,6 +47,8 @@ class _Place:
     readings: list[LoadReading] = field(default_factory=list)
     running: bool = False
     attempt: int = 1
+    seconds: dict[int, float] = field(default_factory=dict)
+    """Length of the measured interval by load, where the file's was too short for the longest transactions."""
 
 
 def prepare_capacity(
@@ -62,12 +64,13 @@ def prepare_capacity(
     `waspbench.runner.study.prepare`.
     """
     plan, found = prepare(document, directory, mode=mode, server_cpus=server_cpus, emulator_cpus=emulator_cpus)
-    all_of({}, search.objectives, "--slo")
+    objectives = tuple(objective(text, "--slo").text for text in search.objectives)
     for path in found[0].settings:
         if path.startswith("clients") and path.endswith(".count"):
             raise InputError.at(f"sweep.{path}", "is what a search for capacity varies; leave it out")
     measure = found[0].experiment.measure
-    for name, used in (("warmup", measure.warmup == AUTO), ("until", measure.until is not None)):
+    automatic = [(name, getattr(measure, name) == AUTO) for name in ("warmup", "duration")]
+    for name, used in (*automatic, ("until", measure.until is not None)):
         if used:
             raise InputError.at(f"measure.{name}", "a search for capacity does not follow it; leave it out or set it")
     for group in (group for point in found for group in point.experiment.clients):
@@ -80,7 +83,7 @@ def prepare_capacity(
     machine_of(search, measure.runs)
     for point in found:
         _check_load(with_load(point.experiment, search.high), search.high, "live" if plan.mode == "live" else "sim")
-    asked = {**vars(search), "objectives": list(search.objectives)}
+    asked = {**vars(search), "objectives": list(objectives)}
     return plan.model_copy(update={"kind": "capacity", "search": asked}), found
 
 
@@ -127,7 +130,7 @@ class CapacityStudy(Campaign):
         super().__init__(plan, found, directory)
         asked = dict(plan.search)
         self.search = Search(**{**asked, "objectives": tuple(asked["objectives"])})
-        self._objectives = all_of({}, self.search.objectives, "--slo")
+        self._objectives = [condition(text, "--slo") for text in self.search.objectives]
         runs = self.points[0].experiment.measure.runs
         self._places = [_Place(point, machine_of(self.search, runs)) for point in self.points]
 
@@ -196,12 +199,27 @@ class CapacityStudy(Campaign):
         if not path.exists():
             return None
         record = read_record(path)
-        return None if record.summary is None or missing_files(folder, record) else record
+        if record.summary is None or missing_files(folder, record) or self._lengthened(place, load, record.summary):
+            return None
+        return record
+
+    def _lengthened(self, place: _Place, load: int, summary: RunSummary) -> bool:
+        """Whether a run was too short for its longest transactions, so that it and the others at its load are to be
+        longer. One that says nothing of the server is left as it is.
+        """
+        codes = {reason.code for reason in summary.invalid}
+        needed = longer(summary)
+        if "censored" not in codes or codes & BOTTLENECKS or needed is None or summary.interval_s >= LONGEST:
+            return False
+        place.seconds[load] = min(needed, LONGEST)
+        return True
 
     def _job(self, place: _Place, load: int) -> Job:
         experiment = with_load(place.point.experiment, load)
         run = len(place.readings)
         scenario = resolve(experiment, run, mode=self._mode)
+        if load in place.seconds:
+            scenario["measure"]["duration"] = duration(place.seconds[load])
         return Job(
             point=place.point.index,
             run=run,
@@ -220,6 +238,8 @@ class CapacityStudy(Campaign):
         self._ended(done)
         if place.attempt == 1 and (done.failure is not None or self._spoilt(done)):
             place.attempt = 2
+            return
+        if done.summary is not None and self._lengthened(place, load, done.summary):
             return
         record = RunRecord(run=done.job.run, attempts=place.attempt, failure=done.failure, summary=done.summary)
         place.attempt = 1
@@ -264,6 +284,7 @@ class CapacityStudy(Campaign):
             load=load,
             throughput=summary.throughput,
             goodput_bps=summary.goodput_bps,
+            interval_s=summary.interval_s,
             server_cpu=summary.server_cpu.busy,
             meets=not unmet,
             counts=not (behind or too_much),

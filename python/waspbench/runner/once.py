@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ import polars as pl
 
 from waspbench import _core, live
 from waspbench.errors import RunFailedError
+from waspbench.experiment.units import duration
 from waspbench.results.access_log import log_path
 from waspbench.results.records import RunRecord, write_run
 from waspbench.results.summary import RunSummary
@@ -19,13 +21,19 @@ from waspbench.session import OneRun
 from waspbench.settling import settled_at
 from waspbench.testbed import Spec
 
-Kind = Literal["run", "warmup"]
+Kind = Literal["run", "lengths"]
 
 BOTTLENECKS = frozenset({"lag", "unread", "emulator_busy", "device_full", "pool", "device_drops"})
 """Reasons against a run which say that the emulator, not the server, set the limit."""
 
 SEARCH_LIMIT = 80.0
 """Longest warm-up (seconds) that is tried when it is to be found."""
+
+LONGEST = 1800.0
+"""Longest measured interval (seconds) that is tried when it is to be found or made longer."""
+
+ENOUGH = 1000
+"""Transactions that must have ended in an interval whose length is found: ten lie beyond its 99th percentile."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,8 @@ class Job:
     time_limit: float
     """Wall-clock seconds after which it is given up."""
     kind: Kind = "run"
+    find: tuple[str, ...] = ()
+    """Fields of ``measure`` that are to be found, for a job of kind ``lengths``."""
     attempt: int = 1
     earlier: tuple[str, ...] = ()
     load: int | None = None
@@ -57,8 +67,8 @@ class Done:
     failure: str | None = None
     fatal: bool = False
     """Whether no other run can go better, such as on a full disk."""
-    warmup: str | None = None
-    """The warm-up that was found, for a job of that kind."""
+    lengths: dict[str, str] | None = None
+    """What was found, by field of ``measure``, for a job of that kind."""
 
 
 Watch = Callable[["_core.Sample"], object]
@@ -76,8 +86,8 @@ def make(job: Job, spec: Spec | None = None, watch: Watch | None = None) -> Done
     """
     started = time.monotonic()
     try:
-        if job.kind == "warmup":
-            return Done(job, 0.0, warmup=find_warmup(job, spec, watch))
+        if job.kind == "lengths":
+            return Done(job, time.monotonic() - started, lengths=find_lengths(job, spec, watch))
         log = log_path(Path(job.directory), job.run)
         with live.running(), OneRun(job.scenario, spec, log) as run:
             summary, tables = _followed(run, job.time_limit, watch)
@@ -118,6 +128,57 @@ def _recorded(job: Job, started: float, run: OneRun, summary: RunSummary, tables
     return Done(job, time.monotonic() - started, summary=record.summary)
 
 
+def find_lengths(job: Job, spec: Spec | None, watch: Watch | None = None) -> dict[str, str]:
+    """The fields of ``measure`` that the job is to find: the warm-up before the interval that follows it.
+
+    Raises:
+        RunFailedError: one cannot be found.
+    """
+    found: dict[str, str] = {}
+    for field, find in (("warmup", find_warmup), ("duration", find_duration)):
+        if field in job.find:
+            scenario = {**job.scenario, "measure": {**job.scenario["measure"], **found}}
+            found[field] = find(replace(job, scenario=scenario), spec, watch)
+    return found
+
+
+def find_duration(job: Job, spec: Spec | None, watch: Watch | None = None) -> str:
+    """The length of a measured interval that is long enough, by runs that are not kept: the first is as long as the
+    job's, and each that follows as long as the one before says it should have been.
+
+    Raises:
+        RunFailedError: 30 min are not enough.
+    """
+    measure = dict(job.scenario["measure"])
+    lasting = _core.parse_duration(measure["duration"]) / 1e9
+    while True:
+        measure["duration"] = duration(lasting)
+        with live.running(), OneRun({**job.scenario, "measure": measure}, spec) as run:
+            summary, _ = _followed(run, job.time_limit + 10 * lasting, watch)
+        needed = longer(summary, ENOUGH)
+        if needed is None:
+            return str(measure["duration"])
+        if lasting >= LONGEST:
+            raise RunFailedError(f"duration auto: {LONGEST / 60:.0f} min are not enough; give measure.duration")
+        lasting = min(needed, LONGEST)
+
+
+def longer(summary: RunSummary, least: int = 0) -> float | None:
+    """How many seconds the measured interval should have been, for the longest transactions to end in it and for
+    ``least`` to do so; None where it was long enough.
+    """
+    ended = sum(count for outcome, count in summary.outcomes.items() if outcome != "unfinished")
+    few = summary.interval_s * least / max(ended, 1) if ended < least else 0.0
+    censoring = summary.censoring
+    if censoring is None or censoring.enough_s is None:
+        lasting = 0.0 if censoring is None else LONGEST
+    else:
+        lasting = censoring.enough_s
+    if max(few, lasting) <= summary.interval_s:
+        return None
+    return float(math.ceil(max(lasting, min(few, 10 * summary.interval_s), 1.2 * summary.interval_s)))
+
+
 def find_warmup(job: Job, spec: Spec | None, watch: Watch | None = None) -> str:
     """The first of 5 s, 10 s, 20 s... within which throughput settles, by runs that are not kept.
 
@@ -127,11 +188,11 @@ def find_warmup(job: Job, spec: Spec | None, watch: Watch | None = None) -> str:
     warmup = _core.parse_duration(job.scenario["measure"]["warmup"]) / 1e9
     while warmup <= SEARCH_LIMIT:
         # MSER-5 looks no further than half of the run.
-        duration = max(_core.parse_duration(job.scenario["measure"]["duration"]) / 1e9, warmup)
-        measure = {**job.scenario["measure"], "warmup": f"{warmup:g}s", "duration": f"{duration:g}s"}
+        lasting = max(_core.parse_duration(job.scenario["measure"]["duration"]) / 1e9, warmup)
+        measure = {**job.scenario["measure"], "warmup": f"{warmup:g}s", "duration": f"{lasting:g}s"}
         with live.running(), OneRun({**job.scenario, "measure": measure}, spec) as run:
             _, tables = _followed(run, job.time_limit + 2 * warmup, watch)
-        settled = settled_at(pl.DataFrame(tables["transactions"]), warmup, duration)
+        settled = settled_at(pl.DataFrame(tables["transactions"]), warmup, lasting)
         if settled is not None and settled <= warmup:
             return str(measure["warmup"])
         warmup *= 2

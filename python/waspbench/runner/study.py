@@ -17,7 +17,7 @@ from waspbench.experiment.load import read
 from waspbench.experiment.sweep import Point, points, text_of, uncollected
 from waspbench.experiment.units import AUTO, exact
 from waspbench.outcome import manifest_of, result_of
-from waspbench.results import Reason, Result, RunSummary, check_free, histogram_of
+from waspbench.results import Reason, Result, RunSummary, check_free, populations_of
 from waspbench.results.manifest import now, versions
 from waspbench.results.records import RunRecord, missing_files, records_of, table_path, write_run, write_text
 from waspbench.results.store import MANIFEST, read_table
@@ -31,7 +31,7 @@ from waspbench.testbed import machine
 from waspbench.workload.serving import check_log
 
 WARMUP = "warmup.json"
-"""The warm-up that was found for a point."""
+"""The lengths of warm-up and measured interval that were found for a point, as far as they were to be found."""
 
 
 def prepare(
@@ -81,7 +81,7 @@ class Study(Campaign):
 
     def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path) -> None:
         super().__init__(plan, found, directory)
-        self._warmups: dict[int, str] = {}
+        self._lengths: dict[int, dict[str, str]] = {}
         self._earlier: dict[tuple[int, int | None], list[str]] = {}
         self._finished = 0
         self._failed = 0
@@ -145,12 +145,13 @@ class Study(Campaign):
             place = self.place(point.index)
             for record in records_of(place):
                 finished[(point.index, record.run)] = record.summary.throughput if record.summary else None
-            if point.experiment.measure.warmup == AUTO:
-                found = _read_warmup(place / WARMUP)
+            wanted = _to_find(point.experiment)
+            if wanted:
+                found = _read_lengths(place / WARMUP, wanted)
                 if found is None:
                     unready.append(point.index)
                 else:
-                    self._warmups[point.index] = found
+                    self._lengths[point.index] = found
         self._finished = len(finished)
         return Schedule(
             len(self.points),
@@ -165,15 +166,15 @@ class Study(Campaign):
     def _job(self, task: Task) -> Job:
         experiment = self.points[task.point].experiment
         scenario = resolve(experiment, task.run or 0, mode=self._mode)
-        if task.point in self._warmups:
-            scenario["measure"]["warmup"] = self._warmups[task.point]
+        scenario["measure"] |= self._lengths.get(task.point, {})
         return Job(
             point=task.point,
             run=task.run or 0,
             scenario=scenario,
             directory=str(self.place(task.point)),
             time_limit=time_limit(experiment, scenario),
-            kind="warmup" if task.run is None else "run",
+            kind="lengths" if task.run is None else "run",
+            find=_to_find(experiment) if task.run is None else (),
             attempt=task.attempt,
             earlier=tuple(self._earlier.get((task.point, task.run), ())),
         )
@@ -181,7 +182,7 @@ class Study(Campaign):
     # What became of it.
 
     def _take(self, schedule: Schedule, task_of: dict[tuple[int, int | None], Task], done: Done) -> None:
-        run = None if done.job.kind == "warmup" else done.job.run
+        run = None if done.job.kind == "lengths" else done.job.run
         task = task_of[(done.job.point, run)]
         self._log(task, done)
         self._ended(done)
@@ -190,8 +191,8 @@ class Study(Campaign):
             self._earlier[(task.point, task.run)] = wrong
             schedule.done(task, again=True)
             return
-        if done.job.kind == "warmup":
-            self._take_warmup(schedule, task, done)
+        if done.job.kind == "lengths":
+            self._take_lengths(schedule, task, done)
             return
         throughput = done.summary.throughput if done.summary else self._kept(task, done)
         self._finished += 1
@@ -213,11 +214,11 @@ class Study(Campaign):
         record = RunRecord(run=run, attempts=attempts, earlier=earlier, failure=failure, summary=None)
         write_run(self.place(point), record, {})
 
-    def _take_warmup(self, schedule: Schedule, task: Task, done: Done) -> None:
+    def _take_lengths(self, schedule: Schedule, task: Task, done: Done) -> None:
         schedule.done(task)
-        if done.warmup is not None:
-            self._warmups[task.point] = done.warmup
-            write_text(self.place(task.point) / WARMUP, json.dumps({"warmup": done.warmup}) + "\n")
+        if done.lengths is not None:
+            self._lengths[task.point] = done.lengths
+            write_text(self.place(task.point) / WARMUP, json.dumps(done.lengths) + "\n")
             return
         for waiting in schedule.give_up(task.point):
             assert waiting.run is not None
@@ -284,14 +285,13 @@ class Study(Campaign):
         place = self.place(point.index)
         summaries: list[RunSummary] = [record.summary for record in finished if record.summary is not None]
         scenario = resolve(point.experiment, 0, mode=self._mode)
-        if point.index in self._warmups:
-            scenario["measure"]["warmup"] = self._warmups[point.index]
+        scenario["measure"] |= self._lengths.get(point.index, {})
         missing = self._missing(point, records)
         return result_of(
             point.experiment,
             scenario,
             summaries,
-            [histogram_of(read_table(table_path(place, "histogram", run.run))) for run in summaries],
+            [populations_of(read_table(table_path(place, "histogram", run.run))) for run in summaries],
             testbed=finished[0].testbed,
             missing=missing,
             interrupted=missing is not None and missing.code == "interrupted",
@@ -328,13 +328,20 @@ def _until(experiment: Experiment) -> Until | None:
     return Until(float(exact(measure.until.ci)), measure.runs, measure.until.max_runs)
 
 
-def _read_warmup(path: Path) -> str | None:
+def _to_find(experiment: Experiment) -> tuple[str, ...]:
+    """The fields of ``measure`` that are to be found."""
+    return tuple(field for field in ("warmup", "duration") if getattr(experiment.measure, field) == AUTO)
+
+
+def _read_lengths(path: Path, fields: Sequence[str]) -> dict[str, str] | None:
+    """What was found for a point before; None if nothing was."""
     try:
-        return str(json.loads(path.read_text(encoding="utf-8"))["warmup"])
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return {field: str(found[field]) for field in fields}
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
-        raise InputError.at(str(path), "no valid warm-up; remove the file, and it is found again") from None
+        raise InputError.at(str(path), "no valid lengths; remove the file, and they are found again") from None
 
 
 def study(

@@ -10,7 +10,7 @@ from typing import Any
 
 from waspbench import _core, live
 from waspbench.experiment import Experiment, Mode, resolve
-from waspbench.experiment.resolve import warmup_of
+from waspbench.experiment.resolve import duration_of, warmup_of
 from waspbench.experiment.sweep import Point
 from waspbench.experiment.units import seconds
 
@@ -20,7 +20,7 @@ OVERHEAD = 2.0
 
 def length(experiment: Experiment) -> float:
     """Seconds of warm-up and measured interval."""
-    return seconds(warmup_of(experiment)) + seconds(experiment.measure.duration)
+    return seconds(warmup_of(experiment)) + seconds(duration_of(experiment))
 
 
 def time_limit(experiment: Experiment, scenario: Mapping[str, Any]) -> float:

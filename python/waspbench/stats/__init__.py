@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING
 from waspbench.lazy import attributes
 
 if TYPE_CHECKING:
-    from waspbench.stats.histogram import Histogram, merge, percentiles
+    from waspbench.stats.histogram import Histogram, Populations, merge, percentiles
     from waspbench.stats.intervals import binomial_interval, mean_interval, student_t
     from waspbench.stats.levels import LEVEL
 
-__all__ = ["LEVEL", "Histogram", "binomial_interval", "mean_interval", "merge", "percentiles", "student_t"]
+__all__ = [
+    "LEVEL",
+    "Histogram",
+    "Populations",
+    "binomial_interval",
+    "mean_interval",
+    "merge",
+    "percentiles",
+    "student_t",
+]
 
 _HOMES = {
     "Histogram": "histogram",
+    "Populations": "histogram",
     "LEVEL": "levels",
     "binomial_interval": "intervals",
     "mean_interval": "intervals",

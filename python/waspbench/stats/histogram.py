@@ -42,6 +42,16 @@ class Histogram:
         return int(self.count.sum())
 
 
+@dataclass(frozen=True, eq=False)
+class Populations:
+    """The response times of a run."""
+
+    ok: Histogram
+    """Of the ``ok`` transactions."""
+    all: Histogram
+    """Of all that ended; empty where a result of an older version does not tell."""
+
+
 def merge(histograms: Iterable[Histogram]) -> Histogram:
     """The histogram of all values together; the buckets of all must come from one grid."""
     parts = list(histograms)

@@ -21,8 +21,8 @@ LEAST_BINS = 300
 STANDARD_ERRORS = 5.0
 """Distance that chance does not explain between what MSER-5 would leave out and the rest."""
 
-NEGLIGIBLE = 0.02
-"""Relative difference from the rest that is let pass however certain it is."""
+NEGLIGIBLE = 0.01
+"""Relative effect on the mean of the measured interval that is let pass however certain it is."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,8 @@ def unsettled(values: ArrayLike, warmup: int) -> str | None:
     """Why the first ``warmup`` of ``values`` were too short a warm-up; None when they were not.
 
     MSER-5's minimum wanders even where nothing changes, so it only proposes: what it would leave out of the measured
-    interval must differ from the rest by more than 2 %, and by more than five standard errors of batch means.
+    interval must differ from the rest by more than five standard errors of batch means, and move the interval's mean by
+    more than 1 %: a long interval forgives a short beginning.
     """
     series = np.asarray(values, dtype=np.float64)
     found = mser(series)
@@ -74,7 +75,8 @@ def unsettled(values: ArrayLike, warmup: int) -> str | None:
     rest = float(late.mean())
     difference = abs(float(early.mean()) - rest)
     error = float(np.hypot(_error(early), _error(late)))
-    if difference <= NEGLIGIBLE * rest or difference <= STANDARD_ERRORS * error:
+    effect = difference * len(early) / (len(early) + len(late))
+    if effect <= NEGLIGIBLE * rest or difference <= STANDARD_ERRORS * error:
         return None
     if not rest:
         return "nothing was completed after its beginning"

@@ -14,6 +14,10 @@ impl Ledger {
             seconds,
             response_times,
             response_sum,
+            other_times,
+            other_sum,
+            groups,
+            ages,
             arrivals,
             tallies,
             retried,
@@ -32,6 +36,12 @@ impl Ledger {
         merge_seconds(&mut self.seconds, seconds);
         self.response_times.add(response_times).expect("all have the same bounds");
         self.response_sum += response_sum;
+        self.other_times.add(other_times).expect("all have the same bounds");
+        self.other_sum += other_sum;
+        for (mine, theirs) in self.groups.iter_mut().zip(&groups) {
+            mine.merge(theirs);
+        }
+        self.ages.merge(&ages);
         match (&mut self.arrivals, arrivals) {
             (Some(mine), Some(theirs)) => mine.merge(&theirs),
             (mine, theirs) => *mine = mine.take().or(theirs),
@@ -59,7 +69,7 @@ impl ArrivalTimes {
     }
 }
 
-fn add(counts: &mut [u64], more: &[u64]) {
+pub(super) fn add(counts: &mut [u64], more: &[u64]) {
     for (count, more) in counts.iter_mut().zip(more) {
         *count += more;
     }

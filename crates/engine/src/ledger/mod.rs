@@ -1,13 +1,18 @@
 //! The journal of a run: records as rows, and the running figures that need no second pass.
 
+mod ages;
 mod interval;
 mod merge;
+mod populations;
 mod rows;
 mod strata;
 mod strays;
 mod tally;
 
+pub use ages::Ages;
+pub(crate) use ages::{BINS_OF_AGE, ByAge, edge};
 pub use interval::Interval;
+pub use populations::GroupTimes;
 pub use rows::{ConnectionRow, Rows, TransactionRow};
 pub use strata::Strata;
 pub use tally::Tally;
@@ -91,6 +96,14 @@ pub struct Ledger {
     pub response_times: Histogram<u64>,
     /// Their sum.
     response_sum: u128,
+    /// The same times of the other transactions that ended in the interval, until they ended otherwise.
+    pub other_times: Histogram<u64>,
+    /// Their sum.
+    other_sum: u128,
+    /// Response times by the index of the group; empty where there is one group, whose times are those of the run.
+    pub groups: Vec<GroupTimes>,
+    /// Ages at the boundaries of the interval and at the end.
+    ages: Ages,
     /// What became of the arrivals of an open loop.
     arrivals: Option<Box<ArrivalTimes>>,
     /// How they ended, by the index of their group.
@@ -108,9 +121,9 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// An empty ledger for a run with this measured interval; `sample` decides which transactions are kept when there are too many.
+    /// An empty ledger for a run of so many groups with this measured interval; `sample` decides which transactions are kept when there are too many.
     #[must_use]
-    pub fn new(interval: Interval, sample: Key) -> Self {
+    pub fn new(interval: Interval, groups: usize, sample: Key) -> Self {
         Self {
             interval,
             sample,
@@ -119,6 +132,10 @@ impl Ledger {
             seconds: Vec::with_capacity(interval.end().as_secs_f64() as usize + 2),
             response_times: histogram(),
             response_sum: 0,
+            other_times: histogram(),
+            other_sum: 0,
+            groups: (0..groups).filter(|_| groups > 1).map(|_| GroupTimes::new()).collect(),
+            ages: Ages::default(),
             arrivals: None,
             tallies: Vec::new(),
             retried: 0,
@@ -205,6 +222,24 @@ impl Ledger {
         self.response_sum
     }
 
+    /// Response times of all transactions that ended in the measured interval, whatever their outcome, in nanoseconds.
+    #[must_use]
+    pub fn all_times(&self) -> Histogram<u64> {
+        let mut all = self.response_times.clone();
+        all.add(&self.other_times).expect("both have the same bounds");
+        all
+    }
+
+    /// The sum of those, in nanoseconds.
+    pub(crate) const fn all_sum(&self) -> u128 {
+        self.response_sum + self.other_sum
+    }
+
+    /// Ages at the boundaries of the interval and at the end.
+    pub(crate) const fn ages(&self) -> &Ages {
+        &self.ages
+    }
+
     /// The time integral of the transactions in progress over the measured interval up to `now`, and the sum over the records of their part
     /// inside it, both in nanoseconds: Little's law demands that they are equal.
     #[must_use]
@@ -254,17 +289,29 @@ impl Ledger {
     fn measure(&mut self, record: &TransactionRecord) {
         self.tally_mut(record.group).count(record.outcome, record.status);
         self.retried += u64::from(record.attempts > 1);
-        if record.outcome != Outcome::Ok {
+        if record.outcome == Outcome::Unfinished {
             return;
         }
-        let response_time = record.end - record.intended.unwrap_or(record.start);
+        let response_time = (record.end - record.intended.unwrap_or(record.start)).as_nanos();
+        let group = self.groups.get_mut(usize::from(record.group));
+        if record.outcome != Outcome::Ok {
+            self.other_times.saturating_record(response_time);
+            self.other_sum += u128::from(response_time);
+            if let Some(times) = group {
+                times.other.saturating_record(response_time);
+            }
+            return;
+        }
+        if let Some(times) = group {
+            times.ok.saturating_record(response_time);
+        }
         if let Some(arrivals) = &mut self.arrivals {
             let from_start = (record.end - record.start).as_nanos();
             arrivals.from_start.saturating_record(from_start);
             arrivals.sum += u128::from(from_start);
         }
-        self.response_times.saturating_record(response_time.as_nanos());
-        self.response_sum += u128::from(response_time.as_nanos());
+        self.response_times.saturating_record(response_time);
+        self.response_sum += u128::from(response_time);
         self.body_bytes += record.bytes;
         if let Some(bin) = self.interval.bin(record.end, BINS) {
             self.bins[bin] += 1;
@@ -293,10 +340,12 @@ impl Journal for Ledger {
         self.in_progress -= 1;
         self.overlap += u128::from(self.interval.part(record.start, record.end).as_nanos());
         let measured = self.interval.contains(record.end);
-        if measured || record.outcome == Outcome::Unfinished {
+        let unfinished = record.outcome == Outcome::Unfinished;
+        self.ages.note(&self.interval, record.start, record.end, unfinished);
+        if measured || unfinished {
             self.measure(record);
         }
-        if record.outcome != Outcome::Unfinished {
+        if !unfinished {
             self.note_in_flight(record.end);
             self.completed += 1;
             let ok = record.outcome == Outcome::Ok;

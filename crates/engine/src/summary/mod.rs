@@ -1,9 +1,11 @@
 //! The figures of one run.
 
+mod censoring;
 mod part;
 mod totals;
 mod validity;
 
+pub use censoring::{Censoring, Window};
 pub use part::Part;
 pub(crate) use totals::{Measured, Totals, Watch};
 
@@ -48,6 +50,10 @@ pub struct Summary {
     pub retried: u64,
     /// Of the `ok` transactions; from their intended start, if they have one.
     pub response_time_ms: ResponseTime,
+    /// Of all that ended, whatever their outcome.
+    pub all_response_time_ms: ResponseTime,
+    /// What transactions that the interval was too short for do to the mean; none for a run that was stopped, or of too few transactions.
+    pub censoring: Option<Censoring>,
     /// The open loop, if a group has one.
     pub open_loop: Option<OpenLoop>,
     /// The server's CPUs.
@@ -287,6 +293,8 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         by_group: by_group(scenario, ledger),
         retried: ledger.retried(),
         response_time_ms: response_time(&ledger.response_times, ledger.response_sum()),
+        all_response_time_ms: response_time(&ledger.all_times(), ledger.all_sum()),
+        censoring: validity::censoring(scenario, &part),
         open_loop: open_loop(ledger),
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
         server_tcp: part.server_tcp,

@@ -1,6 +1,6 @@
 //! Why a run must not be trusted.
 
-use super::{DirectionSummary, GroupLateness, OpenLoop, Part, Reason, Summary, Waits};
+use super::{Censoring, DirectionSummary, GroupLateness, OpenLoop, Part, Reason, Summary, Waits, Window};
 use crate::ledger::{BINS, Tally};
 use crate::scenario::{Group, SharedLink};
 use crate::{Counters, Mode, Scenario};
@@ -57,6 +57,7 @@ pub(super) fn reasons(scenario: &Scenario, part: &Part, summary: &Summary) -> Ve
     if stopped(scenario, part).is_none() {
         check("warmup", unsettled(part.ledger.bins()));
     }
+    check("censored", censored(summary));
     check("overload", overload(summary));
     check("lag", lag(summary));
     check("unread", unread(summary));
@@ -130,6 +131,62 @@ fn unsettled(bins: &[u64; BINS]) -> Option<String> {
              {rest:.1} in the rest"
         )
     })
+}
+
+/// What is missing of the transactions that take longer than the interval can show.
+pub(super) fn censoring(scenario: &Scenario, part: &Part) -> Option<Censoring> {
+    if stopped(scenario, part).is_some() {
+        return None;
+    }
+    let measure = &scenario.measure;
+    let in_progress = part.ledger.little().0 as f64 / 1e9;
+    let open =
+        scenario.clients.iter().any(|group| group.arrivals.is_some()) || part.ledger.arrivals().is_some();
+    let places = |group: &Group| {
+        f64::from(group.count) * f64::from(group.http.connections) * f64::from(group.http.pipeline)
+    };
+    let room = scenario.clients.iter().map(places).sum::<f64>() * measure.duration.as_secs_f64();
+    let timeout =
+        |group: &Group| group.http.abort.and_then(|abort| abort.after).unwrap_or(group.http.timeout);
+    let window = Window {
+        warmup: measure.warmup.as_secs_f64(),
+        duration: measure.duration.as_secs_f64(),
+        timeout: scenario.clients.iter().map(timeout).max()?.as_secs_f64(),
+        closed: if open { 0.0 } else { (in_progress / room).min(1.0) },
+    };
+    Censoring::of(part.ledger.ages(), &window, in_progress)
+}
+
+fn censored(summary: &Summary) -> Option<String> {
+    let Censoring { lacking, excess, censored, enough_s, enough_warmup_s } = summary.censoring?;
+    censored.then(|| {
+        let lacks = format!("the mean of those that ended lacks about {:.0} %", lacking * 100.0);
+        let excess = excess.unwrap_or(0.0) * 100.0;
+        let seen = if lacking * 100.0 >= excess {
+            lacks
+        } else {
+            format!("those that did not end took {excess:.0} % more time than those that did")
+        };
+        let advice = [
+            enough_s.map(|seconds| format!("measure for at least {}", length(seconds))),
+            enough_warmup_s.map(|seconds| {
+                let (warmup, interval) = (length(seconds), length(seconds.max(summary.interval_s)));
+                format!("for {interval} after a warm-up of {warmup}")
+            }),
+        ];
+        let advice = advice.into_iter().flatten().collect::<Vec<_>>().join(", or ");
+        let advice = if advice.is_empty() { "even 2 h are not enough".to_owned() } else { advice };
+        format!("the interval was too short for the longest transactions: {seen}; {advice}")
+    })
+}
+
+/// A length of time as people say it, without digits that mean nothing.
+fn length(seconds: f64) -> String {
+    match seconds {
+        3600.0.. => format!("{} h", seconds / 3600.0),
+        120.0.. => format!("{} min", seconds / 60.0),
+        _ => format!("{seconds} s"),
+    }
 }
 
 /// An open loop whose arrivals were dropped, or began less often than they came.
