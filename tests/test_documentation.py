@@ -67,7 +67,12 @@ def test_the_documented_presets_are_the_engines() -> None:
 def preset_in(source: str, name: str) -> dict[str, str]:
     """The constants of a preset as an experiment file would have them."""
     body = source.partition(f"pub fn {name}() -> Self {{")[2].partition("\n    }\n")[0]
-    return {field: constant(text) for field, text in re.findall(r"^\s+(\w+): (.+),$", body, re.MULTILINE)}
+    fields = dict(re.findall(r"^\s+(\w+): (.+),$", body, re.MULTILINE))
+    buffer = re.fullmatch(r"ReceiveBuffer::(Fixed|Tuned)(?:\(| \{ most: )(.+?)(?:\)| \})", fields["receive_buffer"])
+    assert buffer
+    fields |= {"receive_buffer": "", "receive_buffer_max": ""}
+    fields[{"Fixed": "receive_buffer", "Tuned": "receive_buffer_max"}[buffer[1]]] = buffer[2]
+    return {field: constant(text) for field, text in fields.items()}
 
 
 def constant(text: str) -> str:

@@ -128,12 +128,16 @@ EVERY_CONSTANT: dict[str, Any] = {
     "delayed_ack": "200ms",
     "delayed_ack_sweep": True,
     "quickack_segments": 0,
+    "comp_sack_nr": 0,
     "limited_transmit": False,
     "idle_restart": "restart-window",
     "nagle": True,
     "duplicate_ack_threshold": 3,
     "time_wait": "60s",
 }
+
+TUNED: dict[str, Any] = {"preset": "linux", "receive_buffer_max": "1MiB"}
+"""What contradicts one of the constants above."""
 
 
 def full() -> dict[str, Any]:
@@ -153,8 +157,14 @@ def full() -> dict[str, Any]:
 
 
 def test_every_constant_of_the_declaration_is_one_of_the_engine() -> None:
-    assert EVERY_CONSTANT.keys() == Tcp.model_fields.keys()
-    _core.check_scenario(json.dumps(full()))
+    assert EVERY_CONSTANT.keys() | TUNED.keys() == Tcp.model_fields.keys()
+    scenario = full()
+    _core.check_scenario(json.dumps(scenario))
+    scenario["clients"][0]["tcp"] = TUNED
+    _core.check_scenario(json.dumps(scenario))
+    scenario["clients"][0]["tcp"] = TUNED | {"receive_buffer": "1MiB"}
+    with pytest.raises(_core.ScenarioError, match=r"receive_buffer_max: 1MiB: expected none beside receive_buffer"):
+        _core.check_scenario(json.dumps(scenario))
 
 
 def tables(node: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceivePolicy, RecoveryKind, State};
+use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceiveBuffer, ReceivePolicy, RecoveryKind, State};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, Payload, PayloadPool, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
 
@@ -67,7 +67,7 @@ impl Bench {
             assert!(turn < 100_000, "an endpoint that never has enough");
             if self.ends[from].poll_event().is_some() {
                 if self.reading {
-                    self.ends[from].read(u64::MAX, &mut self.pool, &mut |_| ());
+                    self.ends[from].read(self.now, u64::MAX, &mut self.pool, &mut |_| ());
                 }
                 continue;
             }
@@ -142,7 +142,7 @@ impl Bench {
             9 | 10 => self.forge(side, input),
             11 => self.ends[side].send(Chunk::Virtual(u64::from(input.short()) * 4)),
             12 => self.ends[side].send(Chunk::Shared(vec![7; usize::from(input.short())].into())),
-            13 => drop(self.ends[side].read(u64::from(input.short()), &mut self.pool, &mut |_| ())),
+            13 => drop(self.ends[side].read(self.now, u64::from(input.short()), &mut self.pool, &mut |_| ())),
             14 if operation & 0x70 == 0 => self.ends[side].abort(),
             14 => self.ends[side].close(),
             _ => self.ends[side].set_receive_policy(match operation & 0x10 {
@@ -198,7 +198,7 @@ fn config(input: &mut Input<'_>) -> Config {
         sack: choice & 8 == 0,
         timestamps: choice & 16 == 0,
         limited_transmit: choice & 32 == 0,
-        receive_buffer: if choice & 64 == 0 { base.receive_buffer } else { 2_048 },
+        receive_buffer: if choice & 64 == 0 { base.receive_buffer } else { ReceiveBuffer::Fixed(2_048) },
         delayed_ack: if choice & 128 == 0 { base.delayed_ack } else { Duration::ZERO },
         delayed_ack_sweep: choice & 128 == 0 && base.delayed_ack_sweep,
         ..base

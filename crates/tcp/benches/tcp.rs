@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::sync::Arc;
-use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceivePolicy};
+use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceiveBuffer, ReceivePolicy};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{PayloadPool, TcpHeader};
 
@@ -21,7 +21,11 @@ struct Pair {
 
 impl Pair {
     fn new(policy: ReceivePolicy) -> Self {
-        let config = Arc::new(Config { receive_buffer: 4 << 20, send_buffer: 4 << 20, ..Config::linux() });
+        let config = Arc::new(Config {
+            receive_buffer: ReceiveBuffer::Fixed(4 << 20),
+            send_buffer: 4 << 20,
+            ..Config::linux()
+        });
         let identity = |isn| Identity { isn, timestamp_offset: 0, timer_phase: Duration::ZERO };
         let (mut pool, now) = (PayloadPool::new(16 << 20), Instant::ZERO);
         let mut client = Endpoint::connect(&config, 1_000, 80, identity(1), now);
@@ -43,7 +47,7 @@ impl Pair {
                 crossed += 1;
                 self.client.handle_segment(self.now, &header, payload, &mut self.pool);
             }
-            self.client.read(u64::MAX, &mut self.pool, &mut |_| ());
+            self.client.read(self.now, u64::MAX, &mut self.pool, &mut |_| ());
             while self.client.poll_event().is_some() {}
             while let Some((header, payload)) = self.client.poll_transmit(self.now, &mut self.pool) {
                 crossed += 1;
@@ -88,7 +92,7 @@ fn receive(criterion: &mut Criterion) {
             let payload = wasp_wire::Payload::Virtual(1_448);
             pair.client.handle_segment(pair.now, &header, payload, &mut pair.pool);
             header.sequence += 1_448;
-            pair.client.read(u64::MAX, &mut pair.pool, &mut |_| ());
+            pair.client.read(pair.now, u64::MAX, &mut pair.pool, &mut |_| ());
             while pair.client.poll_event().is_some() {}
             while pair.client.poll_transmit(pair.now, &mut pair.pool).is_some() {}
         });

@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity};
+use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, ReceiveBuffer};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, Payload, PayloadPool, TcpHeader};
 
@@ -39,7 +39,7 @@ impl Run {
         }
         while let Some(event) = self.ends[from].poll_event() {
             if event == Event::Readable {
-                self.ends[from].read(u64::MAX, &mut self.pool, &mut |_| ());
+                self.ends[from].read(self.now, u64::MAX, &mut self.pool, &mut |_| ());
                 self.flush(from);
             }
         }
@@ -99,8 +99,13 @@ fn main() {
     run("linux, an ACK for every segment", every, 0);
     run("linux, delayed ACKs", Config::linux(), 0);
     run("bsd1999", Config::bsd1999(), 0);
-    let wide = Config { receive_buffer: 1 << 30, send_buffer: 1 << 30, ..Config::linux() };
-    run("linux, 64 MiB windows", Config { receive_buffer: 1 << 26, send_buffer: 1 << 26, ..wide }, 0);
+    let wide =
+        Config { receive_buffer: ReceiveBuffer::Fixed(1 << 30), send_buffer: 1 << 30, ..Config::linux() };
+    run(
+        "linux, 64 MiB windows",
+        Config { receive_buffer: ReceiveBuffer::Fixed(1 << 26), send_buffer: 1 << 26, ..wide },
+        0,
+    );
     run("linux, 1 in 10,000 lost", Config::linux(), 10_000);
     run("linux, 1 in 100 lost", Config::linux(), 100);
 }

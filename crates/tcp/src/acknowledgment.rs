@@ -1,9 +1,19 @@
-//! When received data is acknowledged (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2; Linux quick acknowledgments).
+//! When received data is acknowledged (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2; Linux quick acknowledgments and their
+//! compression).
 
 use crate::config::Config;
 use crate::ranges::Range;
 use wasp_units::{Duration, Instant};
-use wasp_wire::SequenceNumber;
+use wasp_wire::{Flags, SequenceNumber};
+
+/// Acknowledgments of data above one gap that always leave (Linux `TCP_FASTRETRANS_THRESH`).
+const DUPLICATES_SENT: u8 = 3;
+/// Where two ranges are reported already, news of a third is not held back (Linux `TCP_SACK_BLOCKS_EXPECTED`).
+pub(crate) const RANGES_EXPECTED: usize = 2;
+/// A segment below this length shows no smaller segment size unless the peer says that more follows (Linux `TCP_MSS_DEFAULT`).
+const USUAL_SEGMENT: u16 = 536;
+/// No segment below this length does (Linux `TCP_MIN_MSS`).
+const LEAST_SEGMENT: u16 = 88;
 
 /// Whether an acknowledgment is owed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -22,15 +32,23 @@ pub(crate) struct Acknowledgments {
     due: Due,
     /// RCV.NXT in the last segment sent (RFC 7323's Last.ACK.sent).
     sent: SequenceNumber,
-    /// The largest segment seen: what "every second full-sized segment" is measured by (Linux `rcv_mss`).
-    largest: u16,
+    /// The peer's full segment as seen so far: what "every second full-sized segment" is measured by (Linux `rcv_mss`).
+    segment: u16,
+    /// The length of the last segment, where it was smaller than that.
+    smaller: u16,
     /// Segments still to be acknowledged at once.
     quick: u16,
     /// The application answers promptly, so an acknowledgment will find data to ride on (Linux "pingpong").
     interactive: bool,
+    /// Segments since the last acknowledgment that end what the peer's application wrote, at most two (Linux `ICSK_ACK_PUSHED`).
+    pushed: u8,
+    /// Acknowledgments of data above the gap at `gap` that have left at once, and those left out since the last one.
+    duplicates: u8,
+    left_out: u8,
+    gap: SequenceNumber,
     /// What the next D-SACK block reports (RFC 2883).
     duplicate: Option<Range>,
-    /// Data has arrived, last at `last_data`.
+    /// Data has arrived in order, last at `last_data`.
     data_seen: bool,
     /// An unacceptable segment has been answered, last at `last_challenge`.
     challenged: bool,
@@ -43,9 +61,14 @@ impl Acknowledgments {
         Self {
             due: Due::None,
             sent: SequenceNumber(0),
-            largest: config.default_mss.min(config.mss),
-            quick: config.quickack_segments.min(u32::from(u16::MAX)) as u16,
+            segment: config.default_mss.min(config.mss),
+            smaller: 0,
+            quick: 0,
             interactive: false,
+            pushed: 0,
+            duplicates: 0,
+            left_out: 0,
+            gap: SequenceNumber(0),
             duplicate: None,
             data_seen: false,
             challenged: false,
@@ -63,15 +86,19 @@ impl Acknowledgments {
         self.sent
     }
 
+    /// The peer's full segment as seen so far, bytes.
+    pub(crate) fn segment(&self) -> u32 {
+        u32::from(self.segment)
+    }
+
     /// Owes an acknowledgment at once.
     pub(crate) fn now(&mut self) {
         self.due = Due::Now;
     }
 
-    /// Owes a report of data received twice, at once.
+    /// Owes a report of data received twice.
     pub(crate) fn report_duplicate(&mut self, range: Range) {
         self.duplicate = Some(range);
-        self.due = Due::Now;
     }
 
     /// An unacceptable segment arrived: an answer is owed unless one was given less than `interval` ago (RFC 5961
@@ -85,16 +112,83 @@ impl Acknowledgments {
         self.due = Due::Now;
     }
 
-    /// `len` bytes arrived in order, which makes RCV.NXT `next`. Returns whether the delay timer must run.
+    /// A segment of `len` bytes arrived, which is what a header of `header` bytes and these flags make of it. Returns whether it is
+    /// larger than any before (Linux `tcp_measure_rcv_mss`).
     #[inline]
-    pub(crate) fn on_data(&mut self, config: &Config, len: u32, next: SequenceNumber, now: Instant) -> bool {
-        self.largest = self.largest.max(len.min(u32::from(u16::MAX)) as u16);
+    pub(crate) fn measure(&mut self, config: &Config, len: u32, header: u16, flags: Flags) -> bool {
+        let len = len.min(u32::from(u16::MAX)) as u16;
+        let before = std::mem::take(&mut self.smaller);
+        if len >= self.segment {
+            let larger = len > self.segment;
+            self.segment = len;
+            self.pushed = self.pushed.max(u8::from(flags.contains(Flags::PSH)));
+            return larger;
+        }
+        if config.quickack_segments == 0 {
+            return false;
+        }
+        let more_follows = !flags.intersects(Flags::PSH | Flags::FIN);
+        let least = if more_follows { LEAST_SEGMENT } else { USUAL_SEGMENT };
+        if len.saturating_add(header) >= least + 20 {
+            self.smaller = len;
+            if len == before {
+                self.segment = len;
+                return false;
+            }
+        }
+        self.pushed = (self.pushed + 1).min(2);
+        false
+    }
+
+    /// Segments are acknowledged at once again: as many as half of `window` holds (Linux `tcp_incr_quickack`).
+    fn hurry(&mut self, config: &Config, window: u32) {
+        let segments = (window / (2 * self.segment().max(1))).max(2);
+        self.quick = self.quick.max(segments.min(config.quickack_segments) as u16);
+    }
+
+    /// The peer sent what it need not have sent: it is to hear more of us (Linux `tcp_enter_quickack_mode`).
+    pub(crate) fn on_needless(&mut self, config: &Config, window: u32) {
+        self.hurry(config, window);
+        self.interactive = false;
+        self.due = Due::Now;
+    }
+
+    /// The window may grow with the segment that has just arrived: its sender is to hear of it.
+    pub(crate) fn on_growth(&mut self, config: &Config) {
+        self.quick |= u16::from(config.quickack_segments > 0);
+    }
+
+    /// The buffer is more than half full: there is no hurry any more.
+    pub(crate) fn on_tight(&mut self) {
+        self.quick = 0;
+    }
+
+    /// Data arrived in order, the first or after an idle time longer than `rto` for the sender, whose window may be small:
+    /// acknowledgments hurry.
+    #[inline]
+    pub(crate) fn on_data(&mut self, config: &Config, window: u32, rto: Duration, now: Instant) {
+        if !self.data_seen || now.saturating_since(self.last_data) > rto {
+            self.hurry(config, window);
+        }
         self.data_seen = true;
         self.last_data = now;
-        let quick = self.quick > 0 && !self.interactive;
-        self.quick = self.quick.saturating_sub(u16::from(quick));
-        let second = next.since(self.sent) > u32::from(self.largest);
-        if quick || second || config.delayed_ack.is_zero() {
+    }
+
+    /// Whether each segment is acknowledged at once.
+    fn is_quick(&self, config: &Config) -> bool {
+        (self.quick > 0 && !self.interactive) || config.delayed_ack.is_zero()
+    }
+
+    /// More than a full segment waits to be acknowledged when RCV.NXT is `next`.
+    #[inline]
+    pub(crate) fn is_second(&self, next: SequenceNumber) -> bool {
+        next.since(self.sent) > self.segment()
+    }
+
+    /// Data in order is to be acknowledged, at once if it is `pressing`. Returns whether the delay timer must run.
+    #[inline]
+    pub(crate) fn in_order(&mut self, config: &Config, pressing: bool) -> bool {
+        if pressing || self.is_quick(config) {
             self.due = Due::Now;
         } else if self.due == Due::None {
             self.due = Due::Delayed;
@@ -103,9 +197,51 @@ impl Acknowledgments {
         false
     }
 
-    /// The delay timer expired: nothing came to ride on.
+    /// Data above the gap at `next` is to be acknowledged; `many` says that several ranges are to be reported. Returns whether that
+    /// waits for the timer (Linux `__tcp_ack_snd_check`).
+    pub(crate) fn out_of_order(
+        &mut self,
+        config: &Config,
+        next: SequenceNumber,
+        sack: bool,
+        many: bool,
+    ) -> bool {
+        if self.gap != next {
+            self.gap = next;
+            self.duplicates = 0;
+        }
+        let full = u32::from(self.left_out) >= config.comp_sack_nr;
+        if self.is_quick(config) || self.is_second(next) || !sack || full || (many && self.left_out > 0) {
+            self.due = Due::Now;
+        } else if self.duplicates < DUPLICATES_SENT {
+            self.duplicates += 1;
+            self.due = Due::Now;
+        } else {
+            self.left_out = self.left_out.saturating_add(1);
+            if self.due == Due::None {
+                self.due = Due::Delayed;
+            }
+            return self.left_out == 1;
+        }
+        false
+    }
+
+    /// The application has read: what ended there is acknowledged if everything is read now and it has not answered promptly
+    /// so far, or if there were two of them (Linux `tcp_cleanup_rbuf`).
+    pub(crate) fn on_read(&mut self, config: &Config, next: SequenceNumber, all: bool) -> bool {
+        if self.due != Due::Delayed || config.quickack_segments == 0 {
+            return false;
+        }
+        let ended = self.pushed == 2 || (self.pushed == 1 && !self.interactive);
+        if self.is_second(next) || (all && ended) {
+            self.due = Due::Now;
+        }
+        self.due == Due::Now
+    }
+
+    /// The timer expired: nothing came to ride on, or the time to hold back reports is over.
     pub(crate) fn on_delay_expired(&mut self) {
-        self.interactive = false;
+        self.interactive &= self.left_out > 0;
         if self.due == Due::Delayed {
             self.due = Due::Now;
         }
@@ -122,8 +258,11 @@ impl Acknowledgments {
     /// A segment with acknowledgment `next` leaves. Returns the D-SACK block that it shall carry.
     #[inline]
     pub(crate) fn on_sent(&mut self, next: SequenceNumber) -> Option<Range> {
+        self.quick = self.quick.saturating_sub(u16::from(self.due != Due::None));
         self.due = Due::None;
         self.sent = next;
+        self.pushed = 0;
+        self.left_out = 0;
         self.duplicate.take()
     }
 }

@@ -80,6 +80,29 @@ pub enum Nagle {
     Minshall,
 }
 
+/// How large the receive buffer is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ReceiveBuffer {
+    /// So many bytes, which are the largest window (BSD; `SO_RCVBUF`).
+    Fixed(u32),
+    /// As large as what the application reads asks for (Linux).
+    Tuned {
+        /// The most memory that it takes, bytes; segments take more of it than their payload (Linux `tcp_rmem`'s maximum).
+        most: u32,
+    },
+}
+
+impl ReceiveBuffer {
+    /// The least shift that lets the window field express the largest window (RFC 7323 section 2), as Linux takes it from the memory
+    /// (`tcp_select_initial_window`).
+    pub(crate) fn scale(self) -> u8 {
+        match self {
+            Self::Fixed(bytes) => (0..14).find(|shift| bytes >> shift <= u32::from(u16::MAX)).unwrap_or(14),
+            Self::Tuned { most } => (most.max(1).ilog2().saturating_sub(15) as u8).min(14),
+        }
+    }
+}
+
 /// When reading from a filling receive buffer is worth a window update.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum WindowUpdate {
@@ -111,8 +134,8 @@ pub struct Config {
     pub timestamp_step: Duration,
 
     // Buffers
-    /// Receive buffer: the largest window, bytes.
-    pub receive_buffer: u32,
+    /// Receive buffer.
+    pub receive_buffer: ReceiveBuffer,
     /// Send buffer: most bytes in flight and queued, bytes.
     pub send_buffer: u32,
 
@@ -179,8 +202,18 @@ pub struct Config {
     pub delayed_ack: Duration,
     /// Delayed acknowledgments leave at the next tick of a free-running clock of that period (BSD `tcp_fasttimo`).
     pub delayed_ack_sweep: bool,
-    /// Data segments acknowledged at once at the start of a connection (Linux quick acknowledgments).
+    /// Most data segments in a row acknowledged at once, at the start of a connection, after duplicates and after idle times, where
+    /// the application does not answer them (Linux quick acknowledgments, `TCP_MAX_QUICKACKS`); zero also leaves out the
+    /// acknowledgments that reading gives rise to (`tcp_cleanup_rbuf`), and takes no full segment for smaller than the largest.
     pub quickack_segments: u32,
+    /// Acknowledgments of data above a gap that may be left out in a row, behind the first three, where there are selective
+    /// acknowledgments (Linux `tcp_comp_sack_nr`); zero sends each.
+    pub comp_sack_nr: u32,
+    /// How long they may be held back (Linux `tcp_comp_sack_delay_ns`, and not beyond a twentieth of the round trip), and what the
+    /// timer may take on top (`tcp_comp_sack_slack_ns`).
+    pub comp_sack_delay: Duration,
+    /// See `comp_sack_delay`.
+    pub comp_sack_slack: Duration,
     /// What makes a window update.
     pub window_update: WindowUpdate,
     /// Least time between two acknowledgments that answer unacceptable segments (RFC 5961 section 5; Linux
@@ -195,7 +228,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Linux as of today, with constant buffers in place of automatic sizing.
+    /// Linux as of today, with a constant send buffer.
     ///
     /// The window counts the segments acknowledged, not the acknowledgments, because that is what Linux does.
     #[must_use]
@@ -207,8 +240,8 @@ impl Config {
             sack: true,
             timestamps: true,
             timestamp_step: Duration::from_millis(1),
-            // Where automatic sizing ends: half of tcp_rmem's, and all of tcp_wmem's, default maximum.
-            receive_buffer: 3 << 20,
+            receive_buffer: ReceiveBuffer::Tuned { most: 32 << 20 },
+            // Where automatic sizing ends: tcp_wmem's default maximum.
             send_buffer: 4 << 20,
             recovery: RecoveryKind::Rack,
             congestion: CongestionKind::Cubic,
@@ -239,6 +272,9 @@ impl Config {
             delayed_ack: Duration::from_millis(40),
             delayed_ack_sweep: false,
             quickack_segments: 16,
+            comp_sack_nr: 44,
+            comp_sack_delay: Duration::from_millis(1),
+            comp_sack_slack: Duration::from_micros(100),
             window_update: WindowUpdate::Doubled,
             challenge_ack_interval: Duration::from_millis(500),
             time_wait: Duration::from_secs(60),
@@ -255,7 +291,7 @@ impl Config {
             timestamps: false,
             timestamp_step: Duration::from_millis(500),
             // 16 KiB, rounded up to whole segments (`tcp_mss`).
-            receive_buffer: 12 * 1_460,
+            receive_buffer: ReceiveBuffer::Fixed(12 * 1_460),
             send_buffer: 12 * 1_460,
             recovery: RecoveryKind::Reno,
             congestion: CongestionKind::Reno,
@@ -283,6 +319,7 @@ impl Config {
             delayed_ack: Duration::from_millis(200),
             delayed_ack_sweep: true,
             quickack_segments: 0,
+            comp_sack_nr: 0,
             window_update: WindowUpdate::TwoSegments,
             fin_wait_2: Duration::from_secs(675),
             ..Self::linux()

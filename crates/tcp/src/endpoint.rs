@@ -133,12 +133,21 @@ impl Endpoint {
     }
 
     /// Hands over up to `max` bytes of in-order data, piece by piece, and opens the window. Returns how many.
-    pub fn read(&mut self, max: u64, pool: &mut PayloadPool, sink: &mut dyn FnMut(View<'_>)) -> u64 {
-        let taken = self.receiver.read(max, pool, sink);
-        if taken > 0
-            && self.receiver.owes_update(&self.config, u32::from(self.config.mss))
-            && self.may_receive()
-        {
+    pub fn read(
+        &mut self,
+        now: Instant,
+        max: u64,
+        pool: &mut PayloadPool,
+        sink: &mut dyn FnMut(View<'_>),
+    ) -> u64 {
+        let taken = self.receiver.read(&self.config, now, self.acks.segment(), max, pool, sink);
+        if taken == 0 {
+            return 0;
+        }
+        if self.acks.on_read(&self.config, self.receiver.next(), self.receiver.is_empty()) {
+            self.output_due = true;
+        }
+        if self.receiver.owes_update(&self.config, self.acks.segment()) && self.may_receive() {
             self.acks.now();
             self.output_due = true;
         }

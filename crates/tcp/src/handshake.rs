@@ -2,7 +2,6 @@
 
 use crate::config::Config;
 use crate::endpoint::Endpoint;
-use crate::receiver::Receiver;
 use crate::sender::Now;
 use crate::timers::Timers;
 use crate::types::{Event, Identity, State};
@@ -44,6 +43,7 @@ impl Endpoint {
     ) -> Self {
         let mut endpoint = Self::new(config, local_port, syn.source_port, identity, State::SynReceived);
         endpoint.take_options(syn, now);
+        endpoint.receiver.set_segment(endpoint.segment());
         endpoint.receiver.open(syn.sequence);
         endpoint.sender.set_window(syn, 0);
         endpoint.arm_handshake(now);
@@ -55,7 +55,7 @@ impl Endpoint {
         self.scaling &= syn.window_scale.is_some();
         if self.scaling {
             self.sender.scale = syn.window_scale.unwrap_or(0).min(MAX_SCALE);
-            self.receiver.set_scale(Receiver::wanted_scale(self.config.receive_buffer));
+            self.receiver.set_scale(self.config.receive_buffer.scale());
         }
         self.sack &= syn.sack_permitted;
         self.timestamps &= syn.timestamps.is_some();
@@ -65,6 +65,11 @@ impl Endpoint {
         // RFC 6691: the MSS option does not count options, so that each segment subtracts its own.
         let mss = syn.mss.unwrap_or(self.config.default_mss).max(MIN_SEND_MSS).min(self.config.mss);
         self.sender.mss = if self.timestamps { mss - TIMESTAMPS_LEN } else { mss };
+    }
+
+    /// The payload of a full segment of the peer's, bytes: our MSS without what timestamps take.
+    fn segment(&self) -> u16 {
+        if self.timestamps { self.config.mss - TIMESTAMPS_LEN } else { self.config.mss }
     }
 
     /// A segment in SYN-SENT. Its payload is ignored: the peer will send it again.
@@ -114,6 +119,8 @@ impl Endpoint {
             self.sender.sample_echo(&now, timestamps.echo);
         }
         self.sender.establish(&now, self.iss, self.sack);
+        let segment = self.segment();
+        self.receiver.establish(at, segment);
         self.timers.retransmit = Timers::NONE;
         self.syn_due = false;
         self.state = State::Established;
@@ -166,7 +173,7 @@ impl Endpoint {
             self.acks.on_sent(self.receiver.next());
         }
         let echo = if passive { self.ts_recent } else { 0 };
-        let scale = self.scaling.then(|| Receiver::wanted_scale(self.config.receive_buffer));
+        let scale = self.scaling.then(|| self.config.receive_buffer.scale());
         TcpHeader {
             source_port: self.local_port,
             destination_port: self.remote_port,

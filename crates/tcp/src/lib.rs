@@ -23,10 +23,12 @@ mod send_buffer;
 mod sender;
 mod timers;
 mod transmit;
+mod tuning;
 mod types;
 
 pub use config::{
-    AckCounting, Config, CongestionKind, IdleRestart, Nagle, RecoveryKind, RttEstimator, WindowUpdate,
+    AckCounting, Config, CongestionKind, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind, RttEstimator,
+    WindowUpdate,
 };
 pub use endpoint::Endpoint;
 pub use options::{ConfigError, Counting, Options, Preset};

@@ -1,6 +1,6 @@
 //! The options of a scenario file: a preset and what departs from it, checked.
 
-use crate::config::{AckCounting, Config, CongestionKind, IdleRestart, Nagle, RecoveryKind};
+use crate::config::{AckCounting, Config, CongestionKind, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind};
 use wasp_units::{Bytes, Duration};
 
 /// A named set of constants.
@@ -44,9 +44,12 @@ pub struct Options {
     /// Offer timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
-    /// Receive buffer.
+    /// Receive buffer, fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Bytes>,
+    /// The most that a receive buffer takes that sizes itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer_max: Option<Bytes>,
     /// Send buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_buffer: Option<Bytes>,
@@ -95,9 +98,12 @@ pub struct Options {
     /// Acknowledge at the ticks of a global timer instead of one timer a connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack_sweep: Option<bool>,
-    /// Segments acknowledged at once at the start.
+    /// Most segments in a row acknowledged at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quickack_segments: Option<u32>,
+    /// Most selective acknowledgments in a row held back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comp_sack_nr: Option<u32>,
     /// Limited transmit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_transmit: Option<bool>,
@@ -163,10 +169,32 @@ impl Options {
         set("mss", &mut config.mss, self.mss, MIN_MSS, MAX_MSS)?;
         config.window_scaling = self.window_scaling.unwrap_or(config.window_scaling);
         config.timestamps = self.timestamps.unwrap_or(config.timestamps);
-        set_buffer("receive_buffer", &mut config.receive_buffer, self.receive_buffer)?;
+        self.receive_buffer(config)?;
         set_buffer("send_buffer", &mut config.send_buffer, self.send_buffer)?;
         set("initial_window", &mut config.initial_window, self.initial_window, 1, MAX_INITIAL_WINDOW)?;
         set("time_wait", &mut config.time_wait, self.time_wait, Duration::ZERO, MAX_TIME_WAIT)
+    }
+
+    fn receive_buffer(&self, config: &mut Config) -> Result<(), ConfigError> {
+        if let Some(fixed) = self.receive_buffer {
+            if let Some(most) = self.receive_buffer_max {
+                let expected = "none beside receive_buffer, which is fixed";
+                return Err(error("receive_buffer_max", &most.to_string(), expected));
+            }
+            let mut bytes = 0;
+            set_buffer("receive_buffer", &mut bytes, Some(fixed))?;
+            config.receive_buffer = ReceiveBuffer::Fixed(bytes);
+        }
+        match (self.receive_buffer_max, &mut config.receive_buffer) {
+            (Some(_), ReceiveBuffer::Tuned { most }) => {
+                set_buffer("receive_buffer_max", most, self.receive_buffer_max)
+            }
+            (Some(most), ReceiveBuffer::Fixed(_)) => {
+                let expected = "receive_buffer in its place: the preset's buffer is fixed";
+                Err(error("receive_buffer_max", &most.to_string(), expected))
+            }
+            (None, _) => Ok(()),
+        }
     }
 
     fn variants(&self, config: &mut Config) -> Result<(), ConfigError> {
@@ -253,7 +281,8 @@ impl Options {
             return Err(error("delayed_ack_sweep", "true", "false when delayed_ack is 0ms"));
         }
         config.delayed_ack_sweep = self.delayed_ack_sweep.unwrap_or(config.delayed_ack_sweep);
-        set("quickack_segments", &mut config.quickack_segments, self.quickack_segments, 0, 65_535)
+        set("quickack_segments", &mut config.quickack_segments, self.quickack_segments, 0, 65_535)?;
+        set("comp_sack_nr", &mut config.comp_sack_nr, self.comp_sack_nr, 0, MAX_COUNT)
     }
 }
 

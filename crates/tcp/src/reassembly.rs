@@ -21,6 +21,8 @@ impl Piece {
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     pieces: VecDeque<Piece>,
+    /// Bytes in them.
+    len: u32,
     ranges: Ranges,
     /// Ranges in the order in which they last grew, latest first: what the SACK option reports.
     recent: [Option<Range>; SackBlocks::CAPACITY],
@@ -31,6 +33,21 @@ impl Reassembly {
         self.pieces.is_empty()
     }
 
+    /// Bytes that wait.
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// The end of the last range.
+    pub(crate) fn end(&self) -> Option<SequenceNumber> {
+        self.ranges.end()
+    }
+
+    /// Ranges that a report would hold.
+    pub(crate) fn reported(&self) -> usize {
+        self.recent.iter().flatten().count()
+    }
+
     /// Keeps what is new of `payload`, which begins at `start` and is not empty. Returns the first part held already.
     pub(crate) fn insert(
         &mut self,
@@ -39,11 +56,12 @@ impl Reassembly {
         pool: &mut PayloadPool,
     ) -> Option<Range> {
         let end = start + payload.len();
-        let Self { pieces, ranges, .. } = self;
+        let Self { pieces, ranges, len, .. } = self;
         let inserted = ranges.insert(start, end, |part, _| {
             let mut fresh = pool.share(&payload);
             fresh.trim_front(part.0.since(start));
             fresh.truncate(part.1.since(part.0));
+            *len += part.1.since(part.0);
             keep(pieces, Piece { start: part.0, payload: fresh });
         });
         pool.release(payload);
@@ -71,6 +89,7 @@ impl Reassembly {
                 return None;
             }
             let Piece { start, mut payload } = self.pieces.pop_front()?;
+            self.len -= payload.len();
             payload.trim_front(next.since(start));
             if !payload.is_empty() {
                 return Some(payload);

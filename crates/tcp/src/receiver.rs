@@ -1,10 +1,12 @@
 //! The receiving half: what is in order, what may still come, and the window that says so.
 
-use crate::config::{Config, WindowUpdate};
+use crate::config::{Config, ReceiveBuffer, WindowUpdate};
 use crate::fifo::Fifo;
 use crate::ranges::Range;
 use crate::reassembly::Reassembly;
+use crate::tuning::{Tuning, Window};
 use crate::types::ReceivePolicy;
+use wasp_units::Instant;
 use wasp_wire::{Payload, PayloadPool, SackBlocks, SequenceNumber, View};
 
 /// What an arriving segment did.
@@ -12,14 +14,24 @@ use wasp_wire::{Payload, PayloadPool, SackBlocks, SequenceNumber, View};
 pub(crate) struct Arrival {
     /// Bytes that became readable.
     pub(crate) in_order: u32,
-    /// The segment left or filled a gap: it must be acknowledged at once (RFC 5681 section 4.2).
+    /// The segment left or filled a gap, in part or whole: RFC 5681 section 4.2 has it acknowledged at once.
     pub(crate) disorder: bool,
     /// Payload lay above a gap.
     pub(crate) out_of_order: bool,
+    /// Some of it was new.
+    pub(crate) kept: bool,
     /// Payload that we held already.
     pub(crate) duplicate: Option<Range>,
     /// The FIN is in order now.
     pub(crate) fin: bool,
+}
+
+/// The size of the buffer.
+#[derive(Debug)]
+enum Size {
+    /// In bytes of payload.
+    Fixed(u32),
+    Tuned(Tuning),
 }
 
 /// The receive sequence space of a connection (RFC 9293 section 3.3.1).
@@ -29,9 +41,9 @@ pub(crate) struct Receiver {
     next: SequenceNumber,
     /// RCV.NXT + RCV.WND as last advertised; it never moves back.
     edge: SequenceNumber,
-    /// Size of the buffer, and bytes in it that wait to be read.
-    buffer: u32,
+    /// Bytes that wait to be read.
     buffered: u32,
+    size: Size,
     ready: Fifo<Payload>,
     out_of_order: Option<Box<Reassembly>>,
     /// Where the FIN is, once seen.
@@ -50,8 +62,11 @@ impl Receiver {
         Self {
             next: SequenceNumber(0),
             edge: SequenceNumber(0),
-            buffer: config.receive_buffer,
             buffered: 0,
+            size: match config.receive_buffer {
+                ReceiveBuffer::Fixed(bytes) => Size::Fixed(bytes),
+                ReceiveBuffer::Tuned { most } => Size::Tuned(Tuning::new(most, config.mss)),
+            },
             ready: Fifo::default(),
             out_of_order: None,
             fin: None,
@@ -65,7 +80,21 @@ impl Receiver {
     /// The peer's SYN carried `irs`. The window in our own SYN, which is not scaled, is what we have offered so far.
     pub(crate) fn open(&mut self, irs: SequenceNumber) {
         self.next = irs + 1;
-        self.edge = self.next + self.buffer.min(u32::from(u16::MAX));
+        self.edge = self.next + u32::from(self.unscaled_window());
+    }
+
+    /// The peer opened, and its segments will hold `segment` bytes; our SYN is not sent yet.
+    pub(crate) fn set_segment(&mut self, segment: u16) {
+        if let Size::Tuned(tuning) = &mut self.size {
+            tuning.set_segment(segment);
+        }
+    }
+
+    /// The connection is established.
+    pub(crate) fn establish(&mut self, now: Instant, segment: u16) {
+        if let Size::Tuned(tuning) = &mut self.size {
+            tuning.establish(now, segment, self.next, self.scale);
+        }
     }
 
     pub(crate) fn set_scale(&mut self, scale: u8) {
@@ -101,47 +130,162 @@ impl Receiver {
         self.out_of_order.as_ref().is_some_and(|queue| !queue.is_empty())
     }
 
-    /// The shift to offer: the least that lets the window field express the buffer.
-    pub(crate) fn wanted_scale(buffer: u32) -> u8 {
-        (0..14).find(|shift| buffer >> shift <= u32::from(u16::MAX)).unwrap_or(14)
+    /// Bytes between the first gap and the end of what has arrived.
+    fn beyond(&self) -> u32 {
+        let end = self.out_of_order.as_ref().and_then(|queue| queue.end());
+        end.filter(|end| end.after(self.next)).map_or(0, |end| end.since(self.next))
     }
 
-    /// The window that the free buffer allows without a silly window (RFC 1122 section 4.2.3.3): the right edge moves by
-    /// at least min(buffer / 2, a segment) or not at all, and never back.
-    fn offer(&self, mss: u32) -> u32 {
-        let free = self.buffer.saturating_sub(self.buffered).min(u32::from(u16::MAX) << self.scale);
+    /// Ranges above the first gap that a report would hold.
+    pub(crate) fn reported(&self) -> usize {
+        self.out_of_order.as_ref().map_or(0, |queue| queue.reported())
+    }
+
+    /// Nothing is held, in order or not.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.buffered == 0 && !self.has_gap()
+    }
+
+    /// Whether the buffer sizes itself.
+    pub(crate) fn tuning(&mut self) -> Option<&mut Tuning> {
+        match &mut self.size {
+            Size::Fixed(_) => None,
+            Size::Tuned(tuning) => Some(tuning),
+        }
+    }
+
+    /// The receiver's round-trip time in microseconds, where it is measured; zero before the first sample.
+    pub(crate) fn rtt(&self) -> Option<u32> {
+        match &self.size {
+            Size::Fixed(_) => None,
+            Size::Tuned(tuning) => Some(tuning.rtt()),
+        }
+    }
+
+    /// A full segment echoes the timestamp `echo`, which is `rtt` microseconds old.
+    #[inline]
+    pub(crate) fn time_echo(&mut self, echo: u32, rtt: u32) {
+        let waiting = self.buffered > 0;
+        if let Size::Tuned(tuning) = &mut self.size {
+            tuning.time_echo(echo, rtt, waiting);
+        }
+    }
+
+    /// `len` bytes of payload have arrived; `mss` is the largest segment so far. Returns whether the window may grow for it.
+    #[inline]
+    pub(crate) fn tune(
+        &mut self,
+        config: &Config,
+        now: Instant,
+        arrival: &Arrival,
+        len: u32,
+        mss: u32,
+        sack: bool,
+    ) -> bool {
+        let beyond = if arrival.out_of_order { self.beyond() } else { 0 };
+        let (Size::Tuned(tuning), ReceiveBuffer::Tuned { most }) = (&mut self.size, config.receive_buffer)
+        else {
+            return false;
+        };
+        if arrival.out_of_order {
+            if !arrival.kept {
+                return false;
+            }
+            // Without selective acknowledgments the window stays, so that the acknowledgments are duplicates.
+            let grown = sack && tuning.grow(len, mss, most);
+            tuning.take(len);
+            tuning.on_gap(beyond, most);
+            return grown;
+        }
+        tuning.take(len);
+        tuning.time_window(now, self.next);
+        tuning.grow(len, mss, most)
+    }
+
+    /// The window that the free buffer allows without a silly window (RFC 1122 section 4.2.3.3): the right edge of one that is fixed moves
+    /// by at least min(buffer / 2, a segment) or not at all, and never back.
+    fn offer(&self, config: &Config, seen: u32) -> Window {
+        let buffer = match &self.size {
+            Size::Fixed(buffer) => *buffer,
+            Size::Tuned(tuning) => return tuning.select(seen, self.scale),
+        };
+        let free = buffer.saturating_sub(self.buffered).min(u32::from(u16::MAX) << self.scale);
         let current = self.window();
-        if free < current.saturating_add(mss.min((self.buffer / 2).max(1))) { current } else { free }
+        let step = u32::from(config.mss).min((buffer / 2).max(1));
+        let bytes = if free < current.saturating_add(step) { current } else { free };
+        Window { bytes, tight: false }
     }
 
-    /// The window field of the next segment; advertises it.
+    /// The window field of the next segment; advertises it. `seen` is the largest segment so far. Returns also whether the buffer is
+    /// more than half full.
     ///
-    /// The field is rounded down to what its scale can express, so that the peer may believe the edge to have moved back by less
-    /// than a unit; what lies up to the old edge is taken nevertheless (RFC 7323 section 2.4). Rounded up, windows would
-    /// creep beyond the buffer, segment by segment.
-    pub(crate) fn advertise(&mut self, mss: u32) -> u16 {
-        let field = (self.offer(mss) >> self.scale).min(u32::from(u16::MAX));
+    /// The field of a fixed buffer is rounded down to what its scale can express, so that the peer may believe the edge to have
+    /// moved back by less than a unit; what lies up to the old edge is taken nevertheless (RFC 7323 section 2.4). Rounded up,
+    /// windows would creep beyond the buffer, segment by segment. Linux rounds up, but a buffer that sizes itself has room.
+    pub(crate) fn advertise(&mut self, config: &Config, seen: u32) -> (u16, bool) {
+        let Window { mut bytes, tight } = self.offer(config, seen);
+        let current = self.window();
+        if let Size::Tuned(tuning) = &mut self.size {
+            if bytes < current {
+                let unit = (1 << self.scale) - 1;
+                bytes = (current + unit) & !unit;
+            }
+            tuning.advertise(bytes);
+        }
+        let field = (bytes >> self.scale).min(u32::from(u16::MAX));
         self.edge = self.edge.max(self.next + (field << self.scale));
         self.advertised = true;
-        field as u16
+        (field as u16, tight)
     }
 
     /// The window field of a SYN, which is never scaled.
     pub(crate) fn unscaled_window(&self) -> u16 {
-        self.buffer.min(u32::from(u16::MAX)) as u16
+        match &self.size {
+            Size::Fixed(buffer) => (*buffer).min(u32::from(u16::MAX)) as u16,
+            Size::Tuned(tuning) => tuning.first_window() as u16,
+        }
+    }
+
+    /// The window last advertised, from the acknowledgment `sent` that advertised it.
+    pub(crate) fn offered(&self, sent: SequenceNumber) -> u32 {
+        match &self.size {
+            Size::Fixed(_) => self.edge.since(sent),
+            Size::Tuned(tuning) => tuning.offered(),
+        }
+    }
+
+    /// Whether an acknowledgment now would leave the window as large as the last one did: if not, the application shall read first
+    /// (Linux `__tcp_ack_snd_check`). And whether the buffer is more than half full.
+    pub(crate) fn keeps_up(&self, config: &Config, seen: u32) -> (bool, bool) {
+        match &self.size {
+            Size::Fixed(_) => (true, false),
+            Size::Tuned(tuning) => {
+                let Window { bytes, tight } = self.offer(config, seen);
+                (bytes >= tuning.offered(), tight)
+            }
+        }
     }
 
     /// Whether reading has opened the window so far that the peer should hear of it.
-    pub(crate) fn owes_update(&self, config: &Config, mss: u32) -> bool {
+    pub(crate) fn owes_update(&self, config: &Config, seen: u32) -> bool {
         // The small unscaled window of a SYN is no reason: the first acknowledgment opens it anyway.
         if self.finished || !self.advertised {
             return false;
         }
         let current = self.window();
-        let offer = self.offer(mss);
+        let buffer = match &self.size {
+            Size::Fixed(buffer) => *buffer,
+            Size::Tuned(tuning) => {
+                let doubled = tuning.may_double(current).then(|| self.offer(config, seen).bytes);
+                return doubled.is_some_and(|offer| offer > 0 && offer >= 2 * current);
+            }
+        };
+        let offer = self.offer(config, seen).bytes;
         let growth = offer - current.min(offer);
         match config.window_update {
-            WindowUpdate::TwoSegments => growth >= 2 * mss || (growth > 0 && 2 * growth >= self.buffer),
+            WindowUpdate::TwoSegments => {
+                growth >= 2 * u32::from(config.mss) || (growth > 0 && 2 * growth >= buffer)
+            }
             WindowUpdate::Doubled => growth > 0 && offer >= 2 * current,
         }
     }
@@ -203,7 +347,9 @@ impl Receiver {
             arrival.disorder = true;
             arrival.out_of_order = true;
             let queue = self.out_of_order.get_or_insert_with(Box::default);
+            let before = queue.len();
             arrival.duplicate = arrival.duplicate.or(queue.insert(start, payload, pool));
+            arrival.kept = queue.len() > before;
         }
         if self.fin == Some(self.next) {
             self.next += 1;
@@ -246,8 +392,16 @@ impl Receiver {
         self.next.since(before)
     }
 
-    /// Hands over up to `max` bytes in order.
-    pub(crate) fn read(&mut self, max: u64, pool: &mut PayloadPool, sink: &mut dyn FnMut(View<'_>)) -> u64 {
+    /// Hands over up to `max` bytes in order. `seen` is the largest segment so far.
+    pub(crate) fn read(
+        &mut self,
+        config: &Config,
+        now: Instant,
+        seen: u32,
+        max: u64,
+        pool: &mut PayloadPool,
+        sink: &mut dyn FnMut(View<'_>),
+    ) -> u64 {
         let mut left = max.min(u64::from(self.buffered)) as u32;
         let taken = left;
         while left > 0
@@ -267,6 +421,16 @@ impl Receiver {
                 self.ready.push_front(tail);
             }
             left -= len;
+        }
+        let beyond = self.beyond();
+        let held = self.buffered + self.out_of_order.as_ref().map_or(0, |queue| queue.len());
+        if let (Size::Tuned(tuning), ReceiveBuffer::Tuned { most }) = (&mut self.size, config.receive_buffer)
+            && taken > 0
+        {
+            tuning.give_back(taken, held);
+            // Linux looks after each segment that it hands over: the first one counts, since no time passes between them.
+            let waiting = self.buffered - taken.min(seen);
+            tuning.on_read(now, self.next - waiting, waiting, beyond, most);
         }
         self.buffered -= taken;
         u64::from(taken)

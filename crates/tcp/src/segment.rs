@@ -1,10 +1,12 @@
 //! An arriving segment (RFC 9293 section 3.10.7.4, RFC 5961, RFC 7323 section 5).
 
+use crate::acknowledgment::RANGES_EXPECTED;
 use crate::endpoint::Endpoint;
+use crate::receiver::Arrival;
 use crate::sender::{Fin, Now};
 use crate::timers::{self, Timers};
 use crate::types::{Event, State};
-use wasp_units::Instant;
+use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, Payload, PayloadPool, SequenceNumber, TcpHeader};
 
 /// How long TS.Recent tells old segments from new ones, in seconds (RFC 7323 section 5.5: 24 days).
@@ -103,6 +105,7 @@ impl Endpoint {
         if payload_len > 0 && end.at_or_before(self.receiver.next()) {
             self.statistics.duplicates_received += 1;
             self.acks.report_duplicate((header.sequence, end));
+            self.on_needless();
         } else if payload_len > 0 || header.flags.contains(Flags::FIN) {
             self.acks.now();
         } else {
@@ -246,27 +249,103 @@ impl Endpoint {
             pool.release(payload);
             return;
         }
-        let sent = payload.len();
+        let len = payload.len();
         let arrival = self.receiver.receive(header.sequence, payload, fin, pool);
         self.output_due = true;
-        if arrival.in_order > 0 {
-            self.events.push(Event::Readable);
-            if self.acks.on_data(&self.config, sent, self.receiver.next(), now) {
-                self.timers.delayed_ack = timers::delayed_ack_deadline(&self.config, now, self.clocks.phase);
-            }
+        if len > 0 {
+            self.on_arrival(now, header, len, &arrival);
         }
         self.statistics.out_of_order += u32::from(arrival.out_of_order);
         if let Some(range) = arrival.duplicate {
             self.statistics.duplicates_received += 1;
             self.acks.report_duplicate(range);
         }
-        // Data beyond the window (a probe of a closed one) is answered too, and a FIN above a gap.
-        if arrival.disorder || (arrival.in_order == 0 && sent > 0) || (fin && !arrival.fin) {
+        // A FIN above a gap is answered too.
+        if fin && !arrival.fin {
             self.acks.now();
         }
         if arrival.fin {
             self.on_remote_fin(now);
         }
+    }
+
+    /// Payload of `len` bytes has arrived: decides when it is acknowledged (Linux `tcp_event_data_recv`, `tcp_data_queue_ofo`,
+    /// `__tcp_ack_snd_check`).
+    #[inline]
+    fn on_arrival(&mut self, now: Instant, header: &TcpHeader, len: u32, arrival: &Arrival) {
+        if arrival.in_order == 0 && !arrival.out_of_order {
+            // It lies beyond the window: a probe of a closed one, perhaps.
+            return self.on_needless();
+        }
+        self.time_echo(now, header, len);
+        let header_len = if self.timestamps { 32 } else { 20 };
+        let larger = self.acks.measure(&self.config, len, header_len, header.flags);
+        let seen = self.acks.segment();
+        if larger && let Some(tuning) = self.receiver.tuning() {
+            tuning.on_larger_segment(len);
+        }
+        let window = self.receiver.offered(self.acks.last_sent());
+        if arrival.in_order > 0 {
+            self.events.push(Event::Readable);
+            self.acks.on_data(&self.config, window, self.sender.rto.current(&self.config), now);
+        }
+        if self.receiver.tune(&self.config, now, arrival, len, seen, self.sack) {
+            self.acks.on_growth(&self.config);
+        }
+        if arrival.in_order > 0 {
+            self.acknowledge_in_order(now, arrival);
+        } else {
+            self.acknowledge_out_of_order(now);
+        }
+    }
+
+    /// Every second segment is acknowledged at once, unless the window would shrink by it; then reading comes first.
+    #[inline]
+    fn acknowledge_in_order(&mut self, now: Instant, arrival: &Arrival) {
+        let mut pressing = arrival.disorder || arrival.duplicate.is_some();
+        if self.acks.is_second(self.receiver.next()) {
+            let (keeps_up, tight) = self.receiver.keeps_up(&self.config, self.acks.segment());
+            pressing |= keeps_up;
+            if tight {
+                self.acks.on_tight();
+            }
+        }
+        if self.acks.in_order(&self.config, pressing) {
+            self.timers.delayed_ack = timers::delayed_ack_deadline(&self.config, now, self.clocks.phase);
+        }
+    }
+
+    /// Data above a gap is acknowledged at once at first, then after a twentieth of the round trip at most.
+    fn acknowledge_out_of_order(&mut self, now: Instant) {
+        let many = self.receiver.reported() > RANGES_EXPECTED;
+        if !self.acks.out_of_order(&self.config, self.receiver.next(), self.sack, many) {
+            return;
+        }
+        let sent = self.sender.rto.srtt(&self.config);
+        let received = self.receiver.rtt().map(|micros| Duration::from_micros(u64::from(micros)));
+        let rtt = received.into_iter().chain(sent).min().unwrap_or_default();
+        let wait = (rtt / 20).min(self.config.comp_sack_delay) + self.config.comp_sack_slack;
+        self.timers.delayed_ack = self.timers.delayed_ack.min(now.saturating_add(wait));
+    }
+
+    /// A full segment that echoes a timestamp tells the receiver's round-trip time.
+    #[inline]
+    fn time_echo(&mut self, at: Instant, header: &TcpHeader, len: u32) {
+        if let Some(timestamps) = header.timestamps.filter(|stamps| self.timestamps && stamps.echo != 0)
+            && len >= self.acks.segment()
+        {
+            let steps = Now::new(&self.config, self.clocks, at).timestamp().wrapping_sub(timestamps.echo);
+            let rtt = self.config.timestamp_step.saturating_mul(u64::from(steps));
+            if rtt <= self.config.max_rto {
+                self.receiver.time_echo(timestamps.echo, (rtt.as_nanos() / 1_000) as u32);
+            }
+        }
+    }
+
+    /// The peer sent again what had been acknowledged, or beyond the window.
+    fn on_needless(&mut self) {
+        let window = self.receiver.offered(self.acks.last_sent());
+        self.acks.on_needless(&self.config, window);
     }
 
     /// A reset is owed.

@@ -159,7 +159,10 @@ impl Endpoint {
     #[inline]
     fn header(&mut self, now: Instant, sequence: SequenceNumber, flags: Flags, len: u32) -> TcpHeader {
         let next = self.receiver.next();
-        let window = self.receiver.advertise(u32::from(self.config.mss));
+        let (window, tight) = self.receiver.advertise(&self.config, self.acks.segment());
+        if tight {
+            self.acks.on_tight();
+        }
         self.timers.delayed_ack = Timers::NONE;
         let duplicate = self.acks.on_sent(next);
         let mut sack = SackBlocks::default();

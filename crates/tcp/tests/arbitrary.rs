@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use proptest::prelude::*;
-use wasp_tcp::{Chunk, Config, Endpoint, Event, ReceivePolicy, RecoveryKind, State};
+use wasp_tcp::{Chunk, Config, Endpoint, Event, ReceiveBuffer, ReceivePolicy, RecoveryKind, State};
 use wasp_units::Duration;
 use wasp_wire::{Flags, SackBlocks, TcpHeader, Timestamps};
 
@@ -91,7 +91,12 @@ fn config() -> impl Strategy<Value = Config> {
         Just(RecoveryKind::Sack),
         Just(RecoveryKind::Rack)
     ];
-    let buffer = prop_oneof![Just(2_048_u32), Just(20_000), Just(200_000), Just(3 << 20)];
+    let buffer = prop_oneof![
+        Just(2_048_u32).prop_map(ReceiveBuffer::Fixed),
+        prop_oneof![Just(20_000_u32), Just(200_000), Just(3 << 20)].prop_map(ReceiveBuffer::Fixed),
+        prop_oneof![Just(4_096_u32), Just(200_000), Just(32 << 20)]
+            .prop_map(|most| ReceiveBuffer::Tuned { most }),
+    ];
     (base, recovery, any::<bool>(), any::<bool>(), buffer, any::<bool>()).prop_map(
         |(base, recovery, sack, timestamps, receive_buffer, limited_transmit)| Config {
             recovery,

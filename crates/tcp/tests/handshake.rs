@@ -37,13 +37,14 @@ fn the_handshake_takes_one_round_trip_and_agrees_on_options() {
     assert_eq!(syn.flags, Flags::SYN);
     assert_eq!(
         (syn.mss, syn.sack_permitted, syn.window, syn.window_scale),
-        (Some(1_460), true, 65_535, Some(6))
+        (Some(1_460), true, 64_240, Some(10))
     );
     assert_eq!(syn_ack.flags, Flags::SYN | Flags::ACK);
     assert_eq!(syn_ack.timestamps.unwrap().echo, syn.timestamps.unwrap().value);
     assert_eq!(ack.flags, Flags::ACK);
     assert_eq!((ack.mss, ack.window_scale, ack.sack_permitted), (None, None, false));
-    assert_eq!(u32::from(ack.window) << 6, 3 << 20);
+    // The first window in steps of its scale, a segment of the buffer held back.
+    assert_eq!(u32::from(ack.window) << 10, 64_088_u32.next_multiple_of(1 << 10));
     assert_eq!(pair.client().srtt(), Some(RTT));
     assert_eq!(pair.client().rto(), Duration::from_millis(300));
     assert_eq!(pair.client().mss(), 1_448);
@@ -57,7 +58,7 @@ fn options_that_one_side_leaves_out_are_not_used() {
         let mut pair = Pair::established(client, server);
         let syn_ack = pair.log[1].0.header;
         assert_eq!((syn_ack.window_scale, syn_ack.sack_permitted, syn_ack.timestamps), (None, false, None));
-        assert_eq!((pair.client().mss(), pair.client().send_window()), (1_460, 65_535));
+        assert_eq!((pair.client().mss(), pair.client().send_window()), (1_460, 64_240));
         pair.send(CLIENT, &pattern(5_000));
         pair.run_for(RTT);
         assert!(pair.log[2..].iter().all(|(crossing, _)| crossing.header.timestamps.is_none()));

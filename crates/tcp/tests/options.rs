@@ -1,6 +1,8 @@
 //! The options of a scenario: presets, overrides, and what is refused.
 
-use wasp_tcp::{AckCounting, Config, CongestionKind, IdleRestart, Nagle, Options, RecoveryKind};
+use wasp_tcp::{
+    AckCounting, Config, CongestionKind, IdleRestart, Nagle, Options, ReceiveBuffer, RecoveryKind,
+};
 use wasp_units::Duration;
 
 fn resolve(json: &str) -> Result<Config, String> {
@@ -22,7 +24,7 @@ fn each_option_overrides_its_constant() {
             "receive_buffer": "2KiB", "send_buffer": "64KiB", "initial_window": 2, "recovery": "reno",
             "congestion": "reno", "initial_rto": "3s", "min_rto": "500ms", "max_rto": "64s",
             "timer_granularity": "10ms", "syn_linear_timeouts": 0, "syn_retries": 4, "retries": 12,
-            "delayed_ack": "200ms", "delayed_ack_sweep": true, "quickack_segments": 0, "limited_transmit": false,
+            "delayed_ack": "200ms", "delayed_ack_sweep": true, "quickack_segments": 0, "comp_sack_nr": 0, "limited_transmit": false,
             "idle_restart": "keep", "ack_counting": "bytes", "abc_limit": 1, "nagle": false, "duplicate_ack_threshold": 4, "time_wait": "1s"}"#,
     );
     let expected = Config {
@@ -30,7 +32,7 @@ fn each_option_overrides_its_constant() {
         window_scaling: false,
         sack: false,
         timestamps: false,
-        receive_buffer: 2_048,
+        receive_buffer: ReceiveBuffer::Fixed(2_048),
         send_buffer: 65_536,
         initial_window: 2,
         recovery: RecoveryKind::Reno,
@@ -48,6 +50,7 @@ fn each_option_overrides_its_constant() {
         delayed_ack: Duration::from_millis(200),
         delayed_ack_sweep: true,
         quickack_segments: 0,
+        comp_sack_nr: 0,
         limited_transmit: false,
         idle_restart: IdleRestart::Keep,
         nagle: Nagle::Off,
@@ -109,6 +112,12 @@ fn what_is_out_of_range_is_named_with_what_would_be_valid() {
     ] {
         assert_eq!(resolve(json).unwrap_err(), expected);
     }
+    let both = resolve(r#"{"receive_buffer": "1MiB", "receive_buffer_max": "2MiB"}"#).unwrap_err();
+    assert_eq!(both, "receive_buffer_max: 2MiB: expected none beside receive_buffer, which is fixed");
+    let fixed = resolve(r#"{"preset": "bsd1999", "receive_buffer_max": "2MiB"}"#).unwrap_err();
+    assert!(fixed.starts_with("receive_buffer_max: 2MiB: expected receive_buffer in its place"), "{fixed}");
+    let tuned = resolve(r#"{"receive_buffer_max": "2MiB"}"#).unwrap();
+    assert_eq!(tuned.receive_buffer, ReceiveBuffer::Tuned { most: 2 << 20 });
     let error = resolve(r#"{"receive_buffer": "0B"}"#).unwrap_err();
     assert!(error.starts_with("receive_buffer: 0B: expected 1B to "), "{error}");
 }

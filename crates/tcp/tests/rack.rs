@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use wasp_tcp::{Config, Nagle};
+use wasp_tcp::{Config, Nagle, ReceiveBuffer};
 use wasp_units::Duration;
 
 const MSS: usize = 1_000;
@@ -14,6 +14,8 @@ fn config() -> Config {
         mss: MSS as u16,
         timestamps: false,
         nagle: Nagle::Off,
+        receive_buffer: ReceiveBuffer::Fixed(3 << 20),
+        comp_sack_nr: 0,
         delayed_ack: Duration::ZERO,
         ..Config::linux()
     }

@@ -3,14 +3,14 @@
 mod common;
 
 use common::*;
-use wasp_tcp::{Config, Event, ReceivePolicy, State};
+use wasp_tcp::{Config, Event, ReceiveBuffer, ReceivePolicy, State};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, SequenceNumber, TcpHeader};
 
 const RTT: Duration = Duration::from_millis(100);
 
 fn delayed() -> Config {
-    Config { quickack_segments: 0, ..Config::linux() }
+    Config { quickack_segments: 0, receive_buffer: ReceiveBuffer::Fixed(3 << 20), ..Config::linux() }
 }
 
 /// Acknowledgments without data that `side` sent since `from`.
@@ -124,7 +124,7 @@ fn a_segment_above_a_gap_and_one_that_fills_it_are_acknowledged_at_once() {
 
 #[test]
 fn sack_blocks_come_latest_first_and_at_most_three_beside_timestamps() {
-    let mut hand = Hand::new(Config::linux());
+    let mut hand = Hand::new(Config { comp_sack_nr: 0, ..Config::linux() });
     let blocks = |hand: &mut Hand, n| {
         let ack = hand.data(n, 1).unwrap();
         hand.blocks(&ack)
@@ -142,7 +142,7 @@ fn sack_blocks_come_latest_first_and_at_most_three_beside_timestamps() {
 
 #[test]
 fn four_sack_blocks_fit_without_timestamps_and_none_leave_unless_permitted() {
-    let mut hand = Hand::new(Config { timestamps: false, ..Config::linux() });
+    let mut hand = Hand::new(Config { timestamps: false, comp_sack_nr: 0, ..Config::linux() });
     for n in [2, 4, 6] {
         hand.data(n, 1);
     }
@@ -202,7 +202,7 @@ fn counted_payload_holds_nothing_and_counts_everything() {
 
 #[test]
 fn a_full_buffer_closes_the_window_and_reading_opens_it() {
-    let config = Config { receive_buffer: 10_000, ..Config::linux() };
+    let config = Config { receive_buffer: ReceiveBuffer::Fixed(10_000), ..Config::linux() };
     let mut pair = Pair::established(Config::linux(), config);
     pair.sides[SERVER].reading = false;
     pair.send(CLIENT, &pattern(30_000));
@@ -226,7 +226,7 @@ fn a_full_buffer_closes_the_window_and_reading_opens_it() {
 
 #[test]
 fn a_zero_window_is_probed_with_back_off_until_it_opens() {
-    let config = Config { receive_buffer: 5_000, ..Config::linux() };
+    let config = Config { receive_buffer: ReceiveBuffer::Fixed(5_000), ..Config::linux() };
     let mut pair = Pair::established(Config::linux(), config);
     pair.sides[SERVER].reading = false;
     pair.send(CLIENT, &pattern(9_000));
@@ -260,7 +260,8 @@ fn a_zero_window_is_probed_with_back_off_until_it_opens() {
 #[test]
 fn probes_that_nobody_answers_end_the_connection() {
     let config = Config { retries: 4, ..Config::linux() };
-    let mut pair = Pair::established(config.clone(), Config { receive_buffer: 5_000, ..config });
+    let mut pair =
+        Pair::established(config.clone(), Config { receive_buffer: ReceiveBuffer::Fixed(5_000), ..config });
     pair.sides[SERVER].reading = false;
     pair.send(CLIENT, &pattern(9_000));
     pair.run_for(Duration::from_secs(1));
@@ -272,7 +273,7 @@ fn probes_that_nobody_answers_end_the_connection() {
 
 #[test]
 fn a_two_kilobyte_buffer_that_is_read_slowly_still_gets_everything() {
-    let slow = Config { receive_buffer: 2_048, ..Config::linux() };
+    let slow = Config { receive_buffer: ReceiveBuffer::Fixed(2_048), ..Config::linux() };
     let mut pair = Pair::established(slow, Config::linux());
     pair.sides[CLIENT].reading = false;
     pair.send(SERVER, &pattern(20_000));
@@ -290,7 +291,7 @@ fn a_two_kilobyte_buffer_that_is_read_slowly_still_gets_everything() {
 
 #[test]
 fn the_window_never_moves_back_and_is_never_overrun() {
-    let config = Config { receive_buffer: 300_000, ..Config::linux() };
+    let config = Config { receive_buffer: ReceiveBuffer::Fixed(300_000), ..Config::linux() };
     let mut pair = Pair::established(config.clone(), config);
     pair.sides[CLIENT].reading = false;
     pair.send_virtual(SERVER, 2_000_000);
@@ -313,7 +314,7 @@ fn the_window_never_moves_back_and_is_never_overrun() {
 
 #[test]
 fn data_beyond_the_window_is_cut_and_answered() {
-    let mut hand = Hand::new(Config { receive_buffer: 2_500, ..Config::linux() });
+    let mut hand = Hand::new(Config { receive_buffer: ReceiveBuffer::Fixed(2_500), ..Config::linux() });
     hand.pair.sides[SERVER].reading = false;
     let ack = hand.data(0, 4).unwrap();
     assert_eq!(ack.acknowledgment, hand.base.sequence + 2_500);

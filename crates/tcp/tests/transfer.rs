@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use wasp_tcp::{Config, Event, RecoveryKind, State};
+use wasp_tcp::{Config, Event, ReceiveBuffer, RecoveryKind, State};
 use wasp_units::Duration;
 use wasp_wire::SequenceNumber;
 
@@ -152,7 +152,7 @@ fn variant() -> impl Strategy<Value = Config> {
             recovery,
             sack,
             timestamps,
-            receive_buffer: if buffer > 0 { buffer } else { base.receive_buffer },
+            receive_buffer: if buffer > 0 { ReceiveBuffer::Fixed(buffer) } else { base.receive_buffer },
             retries: 1_000,
             syn_retries: 1_000,
             syn_ack_retries: 1_000,

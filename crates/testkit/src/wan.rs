@@ -204,7 +204,7 @@ impl Wan {
         let Some(mut endpoint) = place.endpoint.take() else { return };
         if place.reading {
             let received = &mut place.received;
-            endpoint.read(u64::MAX, &mut self.network.pool, &mut |view| match view {
+            endpoint.read(now, u64::MAX, &mut self.network.pool, &mut |view| match view {
                 View::Bytes(bytes) => received.extend_from_slice(bytes),
                 View::Virtual(len) => received.resize(received.len() + len as usize, 0),
             });

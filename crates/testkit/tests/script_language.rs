@@ -88,8 +88,13 @@ fn step() -> impl Strategy<Value = Step> {
         prop_oneof![Just(Call::Connect), Just(Call::Listen), Just(Call::Close), Just(Call::Abort)]
             .prop_map(Action::Call),
         vec(condition(), 1..4).prop_map(Action::Check),
+        any::<u32>().prop_map(Action::Count),
     ];
-    (option::of(time()), action).prop_map(|(time, action)| Step { line: 0, time, action })
+    (option::of(time()), time(), action).prop_map(|(time, moment, action)| match action {
+        // A count has a time, which is one moment.
+        Action::Count(_) => Step { line: 0, time: Some(Time { to: moment.from, ..moment }), action },
+        _ => Step { line: 0, time, action },
+    })
 }
 
 fn script() -> impl Strategy<Value = Script> {
@@ -153,6 +158,8 @@ fn errors_say_where_and_what_would_be_valid() {
         ("+20ms..10ms > SYN 0", "5:8: \"10ms\": expected a later time"),
         ("+10 quiet", "5:2: \"10\": expected a time such as 200ms"),
         ("quiet", "5:1: \"quiet\": expected a time before it"),
+        ("count 3", "5:1: \"count\": expected a time before it"),
+        ("+1s count some", "5:11: \"some\": expected a number of segments"),
         ("wriet 5", "5:1: \"wriet\": expected <, >, handshake"),
         ("write", "5:6: the line ends: expected a number of bytes"),
         ("write 5 6", "5:9: \"6\": expected the end of the line"),
@@ -224,6 +231,7 @@ fn only_times_may_be_lateness() {
         ("connect\n> SYN 0\n> SYN 0\n", Departure::Missing, true),
         ("connect\n> SYN 1\n", Departure::Numbers, false),
         ("connect\n> SYN 0\n+1s quiet\n", Departure::Unexpected, false),
+        ("connect\n+3.5s count 3\n", Departure::Count, true),
         ("connect\n> SYN 0\ncheck state=established\n", Departure::Check, false),
         ("write 5\n", Departure::Call, false),
     ];

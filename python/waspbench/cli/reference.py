@@ -38,7 +38,8 @@ PRESETS: dict[str, tuple[str, str]] = {
     "window_scaling": ("true", "false"),
     "sack": ("true", "false"),
     "timestamps": ("true", "false"),
-    "receive_buffer": ("3MiB", "17520B"),
+    "receive_buffer": ("", "17520B"),
+    "receive_buffer_max": ("32MiB", ""),
     "send_buffer": ("4MiB", "17520B"),
     "initial_window": ("10", "1"),
     "recovery": ("rack", "reno"),
@@ -56,13 +57,15 @@ PRESETS: dict[str, tuple[str, str]] = {
     "delayed_ack": ("40ms", "200ms"),
     "delayed_ack_sweep": ("false", "true"),
     "quickack_segments": ("16", "0"),
+    "comp_sack_nr": ("44", "0"),
     "limited_transmit": ("true", "false"),
     "idle_restart": ("decay", "restart-window"),
     "nagle": ("true", "true"),
     "duplicate_ack_threshold": ("3", "3"),
     "time_wait": ("60s", "60s"),
 }
-"""What an option of ``tcp`` is unless set: with preset linux, with bsd1999 (crates/tcp/src/config.rs)."""
+"""What an option of ``tcp`` is unless set: with preset linux, with bsd1999 (crates/tcp/src/config.rs);
+empty where a preset has none."""
 
 SUMMARY: dict[str, str] = {
     "fates": "Packets of the whole run by what became of them, warm-up included.",
@@ -248,7 +251,9 @@ def _preset(field: str, default: str) -> str:
     if field not in PRESETS:
         return default
     linux, bsd = PRESETS[field]
-    return f"`{linux}`" if linux == bsd else f"`{linux}` (linux), `{bsd}` (bsd1999)"
+    if linux == bsd:
+        return f"`{linux}`"
+    return ", ".join(f"`{value}` ({preset})" for value, preset in ((linux, "linux"), (bsd, "bsd1999")) if value)
 
 
 def _kind(shape: Schema) -> str:

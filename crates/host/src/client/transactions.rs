@@ -43,7 +43,7 @@ impl Client {
         let Connection { socket, reader, queue, .. } = &mut *connection;
         let mut reading = Reading::up_to(self.behaviour.abort_bytes.unwrap_or(u64::MAX));
         let last_head = &mut *world.last_head;
-        let taken = socket.endpoint.read(max, &mut world.network.pool, &mut |view| {
+        let taken = socket.endpoint.read(now, max, &mut world.network.pool, &mut |view| {
             reading.feed(queue, reader, last_head, method, view, now);
         });
         if let Some(rate) = self.behaviour.read_rate {

@@ -352,7 +352,10 @@ impl Connection {
     /// Takes what has arrived. Bytes without values are content; where no content is due they read as zeros, which are no request.
     fn receive<O>(&mut self, world: &mut World<'_, O>) {
         let Self { socket, unparsed, incomplete, .. } = self;
-        socket.endpoint.read(u64::MAX, &mut world.network.pool, &mut |view| match (view, &mut *incomplete) {
+        socket.endpoint.read(world.now(), u64::MAX, &mut world.network.pool, &mut |view| match (
+            view,
+            &mut *incomplete,
+        ) {
             (View::Bytes(bytes), _) => unparsed.extend_from_slice(bytes),
             (View::Virtual(count), Some((_, left))) if unparsed.is_empty() && u64::from(count) <= *left => {
                 *left -= u64::from(count);

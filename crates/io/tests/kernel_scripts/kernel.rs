@@ -136,6 +136,10 @@ impl Stack for KernelStack {
         script.tolerance.unwrap_or(Script::TOLERANCE)
     }
 
+    fn leeway(&self) -> u32 {
+        1
+    }
+
     fn run_until(&mut self, until: Instant) -> Option<Sent> {
         loop {
             self.drain();

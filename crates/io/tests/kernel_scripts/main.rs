@@ -17,7 +17,7 @@ use wasp_testkit::script::{Failure, Kernel, Script, ScriptFile, files, run};
 /// A script waits most of its time.
 const AT_ONCE: usize = 8;
 /// A busy machine may be late: how often a script is run.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 10;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();

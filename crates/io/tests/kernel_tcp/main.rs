@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;
+mod receivers;
 mod rig;
 mod server;
 mod transfers;

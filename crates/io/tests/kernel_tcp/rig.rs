@@ -16,6 +16,8 @@ pub(crate) struct Rig {
     pub(crate) wan: LogicalProcess<Wan>,
     /// Frames that the kernel left to us to cut.
     pub(crate) super_segments: u64,
+    /// How late an event was handled, at most.
+    pub(crate) lag: Duration,
     tun: Tun,
     clock: WallClock,
     buffer: Vec<u8>,
@@ -50,7 +52,7 @@ impl Rig {
             WallClock::new(&tun, &Stopper::new().expect("descriptors"), Duration::ZERO).expect("a clock");
         let server = "198.18.0.1".parse().expect("an address");
         let wan = LogicalProcess::new(Wan::new(server, paths, 2));
-        Self { wan, super_segments: 0, tun, clock, buffer: vec![0; MAX_FRAME] }
+        Self { wan, super_segments: 0, lag: Duration::ZERO, tun, clock, buffer: vec![0; MAX_FRAME] }
     }
 
     /// The hosts and their network.
@@ -67,6 +69,9 @@ impl Rig {
     /// The present instant, everything before it handled.
     pub(crate) fn now(&mut self) -> Instant {
         let now = self.clock.now();
+        if let Some(due) = self.wan.next_event() {
+            self.lag = self.lag.max(now.saturating_since(due));
+        }
         self.wan.advance(now).expect("time goes on");
         self.flush();
         now

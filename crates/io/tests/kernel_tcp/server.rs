@@ -10,6 +10,10 @@ use std::time::Duration;
 /// Longer than any test waits.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// What a slow reader reads at once, bytes, and how often a second.
+pub(crate) const SLOW_PIECE: usize = 1_000;
+pub(crate) const SLOW_PIECES: u64 = 10;
+
 /// What the server does on a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Action {
@@ -19,6 +23,8 @@ pub(crate) enum Action {
     Receive,
     /// As `Receive`, but begins to read only after 700 ms.
     ReceiveLate,
+    /// Reads 10 KB a second, in pieces, and never answers.
+    ReceiveSlowly,
     /// Sends every byte back as it comes.
     Echo,
     /// Closes without having read all that has come: a reset.
@@ -28,8 +34,15 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    const ALL: [Self; 6] =
-        [Self::Send, Self::Receive, Self::ReceiveLate, Self::Echo, Self::Reset, Self::Hold];
+    const ALL: [Self; 7] = [
+        Self::Send,
+        Self::Receive,
+        Self::ReceiveLate,
+        Self::ReceiveSlowly,
+        Self::Echo,
+        Self::Reset,
+        Self::Hold,
+    ];
 }
 
 /// The first bytes of a connection.
@@ -124,6 +137,13 @@ fn act(command: Command, stream: &mut TcpStream) -> std::io::Result<()> {
             }
             stream.read_to_end(&mut rest)?;
             stream.write_all(if rest == content(size, seed) { b"right" } else { b"wrong" })?;
+        }
+        Action::ReceiveSlowly => {
+            let mut piece = [0; SLOW_PIECE];
+            loop {
+                stream.read_exact(&mut piece)?;
+                std::thread::sleep(Duration::from_secs(1) / SLOW_PIECES as u32);
+            }
         }
         Action::Echo => {
             let mut buffer = [0; 16_384];

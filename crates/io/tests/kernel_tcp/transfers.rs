@@ -6,7 +6,7 @@ use crate::server::{Action, Command, Ending, content, listen};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use wasp_tcp::{Config, Endpoint, Event, Options, Preset};
+use wasp_tcp::{Config, Endpoint, Event, Options, Preset, ReceiveBuffer};
 use wasp_testkit::Opening;
 use wasp_units::{Bytes, Duration};
 
@@ -47,6 +47,23 @@ fn stacks() -> Vec<(&'static str, Arc<Config>)> {
         ("bsd1999", bsd1999),
     ];
     options.map(|(name, options)| (name, Arc::new(options.resolve().expect("a stack")))).into()
+}
+
+/// With a buffer that does not size itself.
+fn with_a_fixed_buffer(config: &Config) -> Arc<Config> {
+    let receive_buffer = match config.receive_buffer {
+        ReceiveBuffer::Tuned { .. } => ReceiveBuffer::Fixed(3 << 20),
+        fixed => fixed,
+    };
+    Arc::new(Config { receive_buffer, ..config.clone() })
+}
+
+/// Bytes that a fixed buffer holds.
+fn buffer(endpoint: &Endpoint) -> u64 {
+    match endpoint.config().receive_buffer {
+        ReceiveBuffer::Fixed(bytes) => u64::from(bytes),
+        tuned => panic!("{tuned:?}"),
+    }
 }
 
 struct Transfer {
@@ -218,7 +235,8 @@ fn a_kernel_fills_a_small_window_again_and_again() {
 #[test]
 fn a_host_that_stops_reading_stops_the_kernel_and_starts_it_again() {
     in_a_namespace(|| {
-        let stacks = stacks();
+        let stacks = stacks().into_iter().map(|(name, config)| (name, with_a_fixed_buffer(&config)));
+        let stacks: Vec<_> = stacks.collect();
         let transfers: Vec<_> = (0..5).map(|n| transfer(n, &stacks[n], 0.0, 8 << 20, Action::Send)).collect();
         let mut rig = Rig::new(&transfers.iter().map(|_| path(RTT, 0.0)).collect::<Vec<_>>());
         let _endings = listen(transfers.len());
@@ -227,14 +245,13 @@ fn a_host_that_stops_reading_stops_the_kernel_and_starts_it_again() {
             rig.open(host, &transfer.opening);
         }
         // Each fills the buffer, as far as a window that may not be silly lets it, and no more.
-        let full = |endpoint: &Endpoint| {
-            endpoint.readable() + 2 * u64::from(endpoint.mss()) > u64::from(endpoint.config().receive_buffer)
-        };
+        let full =
+            |endpoint: &Endpoint| endpoint.readable() + 2 * u64::from(endpoint.mss()) > buffer(endpoint);
         rig.run_until(LIMIT, |wan| wan.hosts.iter().all(|host| host.endpoint().is_some_and(full)));
         rig.run_for(Duration::from_millis(500));
         for (host, transfer) in rig.hosts().hosts.iter().zip(&transfers) {
             let endpoint = host.endpoint().expect("a connection");
-            let buffer = u64::from(endpoint.config().receive_buffer);
+            let buffer = buffer(endpoint);
             // With window scaling each acknowledgment may round the window up, as Linux does, rather than take a part back.
             let granule = u64::from(endpoint.config().window_scaling) << 6;
             let most = buffer + granule * u64::from(endpoint.statistics().segments_sent);

@@ -357,7 +357,7 @@ impl Pair {
                 View::Virtual(len) => u64::from(len),
             };
         };
-        let taken = endpoint.as_mut().expect("an endpoint").read(max, &mut self.pool, &mut sink);
+        let taken = endpoint.as_mut().expect("an endpoint").read(self.now, max, &mut self.pool, &mut sink);
         *received_at = self.now;
         taken
     }

@@ -105,6 +105,8 @@ pub enum Departure {
     Missing,
     /// One came that was not expected.
     Unexpected,
+    /// More or fewer segments came than were to be counted.
+    Count,
     /// It shows something else than what was looked for.
     Check,
     /// The application's call failed.
@@ -148,6 +150,8 @@ pub enum Action {
     Check(Vec<Condition>),
     /// The endpoint has sent nothing since the statement before.
     Quiet,
+    /// It has sent so many segments, whatever they say.
+    Count(u32),
 }
 
 /// What the application does.

@@ -32,7 +32,7 @@ const FARTHEST: i64 = 1 << 30;
 const MAX_PAYLOAD: i64 = 65_495;
 /// Most segments of a train.
 const MAX_TRAIN: i64 = 10_000;
-const ACTIONS: &str = "<, >, handshake, connect, listen, write, read, close, abort, check or quiet";
+const ACTIONS: &str = "<, >, handshake, connect, listen, write, read, close, abort, check, count or quiet";
 const HEADERS: &str = "title, rfc, kernel, tcp or tolerance";
 
 impl Script {
@@ -196,8 +196,8 @@ fn step(words: &mut Words<'_>) -> Parsed<Step> {
     if window && !matches!(action, Action::Expect(_)) {
         return Err(first.error("a single time: only what is expected (>) may happen anywhere in a range"));
     }
-    if matches!(action, Action::Quiet) && time.is_none() {
-        return Err(word.error("a time before it: until when nothing is sent"));
+    if matches!(action, Action::Quiet | Action::Count(_)) && time.is_none() {
+        return Err(word.error("a time before it: until when nothing is sent, or what is sent is counted"));
     }
     Ok(Step { line: first.line, time, action })
 }
@@ -240,6 +240,7 @@ fn action(word: Word<'_>, words: &mut Words<'_>) -> Parsed<Action> {
         "abort" => Action::Call(Call::Abort),
         "check" => Action::Check(conditions(words)?),
         "quiet" => Action::Quiet,
+        "count" => Action::Count(words.take().number("a number of segments")?),
         _ => return Err(word.error(ACTIONS)),
     })
 }

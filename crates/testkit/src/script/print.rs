@@ -61,6 +61,7 @@ impl Display for Action {
                 conditions.iter().try_for_each(|condition| write!(f, " {condition}"))
             }
             Self::Quiet => f.write_str("quiet"),
+            Self::Count(count) => write!(f, "count {count}"),
         }
     }
 }

@@ -21,6 +21,9 @@ pub trait Stack {
     /// How far times may be off: nothing in virtual time.
     fn tolerance(&self, script: &Script) -> Duration;
 
+    /// How far a count of segments may be off: nothing in virtual time.
+    fn leeway(&self) -> u32;
+
     /// Lets time pass until the endpoint has sent a segment, which is returned, or until it is `until`. A segment sent
     /// at `until` is returned; timers of that moment have expired.
     fn run_until(&mut self, until: Instant) -> Option<Sent>;
@@ -86,10 +89,11 @@ impl Failure {
     }
 
     /// Whether a machine that was late explains it: a statement was carried out later than the script tolerates, or
-    /// nothing is wrong but the time of a segment.
+    /// nothing is wrong but the time of a segment, or how many there were (a train that is handed over slowly is answered more often).
     #[must_use]
     pub fn may_be_lateness(&self) -> bool {
-        let timely = |departure: &Departure| !matches!(departure, Departure::Time | Departure::Missing);
+        use Departure::{Count, Missing, Time};
+        let timely = |departure: &Departure| !matches!(departure, Time | Missing | Count);
         self.late || !self.departures.iter().any(timely)
     }
 }
@@ -179,13 +183,16 @@ impl Runner<'_> {
         if let Action::Expect(segment) = &step.action {
             return segment.pieces().try_for_each(|piece| self.expect(&piece, from, to));
         }
+        if let Action::Count(count) = step.action {
+            return self.count(count, to);
+        }
         self.silence_until(to)?;
         match &step.action {
             Action::Inject(segment) => segment.pieces().for_each(|piece| self.inject(&piece)),
             Action::Call(call) => self.call(*call).map_err(|message| Wrong::new(Departure::Call, message))?,
             Action::Handshake(handshake) => self.handshake(handshake)?,
             Action::Check(conditions) => conditions.iter().try_for_each(|condition| self.check(condition))?,
-            Action::Quiet | Action::Expect(_) => {}
+            Action::Quiet | Action::Expect(_) | Action::Count(_) => {}
         }
         Ok(())
     }
@@ -222,6 +229,24 @@ impl Runner<'_> {
             return Err(Wrong::new(Departure::Unexpected, message));
         }
         self.clock = reached;
+        Ok(())
+    }
+
+    /// `expected` segments leave until `until`, which becomes the present.
+    fn count(&mut self, expected: u32, until: Instant) -> Outcome {
+        let mut counted = 0_u32;
+        while let Some(sent) = self.stack.run_until(until) {
+            let segment = self.hear(&sent);
+            self.note(sent.at, &format!("> {segment}"));
+            counted += 1;
+        }
+        let reached = self.stack.now();
+        self.late |= reached > until.saturating_add(self.tolerance);
+        self.clock = reached;
+        if counted.abs_diff(expected) > self.stack.leeway() {
+            let message = format!("the endpoint sent {counted} segments, not {expected}");
+            return Err(Wrong::new(Departure::Count, message));
+        }
         Ok(())
     }
 

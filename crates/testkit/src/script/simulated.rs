@@ -83,6 +83,10 @@ impl Stack for Simulated {
         Duration::ZERO
     }
 
+    fn leeway(&self) -> u32 {
+        0
+    }
+
     fn run_until(&mut self, until: Instant) -> Option<Sent> {
         loop {
             if let Some(sent) = self.sent.pop_front() {
@@ -139,7 +143,7 @@ impl Stack for Simulated {
             return Err(format!("only {readable} bytes can be read"));
         }
         let mut bytes = Vec::with_capacity(count);
-        endpoint.read(count as u64, &mut self.pool, &mut |view| match view {
+        endpoint.read(self.now, count as u64, &mut self.pool, &mut |view| match view {
             View::Bytes(part) => bytes.extend_from_slice(part),
             View::Virtual(len) => bytes.resize(bytes.len() + len as usize, 0),
         });

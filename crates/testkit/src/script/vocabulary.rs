@@ -80,6 +80,7 @@ pub(super) const DEPARTURES: Table<Departure> = &[
     ("payload", Departure::Payload),
     ("missing", Departure::Missing),
     ("unexpected", Departure::Unexpected),
+    ("count", Departure::Count),
     ("check", Departure::Check),
     ("call", Departure::Call),
 ];

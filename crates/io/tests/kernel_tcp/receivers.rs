@@ -1,0 +1,173 @@
+//! The kernel as a receiver beside ours: what a slow reader lets in, and how fast the window opens. The sender and the path are the same.
+
+use crate::common::in_a_namespace;
+use crate::rig::{Rig, opening, path};
+use crate::server::{Action, Command, SLOW_PIECE, SLOW_PIECES, listen};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wasp_net::LinkConfig;
+use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, Options, ReceivePolicy};
+use wasp_units::{Bytes, Duration, Instant, Rate};
+use wasp_wire::{Payload, PayloadPool, TcpHeader};
+
+/// A wall-clock run of which some packet was handled later than this says nothing.
+const MOST_LAG: Duration = Duration::from_millis(20);
+const ATTEMPTS: u16 = 5;
+
+/// The sender's link. Without one, a burst would be there before the kernel's reader has woken up; ours takes no time to.
+fn rate() -> Rate {
+    Rate::from_bits_per_second(200_000_000).expect("a rate")
+}
+
+/// Two endpoints of ours in virtual time: the first sends so many bytes, the second reads at once, or in the pieces of a slow reader.
+struct Twins {
+    ends: [Endpoint; 2],
+    wires: BTreeMap<(Instant, u64), (usize, TcpHeader, Payload)>,
+    pool: PayloadPool,
+    now: Instant,
+    delay: Duration,
+    /// When the link is free again.
+    free: Instant,
+    crossings: u64,
+    slow: bool,
+    /// When the slow reader reads next.
+    due: Instant,
+}
+
+impl Twins {
+    fn new(config: &Arc<Config>, rtt: Duration, size: u64, slow: bool) -> Self {
+        let identity = |isn| Identity { isn, timestamp_offset: 0, timer_phase: Duration::ZERO };
+        let (mut pool, now) = (PayloadPool::new(16 << 20), Instant::ZERO);
+        let mut sender = Endpoint::connect(config, 20_000, 80, identity(1), now);
+        sender.send(Chunk::Virtual(size));
+        let (syn, payload) = sender.poll_transmit(now, &mut pool).expect("a SYN");
+        pool.release(payload);
+        let mut receiver = Endpoint::accept(config, &syn, 80, identity(2), now + rtt / 2);
+        receiver.set_receive_policy(ReceivePolicy::Counted);
+        let mut twins = Self {
+            ends: [sender, receiver],
+            wires: BTreeMap::new(),
+            pool,
+            now: now + rtt / 2,
+            delay: rtt / 2,
+            free: now,
+            crossings: 0,
+            slow,
+            due: now + rtt,
+        };
+        twins.flush(1);
+        twins
+    }
+
+    fn flush(&mut self, from: usize) {
+        while let Some(event) = self.ends[from].poll_event() {
+            if event == Event::Readable && !self.slow {
+                self.ends[from].read(self.now, u64::MAX, &mut self.pool, &mut |_| ());
+            }
+        }
+        while let Some((header, payload)) = self.ends[from].poll_transmit(self.now, &mut self.pool) {
+            self.crossings += 1;
+            let bytes = u64::from(payload.len()) + 52;
+            self.free = self.free.max(self.now);
+            if from == 0 {
+                self.free += rate().transmission_time(bytes);
+            }
+            let left = if from == 0 { self.free } else { self.now };
+            self.wires.insert((left + self.delay, self.crossings), (1 - from, header, payload));
+        }
+    }
+
+    /// Runs until the receiver has acknowledged everything, at most until `end`; returns what it has acknowledged, of `size`.
+    fn run(&mut self, size: u64, end: Instant) -> u64 {
+        while self.ends[0].unacknowledged() > 0 {
+            let arrival = self.wires.keys().next().map_or(Instant::MAX, |(at, _)| *at);
+            let timers = [0, 1].map(|side| self.ends[side].poll_timeout().unwrap_or(Instant::MAX));
+            let reading = if self.slow { self.due } else { Instant::MAX };
+            let next = arrival.min(timers[0]).min(timers[1]).min(reading);
+            if next > end {
+                break;
+            }
+            self.now = next;
+            for (side, _) in timers.iter().enumerate().filter(|(_, at)| **at <= next) {
+                self.ends[side].handle_timeout(next);
+                self.flush(side);
+            }
+            if reading <= next {
+                self.ends[1].read(next, SLOW_PIECE as u64, &mut self.pool, &mut |_| ());
+                self.due = next + Duration::from_secs(1) / SLOW_PIECES;
+                self.flush(1);
+            }
+            if arrival <= next
+                && let Some((_, (to, header, payload))) = self.wires.pop_first()
+            {
+                self.ends[to].handle_segment(next, &header, payload, &mut self.pool);
+                self.flush(to);
+            }
+        }
+        size - self.ends[0].unacknowledged()
+    }
+}
+
+/// What the kernel has acknowledged of so many bytes, and how long it took: everything, or what it could in `limit`.
+fn kernel(
+    config: &Arc<Config>,
+    rtt: Duration,
+    size: usize,
+    action: Action,
+    limit: Duration,
+) -> (u64, Duration) {
+    for attempt in 0..ATTEMPTS {
+        let (up, down) = path(rtt, 0.0);
+        let mut rig = Rig::new(&[(LinkConfig { rate: Some(rate()), ..up }, down)]);
+        let _endings = listen(1);
+        let mut request = Command { action, size, seed: 1 }.encode();
+        request.resize(request.len() + size, 0);
+        let all = request.len() as u64;
+        // The kernel still believes in the connection of the last attempt.
+        rig.open(0, &opening(config, 20_000 + attempt, 7, request));
+        let start = rig.now();
+        let done = |endpoint: &Endpoint| endpoint.unacknowledged() == 0;
+        rig.run_until(limit, |wan| wan.hosts[0].endpoint().is_some_and(done));
+        let took = rig.now() - start;
+        let left = rig.hosts().hosts[0].endpoint().expect("a connection").unacknowledged();
+        if rig.lag <= MOST_LAG {
+            return (all - left, took);
+        }
+    }
+    panic!("the machine was too busy {ATTEMPTS} times");
+}
+
+fn near(ours: f64, kernels: f64, share: f64) {
+    assert!((ours / kernels - 1.0).abs() <= share, "ours {ours}, the kernel's {kernels}");
+}
+
+#[test]
+fn a_slow_reader_lets_in_as_much_as_the_kernels() {
+    in_a_namespace(|| {
+        let (rtt, limit, size) = (Duration::from_millis(50), Duration::from_secs(10), 8 << 20);
+        let config = Arc::new(Config::linux());
+        let (kernels, _) = kernel(&config, rtt, size, Action::ReceiveSlowly, limit);
+        let ours = Twins::new(&config, rtt, size as u64, true).run(size as u64, Instant::ZERO + limit);
+        let (ours, kernels) = (ours as f64, kernels as f64);
+        // About 80 KB beside the 100 KB that have been read.
+        assert!(kernels < 300_000.0, "{kernels}");
+        near(ours, kernels, 0.15);
+    });
+}
+
+#[test]
+fn a_long_transfer_to_ours_takes_as_long_as_to_the_kernel() {
+    in_a_namespace(|| {
+        let (rtt, limit, size) = (Duration::from_millis(100), Duration::from_secs(60), 50_000_000);
+        // A window that the tests' build keeps up with, and which a late packet does not hold back.
+        let send_buffer = Some(Bytes::new(2 << 20));
+        let options = Options { send_buffer, hystart: Some(false), ..Options::default() };
+        let config = Arc::new(options.resolve().expect("a stack"));
+        let (accepted, kernels) = kernel(&config, rtt, size, Action::Receive, limit);
+        assert!(accepted > size as u64, "{accepted}");
+        let mut twins = Twins::new(&config, rtt, size as u64, false);
+        assert_eq!(twins.run(size as u64, Instant::ZERO + limit), size as u64);
+        let ours = (twins.now - Instant::ZERO).as_secs_f64();
+        near(ours, kernels.as_secs_f64(), 0.05);
+    });
+}
