@@ -36,11 +36,11 @@ class Tcp(Part):
     timestamps: bool | None = None
     """Whether timestamps (RFC 7323) are offered."""
     receive_buffer: PositiveSize | None = None
-    """Receive buffer of a fixed size, which is the largest window that this end announces (SO_RCVBUF). Without it a Linux
-    buffer sizes itself by what the application reads in a round trip; its window starts near 64 KiB."""
+    """Receive buffer of a fixed size, which is the largest window that this end announces (SO_RCVBUF). Without it a
+    Linux buffer sizes itself by what the application reads in a round trip; its window starts near 64 KiB."""
     receive_buffer_max: PositiveSize | None = None
-    """Most memory that a buffer takes that sizes itself (the maximum of tcp_rmem); the window reaches five eighths of it
-    with full segments. Not beside receive_buffer, and not with preset bsd1999, whose buffer is fixed."""
+    """Most memory that a buffer takes that sizes itself (the maximum of tcp_rmem); the window reaches five eighths of
+    it with full segments. Not beside receive_buffer, and not with preset bsd1999, whose buffer is fixed."""
     send_buffer: PositiveSize | None = None
     """Send buffer."""
     initial_window: PositiveCount | None = None
@@ -74,11 +74,11 @@ class Tcp(Part):
     delayed_ack_sweep: bool | None = None
     """Whether acknowledgements wait for one timer of the whole host (BSD) rather than for one of their connection."""
     quickack_segments: Count | None = None
-    """Most segments in a row that are acknowledged at once: at the start of a connection, after an idle time above the RTO, and after
-    duplicates; half of what the window holds if that is less."""
+    """Most segments in a row that are acknowledged at once: at the start of a connection, after an idle time above the
+    RTO, and after duplicates; half of what the window holds if that is less."""
     comp_sack_nr: Count | None = None
-    """Most acknowledgements of data above a gap that are left out in a row, behind the first three (tcp_comp_sack_nr); with 0
-    each leaves."""
+    """Most acknowledgements of data above a gap that are left out in a row, behind the first three (tcp_comp_sack_nr);
+    with 0 each leaves."""
     limited_transmit: bool | None = None
     """Whether the first duplicate acknowledgements release new segments (RFC 3042)."""
     idle_restart: IdleRestart | None = None
