@@ -71,8 +71,9 @@ pub(crate) struct Acked {
     credible: Instant,
     /// The highest number acknowledged in any way before (RFC 8985's RACK.fack).
     fack: SequenceNumber,
-    /// Some segment among them lies below `fack` and was sent once: it was overtaken.
+    /// Some segment among them lies below `fack` and was sent once: it was overtaken, by so many bytes behind it at most.
     pub(crate) reordered: bool,
+    pub(crate) displaced: u32,
     /// SND.NXT when the present recovery began.
     high: SequenceNumber,
     /// Some segment among them was sent once, and before that (Linux `FLAG_ORIG_SACK_ACKED`).
@@ -455,7 +456,10 @@ fn note(acked: &mut Acked, segment: &Segment) {
     }
     if !resent {
         acked.sample = Some(acked.sample.map_or(segment.sent_at, |first| first.min(segment.sent_at)));
-        acked.reordered |= segment.end.before(acked.fack);
+        if segment.end.before(acked.fack) {
+            acked.reordered = true;
+            acked.displaced = acked.displaced.max(acked.fack.since(segment.end));
+        }
         acked.original |= segment.end.at_or_before(acked.high);
     } else if segment.sent_at > acked.credible {
         return;

@@ -233,3 +233,32 @@ fn any_number_of_holes_takes_two_rounds_and_the_window_ends_at_the_threshold() {
         }
     }
 }
+
+/// A path that lets every tenth segment of the server's arrive 30 ms late.
+fn reorder() -> Path {
+    let mut sent = 0;
+    Box::new(move |crossing| {
+        sent += u64::from(crossing.from == SERVER && crossing.len > 0);
+        let late = crossing.from == SERVER && crossing.len > 0 && sent % 10 == 0;
+        if late { Fate::Delay(Duration::from_millis(30)) } else { Fate::Deliver }
+    })
+}
+
+#[test]
+fn reordering_takes_no_window_away() {
+    let took = |path: Path| {
+        let stamped = || Config { timestamps: true, ..config() };
+        let mut pair = Pair::established(stamped(), stamped());
+        pair.path = path;
+        pair.send(SERVER, &pattern(2_000 * MSS));
+        let begin = pair.now;
+        while pair.server().unacknowledged() > 0 {
+            pair.run_for(Duration::from_millis(10));
+        }
+        let took = pair.now - begin;
+        pair.finish();
+        took
+    };
+    let (straight, reordered) = (took(Box::new(|_| Fate::Deliver)), took(reorder()));
+    assert!(reordered < straight + RTT * 2, "{reordered} with reordering, {straight} without");
+}

@@ -139,6 +139,11 @@ impl Recovery {
         self.kind == RecoveryKind::Rack
     }
 
+    /// Whether the window may grow by what is delivered out of order, since that is usual here (Linux `tcp_may_raise_cwnd`).
+    pub(crate) fn grows_by_reports(&self) -> bool {
+        self.phase != Phase::Fast && self.rack.as_ref().is_some_and(|rack| rack.reordered_far())
+    }
+
     /// Whether a tail loss probe is in flight.
     fn is_probing(&self) -> bool {
         self.rack.as_ref().is_some_and(|rack| rack.is_probing())

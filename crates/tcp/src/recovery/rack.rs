@@ -34,6 +34,8 @@ pub(super) struct Rack {
     reo_wnd_mult: u8,
     reo_wnd_persist: u8,
     reordering_seen: bool,
+    /// A segment was overtaken by as many as usually show a loss (Linux `tcp_may_raise_cwnd`).
+    reordered_far: bool,
     /// SND.NXT after the tail loss probe in flight, and whether that was a retransmission.
     tlp_end_seq: Option<SequenceNumber>,
     tlp_is_retrans: bool,
@@ -56,6 +58,7 @@ impl Default for Rack {
             reo_wnd_mult: 1,
             reo_wnd_persist: REO_WND_PERSIST,
             reordering_seen: false,
+            reordered_far: false,
             tlp_end_seq: None,
             tlp_is_retrans: false,
             prr: Prr::default(),
@@ -69,6 +72,11 @@ impl Default for Rack {
 impl Rack {
     pub(super) fn prr(&mut self) -> &mut Prr {
         &mut self.prr
+    }
+
+    /// Whether segments have been overtaken by many.
+    pub(super) fn reordered_far(&self) -> bool {
+        self.reordered_far
     }
 
     /// The reordering timer, if it runs.
@@ -340,6 +348,7 @@ fn process(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, ex
         rack.update(newest, context.now);
     }
     rack.reordering_seen |= acked.reordered;
+    rack.reordered_far |= acked.displaced >= context.config.duplicate_ack_threshold * context.mss;
     rack.adapt(context.scoreboard.una(), context.next, acked.duplicate.is_some(), exiting);
     let mut lost = detect && rack.detect_loss(context, recovering);
     recovery.rack = Some(rack);

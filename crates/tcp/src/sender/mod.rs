@@ -243,6 +243,9 @@ impl Sender {
             outcome.duplicate = true;
             let (recovery, mut context) = self.context(now, echo(header));
             recovery.on_duplicate(&mut context, &acked);
+            if acked.sacked > 0 && self.recovery.grows_by_reports() {
+                self.grow(now, &acked);
+            }
         } else if now.config.bsd_duplicate_quirk {
             self.recovery.break_run();
         }
@@ -297,20 +300,29 @@ impl Sender {
         self.buffer.acknowledge(acked.bytes - u32::from(fin));
         let (recovery, mut context) = self.context(now, echo(header));
         let verdict = recovery.on_ack(&mut context, acked);
-        if verdict.grow && self.window_in_use(now.config) {
-            // What had been selectively acknowledged has left the network before, and has counted then, if ever (Linux
-            // `tcp_cong_avoid` by `acked_sacked`).
-            let event = AckEvent {
-                bytes: acked.delivered(),
-                segments: acked.delivered_segments().max(1),
-                una: self.scoreboard.una(),
-                next: self.next,
-                rtt: acked.sample.map(|sent| now.at.saturating_since(sent)),
-                rto: &self.rto,
-            };
-            self.congestion.on_ack(now.config, u32::from(self.mss), now.at, event);
+        if verdict.grow {
+            self.grow(now, acked);
         }
         verdict.restart_timer
+    }
+
+    /// The window grows if it was in use.
+    #[inline]
+    fn grow(&mut self, now: &Now<'_>, acked: &Acked) {
+        if !self.window_in_use(now.config) {
+            return;
+        }
+        // What had been selectively acknowledged has left the network before, and has counted then, if ever (Linux
+        // `tcp_cong_avoid` by `acked_sacked`).
+        let event = AckEvent {
+            bytes: acked.delivered(),
+            segments: acked.delivered_segments().max(1),
+            una: self.scoreboard.una(),
+            next: self.next,
+            rtt: acked.sample.map(|sent| now.at.saturating_since(sent)),
+            rto: &self.rto,
+        };
+        self.congestion.on_ack(now.config, u32::from(self.mss), now.at, event);
     }
 
     fn context<'a>(&'a mut self, now: &Now<'a>, echo: Option<u32>) -> (&'a mut Recovery, Context<'a>) {
