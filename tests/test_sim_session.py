@@ -190,7 +190,7 @@ def test_the_engine_rejects_unknown_fields_everywhere(path: tuple[str | int, ...
     ("change", "message"),
     [
         ({"seed": -1}, r"seed: .*"),
-        ({"mode": "shim"}, r"mode: unknown variant `shim`"),
+        ({"mode": "replay"}, r"mode: unknown variant `replay`"),
         ({"measure": {"warmup": "1s", "duration": "1"}}, r'measure.duration: "1": unknown or missing unit'),
     ],
 )

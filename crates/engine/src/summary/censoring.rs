@@ -218,8 +218,13 @@ impl Survival {
 
 /// The hazard of a bin if S went on as it did over the two octaves before.
 fn expected_hazard(at: &[f64; BINS_OF_AGE], bin: usize) -> f64 {
-    let Some(before) = bin.checked_sub(SLOPE_BINS).filter(|before| *before > 0) else { return 0.0 };
-    let slope = (at[before] / at[bin].max(f64::MIN_POSITIVE)).ln() / (edge(bin) / edge(before)).ln();
+    if bin == 0 {
+        return 0.0;
+    }
+    // What lies two octaves below the first edge is as old as anything that the first bin holds.
+    let (before, least) = (bin.saturating_sub(SLOPE_BINS), edge(1) / 4.0);
+    let slope =
+        (at[before] / at[bin].max(f64::MIN_POSITIVE)).ln() / (edge(bin) / edge(before).max(least)).ln();
     1.0 - (edge(bin) / edge(bin + 1)).powf(slope.clamp(EXPONENTS.0, EXPONENTS.1))
 }
 
