@@ -109,6 +109,7 @@ def fetch(
     sources: int,
     lanes: int,
     requests_per_connection: int | None,
+    pause: int,
     begin: int,
     spread: int,
     end: int,

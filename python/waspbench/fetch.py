@@ -33,6 +33,8 @@ class Order:
     """Connections at once."""
     requests_per_connection: int | None
     """None keeps connections."""
+    pause: int
+    """Mean of the exponential pauses between two connections of a lane, in nanoseconds."""
     begin: int
     """When the first lane begins."""
     spread: int

@@ -86,7 +86,7 @@ def test_every_ratio_must_be_within_its_bar(
     [
         ({"steal": 0.01}, "steal"),
         ({"busy": 0.61}, "server 45 % and 61 % busy"),
-        ({"busy": 0.29}, "server 45 % and 29 % busy"),
+        ({"busy": 0.19}, "server 45 % and 19 % busy"),
         ({"rate": 640.0}, "unequal rates"),
         ({"against": ("lag",)}, "lag"),
     ],

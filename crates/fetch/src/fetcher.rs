@@ -80,6 +80,7 @@ struct Fetcher<'a> {
     resting: BinaryHeap<Reverse<(u64, u32)>>,
     buffer: Box<[u8]>,
     done: Vec<Fetched>,
+    random: SplitMix,
 }
 
 impl<'a> Fetcher<'a> {
@@ -95,6 +96,7 @@ impl<'a> Fetcher<'a> {
             resting: (0..config.lanes).map(|lane| Reverse((begin(lane), lane))).collect(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             done: Vec::new(),
+            random: SplitMix(config.begin),
         })
     }
 
@@ -218,7 +220,12 @@ impl<'a> Fetcher<'a> {
         self.done.push(Fetched { start: connection.start, end: now, status, bytes });
         if self.is_last(connection) {
             connection.phase = Phase::Left;
-            self.open(connection.lane)?;
+            if self.config.pause > 0 {
+                let pause = self.config.pause as f64 * self.random.exponential();
+                self.resting.push(Reverse((now + pause as u64, connection.lane)));
+            } else {
+                self.open(connection.lane)?;
+            }
             return Ok(true);
         }
         connection.response = Response::default();
@@ -231,6 +238,25 @@ impl<'a> Fetcher<'a> {
         let end = monotonic();
         self.done.push(Fetched { start, end, status: 0, bytes: 0 });
         self.resting.push(Reverse((end + REST, lane)));
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A draw from the exponential distribution with mean 1.
+    fn exponential(&mut self) -> f64 {
+        // Above zero and at most one.
+        let uniform = ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+        -uniform.ln()
     }
 }
 
@@ -250,4 +276,20 @@ fn monotonic() -> u64 {
 
 fn timespec(nanos: u64) -> Timespec {
     Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as _ }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_exponential() {
+        let mut random = SplitMix(1);
+        let draws: Vec<_> = (0..100_000).map(|_| random.exponential()).collect();
+        // Mean and the share above it, within five standard errors: 1 / sqrt(n), and sqrt(q (1 - q) / n).
+        let mean = draws.iter().sum::<f64>() / 1e5;
+        assert!((mean - 1.0).abs() < 0.016, "{mean}");
+        let above = draws.iter().filter(|draw| **draw > 1.0).count() as f64 / 1e5;
+        assert!((above - (-1.0_f64).exp()).abs() < 0.008, "{above}");
+    }
 }

@@ -1,7 +1,7 @@
 //! A closed-loop HTTP client over the kernel's TCP: what the emulated clients are held to. It shares no code with them, and has one thread.
 //!
 //! Every lane asks for one path again and again: it opens a connection, sends a request, reads the response as fast as it comes, and begins anew. After
-//! the last request of a connection, which says `Connection: close`, the lane leaves it to the server to close and opens another.
+//! the last request of a connection, which says `Connection: close`, the lane leaves it to the server to close, pauses, and opens another.
 
 mod fetcher;
 mod response;
@@ -27,6 +27,8 @@ pub struct Config {
     pub lanes: u32,
     /// Requests on a connection; none keeps it as long as the server does.
     pub requests_per_connection: Option<NonZeroU32>,
+    /// Mean of the pauses between two connections of a lane, which are exponentially distributed, in nanoseconds; 0 for none.
+    pub pause: u64,
     /// When the first lane begins.
     pub begin: u64,
     /// In how many nanoseconds from then all lanes begin, one after the other.

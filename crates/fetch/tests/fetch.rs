@@ -31,6 +31,7 @@ fn config(server: SocketAddrV4, requests: Option<u32>) -> Config {
         sources: NonZeroU32::new(2).unwrap(),
         lanes: 4,
         requests_per_connection: requests.and_then(NonZeroU32::new),
+        pause: 0,
         begin,
         spread: 100_000_000,
         end: begin + 500_000_000,
@@ -96,6 +97,15 @@ fn each_request_has_a_connection_of_its_own_from_the_addresses_in_turn() {
         assert_eq!(requests.len(), 1);
         assert!(requests[0].starts_with(asked) && requests[0].contains("Connection: close\r\n"));
     }
+}
+
+#[test]
+fn a_lane_pauses_before_its_next_connection() {
+    let (address, _told) = server(answer());
+    let config = Config { pause: 100_000_000, ..config(address, Some(1)) };
+    let fetched = fetch(&config).unwrap();
+    // Four lanes of half a second: 20 pauses on average, and a first request of each.
+    assert!((8..=44).contains(&fetched.len()), "{} responses", fetched.len());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use wasp_fetch::{Config, Fetched, fetch};
 /// Fetches `path` over so many connections at once until `end`; returns four little-endian 64-bit numbers for each request that came to
 /// its end: start, end, status, bytes of the body. Instants are nanoseconds of `CLOCK_MONOTONIC`.
 #[pyfunction]
-#[pyo3(name = "fetch", signature = (*, address, port, path, first_source, sources, lanes, requests_per_connection, begin, spread, end))]
+#[pyo3(name = "fetch", signature = (*, address, port, path, first_source, sources, lanes, requests_per_connection, pause, begin, spread, end))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub(crate) fn py_fetch<'py>(
     py: Python<'py>,
@@ -21,6 +21,7 @@ pub(crate) fn py_fetch<'py>(
     sources: u32,
     lanes: u32,
     requests_per_connection: Option<u32>,
+    pause: u64,
     begin: u64,
     spread: u64,
     end: u64,
@@ -37,6 +38,7 @@ pub(crate) fn py_fetch<'py>(
         requests_per_connection: requests_per_connection
             .map(|most| positive("requests_per_connection", most))
             .transpose()?,
+        pause,
         begin,
         spread,
         end,

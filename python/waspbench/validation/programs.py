@@ -11,6 +11,7 @@ import numpy as np
 from waspbench import fetch, live, serve
 from waspbench.errors import RunFailedError
 from waspbench.experiment import Experiment, parse, resolve
+from waspbench.experiment.delay import Delay, ExponentialDelay
 from waspbench.experiment.units import seconds
 from waspbench.live import choose_cpus, managed, running
 from waspbench.results import RunSummary
@@ -104,12 +105,21 @@ def _fetcher(experiment: Experiment, spec: TestbedSpec, began: int, warmup: int,
         sources=group.count,
         lanes=group.count * group.http.connections,
         requests_per_connection=group.http.requests_per_connection,
+        pause=_mean(group.think),
         begin=began,
         spread=warmup // 2,
         end=began + warmup + duration,
     )
     # Connections that the server has not closed yet have descriptors as well.
     return ProgramSpec(order.argv(), spec.placement.emulator, serve.environment(), 64 + 8 * order.lanes)
+
+
+def _mean(think: Delay | None) -> int:
+    """The mean of pauses in nanoseconds; the program knows exponential ones."""
+    if think is None:
+        return 0
+    assert isinstance(think, ExponentialDelay)
+    return round(seconds(think.mean) * 1e9)
 
 
 def _seen(summary: RunSummary, spec: TestbedSpec, ok: int, failed: int, times: Sequence[float | None]) -> Seen:
