@@ -25,10 +25,11 @@ mode = "sim"
 [[clients]]
 count = 8
 rtt = "20ms"
+loss = { model = "independent", rate = "0%" }
 [measure]
 runs = 4
-warmup = "1s"
-duration = "2s"
+warmup = "2s"
+duration = "10s"
 [sweep]
 "clients.loss.rate" = ["0%", "9%"]
 [assert]
@@ -122,7 +123,7 @@ def test_capacity_is_found_and_shown_again(capsys: Capture) -> None:
 
 
 def test_normality_is_judged_of_many_runs(capsys: Capture) -> None:
-    flags = ["--runs", "12", "--set", "sweep={}", "--set", "clients.loss=9%", "-o", "out"]
+    flags = ["--runs", "12", "--set", "sweep={}", "--set", "clients.loss.rate=9%", "-o", "out"]
     assert invoke(["normality", "e.toml", *flags]) in (0, 1)
     printed = capsys.readouterr().out
     assert re.search(r"throughput of 12 runs is (consistent with a|NOT) normal", printed)
