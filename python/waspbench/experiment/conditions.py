@@ -113,7 +113,8 @@ def objective(text: str, where: str) -> Condition:
     name = text.strip()
     if name.startswith(OK) and name.removeprefix(OK).startswith(PERCENTILES):
         return condition(name.removeprefix(OK), where)
-    return condition(f"{ALL}{name}" if name.startswith(PERCENTILES) else text, where)
+    asked = condition(text, where)
+    return condition(f"{ALL}{name}", where) if name.startswith(PERCENTILES) else asked
 
 
 _EXAMPLE = "must be a condition, such as p99 < 800ms"
