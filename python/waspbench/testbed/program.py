@@ -19,10 +19,11 @@ class ProgramSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     nofile: int = 1024
     """Descriptors that it may need."""
+    niceness: int = NICENESS
 
     def plan(self, number: int) -> ProgramPlan:
         """What the holder is told."""
-        return ProgramPlan(number, list(self.argv), dict(self.environment), list(self.cpus), NICENESS, self.nofile)
+        return ProgramPlan(number, list(self.argv), dict(self.environment), list(self.cpus), self.niceness, self.nofile)
 
 
 class Program(Closing):

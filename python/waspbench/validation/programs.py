@@ -16,8 +16,12 @@ from waspbench.experiment.units import seconds
 from waspbench.live import choose_cpus, managed, running
 from waspbench.results import RunSummary
 from waspbench.session import OneRun
-from waspbench.testbed import ProgramSpec, TestbedSpec
+from waspbench.testbed import ProgramSpec, TestbedSpec, linux
+from waspbench.testbed.aside import NICENESS
 
+BEFORE_OTHERS = -10
+"""Niceness of the clients where they may have it. A real-time emulator goes before them all the same; what else runs on
+the machine does not."""
 GRACE = 5.0
 """Seconds that a program has to end after the run."""
 
@@ -111,7 +115,9 @@ def _fetcher(experiment: Experiment, spec: TestbedSpec, began: int, warmup: int,
         end=began + warmup + duration,
     )
     # Connections that the server has not closed yet have descriptors as well.
-    return ProgramSpec(order.argv(), spec.placement.emulator, serve.environment(), 64 + 8 * order.lanes)
+    descriptors = 64 + 8 * order.lanes
+    niceness = BEFORE_OTHERS if linux.has_capability(linux.CAP_SYS_NICE) else NICENESS
+    return ProgramSpec(order.argv(), spec.placement.emulator, serve.environment(), descriptors, niceness)
 
 
 def _mean(think: Delay | None) -> int:
