@@ -88,20 +88,22 @@ def pareto(least: float, exponent: float = 1.2) -> Times:
     )
 
 
-def doubling(base: float, first: float, again: float) -> Times:
-    """A base of 1 to 1.2 times ``base`` and doubling timeouts, each after the one before with probability ``again``."""
+def doubling(base: float, first: float, begin: float, again: float) -> Times:
+    """A base of 1 to 1.2 times ``base``, and with probability ``begin`` timeouts, of which each doubles the wait and
+    follows the one before with probability ``again``: independent losses have both alike, losses in bursts do not.
+    """
 
     def draw(rng: np.random.Generator, count: int) -> Array:
-        timeouts = rng.geometric(1 - again, count) - 1.0
+        timeouts = np.where(rng.random(count) < begin, rng.geometric(1 - again, count), 0.0)
         return np.asarray(base * (1 + 0.2 * rng.random(count)) + first * (2.0**timeouts - 1))
 
     def beyond(t: Array) -> Array:
-        waits = first * (2.0 ** np.arange(12) - 1)
-        weights = (1 - again) * again ** np.arange(12)
+        waits = first * (2.0 ** np.arange(13) - 1)
+        weights = np.concatenate([[1 - begin], begin * (1 - again) * again ** np.arange(12)])
         within = np.clip(1 - (t[:, None] - waits - base) / (0.2 * base), 0, 1)
         return np.asarray(within @ weights)
 
-    return Times("doubling timeouts", f"base {base:g} s, first timeout {first:g} s, p = {again:g}", draw, beyond)
+    return Times("doubling timeouts", f"base {base:g} s, timeout {first:g} s, p = {begin:g}, {again:g}", draw, beyond)
 
 
 @dataclass(frozen=True)
@@ -195,9 +197,11 @@ TIMES = [
     *(exponential(mean) for mean in (0.1, 1.0, 4.0, 10.0)),
     *(lognormal(median, sigma) for sigma in (0.5, 1.0, 1.5, 2.0) for median in (0.1, 1.0)),
     *(pareto(least) for least in (0.03, 0.1, 0.5)),
-    *(doubling(0.1, 0.2, again) for again in (0.06, 0.2)),
-    *(doubling(0.1, 1.0, again) for again in (0.03, 0.12, 0.3)),
-    *(doubling(0.3, 3.0, again) for again in (0.03, 0.12, 0.3)),
+    *(doubling(0.1, 0.2, again, again) for again in (0.06, 0.2)),
+    *(doubling(0.1, 1.0, again, again) for again in (0.03, 0.12, 0.3)),
+    *(doubling(0.3, 3.0, again, again) for again in (0.03, 0.12, 0.3)),
+    *(doubling(0.05, 0.25, begin, 0.35) for begin in (0.03, 0.06, 0.12)),
+    *(doubling(0.2, 1.0, begin, 0.35) for begin in (0.03, 0.06, 0.12)),
 ]
 WINDOWS = [(5.0, 10.0), (5.0, 60.0), (30.0, 60.0), (5.0, 300.0), (60.0, 120.0)]
 CLIENTS = [16, 64, 256, 1024]

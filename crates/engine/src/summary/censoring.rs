@@ -16,7 +16,7 @@ use serde::Serialize;
 use wasp_units::{Duration, Instant};
 
 /// Share of the mean that may lack before a run is `censored`: between the 1 % that must pass and the 5 % that must not.
-const MOST_LACKING: f64 = 0.0275;
+const MOST_LACKING: f64 = 0.0225;
 /// Share of the mean that may lack after the length that is advised.
 const AIM: f64 = 0.015;
 /// Excess of L / X over the mean that is let pass, and in standard errors of chance.

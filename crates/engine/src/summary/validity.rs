@@ -160,12 +160,11 @@ pub(super) fn censoring(scenario: &Scenario, part: &Part) -> Option<Censoring> {
 fn censored(summary: &Summary) -> Option<String> {
     let Censoring { lacking, excess, censored, enough_s, enough_warmup_s } = summary.censoring?;
     censored.then(|| {
-        let lacks = format!("the mean of those that ended lacks about {:.0} %", lacking * 100.0);
-        let excess = excess.unwrap_or(0.0) * 100.0;
-        let seen = if lacking * 100.0 >= excess {
-            lacks
-        } else {
-            format!("those that did not end took {excess:.0} % more time than those that did")
+        let seen = match excess {
+            Some(excess) if excess > lacking => {
+                format!("those that did not end took {:.0} % more time than those that did", excess * 100.0)
+            }
+            _ => format!("the mean of those that ended lacks about {:.0} %", lacking * 100.0),
         };
         let advice = [
             enough_s.map(|seconds| format!("measure for at least {}", length(seconds))),
