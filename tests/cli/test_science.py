@@ -28,8 +28,8 @@ rtt = "20ms"
 loss = { model = "independent", rate = "0%" }
 [measure]
 runs = 4
-warmup = "2s"
-duration = "10s"
+warmup = "5s"
+duration = "20s"
 [sweep]
 "clients.loss.rate" = ["0%", "9%"]
 [assert]
