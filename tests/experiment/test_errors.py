@@ -66,7 +66,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (
         {"name": "x", "clients": [{}], "assert": {"p98": "< 1s"}},
         "assert.p98: p98: unknown figure; "
-        "valid here: throughput, goodput, mean, p50, p90, p99, max, errors, server_cpu",
+        "valid here: throughput, goodput, mean, p50, p90, p99, max, all.mean, all.p50, all.p90, all.p99, all.max, errors, "
+        "server_cpu",
     ),
     (
         {"name": "x", "clients": [{}], "assert": {"p99": "800ms"}},
