@@ -60,8 +60,8 @@ def test_the_kernels_client_takes_two_round_trips() -> None:
     assert seen.failed == 0
     # 32 closed loops of 100 ms.
     assert seen.rate == pytest.approx(320, rel=0.02)
-    # SYN, ACK, request, acknowledgments of the response and of the server's FIN, FIN: none is lost or merged. The interval's
-    # ends cut some transactions in two.
+    # SYN, ACK, request, acknowledgments of the response and of the server's FIN, FIN: none is lost or merged. The
+    # interval's ends cut some transactions in two.
     assert 4.9 <= seen.packets <= 7
 
 
