@@ -15,13 +15,43 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, suppres
 settings.load_profile("repeatable")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips what carries the marker ``root`` where it cannot be done, and says why."""
+TESTS = Path(__file__).parent
+FULL = [TESTS / "live", TESTS / "testbed"]
+"""Folders whose tests start servers and build networks: all of them belong to the full suite."""
+left_out = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds ``--full``."""
+    parser.addoption("--full", action="store_true", help="every test, also those that need root, the clock or patience")
+
+
+def in_full_suite(item: pytest.Item) -> bool:
+    """Whether the verdict on a test may depend on real time, so that only the full suite has it."""
+    marked = any(item.get_closest_marker(name) for name in ("full", "root"))
+    return marked or any(item.path.is_relative_to(folder) for folder in FULL)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the full suite out unless it is asked for. Skips what carries the marker ``root`` where it cannot be done,
+    and says why.
+    """
+    if not config.getoption("--full"):
+        others = [item for item in items if in_full_suite(item)]
+        items[:] = [item for item in items if not in_full_suite(item)]
+        config.hook.pytest_deselected(items=others)
+        config.stash[left_out] = len(others)
     for item in items:
         marker = item.get_closest_marker("root")
         why = None if marker is None else obstacle(live=marker.kwargs.get("live", True))
         if why is not None:
             item.add_marker(pytest.mark.skip(reason=why))
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    """Says how many tests are left out, and how to run them."""
+    count = config.stash.get(left_out, 0)
+    return [f"left out: {count} tests of the full suite (./run test --full)"] if count else []
 
 
 @cache

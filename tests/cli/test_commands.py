@@ -287,6 +287,7 @@ def test_without_arguments_the_command_explains_itself(capsys: pytest.CaptureFix
     assert "Usage: wasp" in capsys.readouterr().out
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serve_answers_until_it_is_told_to_stop(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "waspbench", "serve", "--port", "0"]

@@ -120,6 +120,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_killed_at_ten_random_moments_a_study_ends_with_the_same_bytes(tmp_path: Path) -> None:
     (tmp_path / "e.json").write_text(json.dumps(LONG))
