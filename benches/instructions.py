@@ -5,14 +5,17 @@ The counts are held against `instructions.json`; they depend on the compiler and
 """
 
 import json
+import os
 import platform
 import re
-import shutil
 import subprocess
+import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from shutil import which
 from typing import Any
 
+from waspbench.testbed import machine
 from waspbench.testbed.errors import CannotDoIt, TestbedError
 
 NAMES = ("bulk", "web", "site")
@@ -20,6 +23,9 @@ TOLERANCE = 0.02
 """Growth that is let pass: layout of code and data moves the counts by less."""
 BASELINE = Path(__file__).with_name("instructions.json")
 RENEW = "./run perf instructions --renew"
+
+SOURCES = ("Cargo.lock", "Cargo.toml", "crates")
+"""What the counts are made from, beside the compiler."""
 
 _ROOT = BASELINE.parent.parent
 
@@ -48,6 +54,43 @@ class Count:
         return self.growth is not None and self.growth > TOLERANCE
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What counts were made with and from."""
+
+    compiler: str
+    cpu: str
+    sources: dict[str, str]
+    """The names that git has for the contents of ``SOURCES``; that of ``crates`` is `git rev-parse HEAD:crates`. Empty
+    where there is no git.
+    """
+
+    @classmethod
+    def here(cls) -> "Origin":
+        """Of this work tree on this machine, committed or not."""
+        return cls(_compiler(), str(machine.describe()["cpu"]), _sources())
+
+    @classmethod
+    def of(cls, baseline: dict[str, Any]) -> "Origin":
+        """Of a baseline, which may be of an earlier form or none."""
+        nobody = {"compiler": "nobody", "cpu": "unknown", "sources": {}}
+        return cls(**{name: baseline.get(name, unknown) for name, unknown in nobody.items()})
+
+    def __str__(self) -> str:
+        return f"{self.compiler}; {self.cpu}; crates {self.sources.get('crates', 'unknown')[:10]}"
+
+
+def baseline() -> Origin:
+    """Of what the baseline is."""
+    return Origin.of(_baseline())
+
+
+def unchanged() -> bool:
+    """Whether counting anew could find nothing but the baseline; False also where that is not known."""
+    here, known = Origin.here(), baseline()
+    return bool(here.sources) and (here.compiler, here.sources) == (known.compiler, known.sources)
+
+
 def measure(*, renew: bool = False) -> tuple[list[Count], str | None]:
     """Counts every simulation, and writes the baseline anew if asked to; also says why nothing is compared, if so.
 
@@ -56,18 +99,17 @@ def measure(*, renew: bool = False) -> tuple[list[Count], str | None]:
         TestbedError: the benchmark did not build or did not run.
     """
     for program in ("valgrind", "cargo", "rustc"):
-        if shutil.which(program) is None:
+        if which(program) is None:
             raise CannotDoIt(f"NOT CHECKED: instructions cannot be counted without {program}")
-    binary, compiler = _build(), _compiler()
+    binary, here = _build(), Origin.here()
     start = _count(binary, "none")
     counts = {name: _count(binary, name) - start for name in NAMES}
     if renew:
-        BASELINE.write_text(json.dumps({"compiler": compiler, "instructions": counts}, indent=2) + "\n")
-    known = _baseline()
-    same = known.get("compiler") == compiler
-    baseline: dict[str, int] = known.get("instructions", {}) if same else {}
-    other = f"NOT CHECKED: the baseline is of {known.get('compiler', 'nobody')}, this is {compiler}: {RENEW}"
-    return [Count(name, counts[name], baseline.get(name)) for name in NAMES], None if same else other
+        BASELINE.write_text(json.dumps({**asdict(here), "instructions": counts}, indent=2) + "\n")
+    same = baseline().compiler == here.compiler
+    known: dict[str, int] = _baseline().get("instructions", {}) if same else {}
+    other = f"NOT CHECKED: the baseline is of {baseline().compiler}, this is {here.compiler}: {RENEW}"
+    return [Count(name, counts[name], known.get(name)) for name in NAMES], None if same else other
 
 
 def _baseline() -> dict[str, Any]:
@@ -80,6 +122,19 @@ def _baseline() -> dict[str, Any]:
 def _compiler() -> str:
     said = _output(["rustc", "--version"]).strip()
     return f"{said}, {platform.machine()}"
+
+
+def _sources() -> dict[str, str]:
+    """As git would name the sources if they were committed as they are: from an index of their own."""
+    with tempfile.TemporaryDirectory() as directory:
+        index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
+        try:
+            _output(["git", "add", "--", *SOURCES], index)
+            tree = _output(["git", "write-tree"], index).strip()
+            lines = _output(["git", "ls-tree", tree], index).splitlines()
+        except (OSError, TestbedError):
+            return {}
+    return {name: words.split()[2] for words, name in (line.split("\t") for line in lines)}
 
 
 def _build() -> str:
@@ -100,8 +155,17 @@ def _count(binary: str, name: str) -> int:
     return int(found[1].replace(",", ""))
 
 
-def _output(command: list[str]) -> str:
-    said = subprocess.run(command, cwd=_ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+def _output(command: list[str], more: dict[str, str] | None = None) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | (more or {})
+    said = subprocess.run(
+        command,
+        cwd=_ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if said.returncode != 0:
         reason = (said.stderr.strip().splitlines() or [f"status {said.returncode}"])[-1]
         raise TestbedError(f"{command[0]} failed: {reason}")

@@ -6,7 +6,8 @@ scale         20,000 clients at once, and the memory of an idle connection
 sim           packets that simulated bulk transfers deliver end to end a second on one core
 instructions  what fixed simulations execute, against a baseline, which they may exceed by 2 %
 
-Status 1 if a bar is missed. What is missing or not to be trusted is not judged.
+Status 1 if a bar is missed, 3 if a part that is named cannot be measured or compared. What is missing or not to be
+trusted is not judged.
 """
 
 import argparse
@@ -60,15 +61,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(json.dumps(report, indent=2) if asked.json else _readable(report, found))
     missed = any(bar.verdict == "missed" for bar in found)
     grew = any(count["too_many"] for count in report.get("instructions", {}).get("counts", []))
-    return status or (_MISSED if missed or grew else 0)
+    unknown = asked.parts and report.get("instructions", {}).get("why")
+    return status or (_MISSED if missed or grew else _CANNOT if unknown else 0)
 
 
 def _part(part: str, asked: argparse.Namespace, report: dict[str, Any]) -> Any:
     if part == "sim":
         return [simulation.bulk(flows) for flows in asked.flows]
     if part == "instructions":
-        counts, why = instructions.measure(renew=asked.renew)
-        return {"why": why, "counts": [each.as_dict() for each in counts]}
+        return _instructions(asked)
     if part == "live":
         return _live(asked)
     duel.require()
@@ -77,6 +78,17 @@ def _part(part: str, asked: argparse.Namespace, report: dict[str, Any]) -> Any:
         return far.scale()
     compared = report.get("live", {}).get("comparisons")
     return far.measure(wan.median_rate(compared[0]) if compared else None, _progress)
+
+
+def _instructions(asked: argparse.Namespace) -> dict[str, Any]:
+    unchanged = asked.if_changed and not asked.renew and instructions.unchanged()
+    counts, why = ([], None) if unchanged else instructions.measure(renew=asked.renew)
+    return {
+        "baseline": str(instructions.baseline()),
+        "unchanged": unchanged,
+        "why": why,
+        "counts": [each.as_dict() for each in counts],
+    }
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -90,6 +102,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--quick", action="store_true", help="one short run of each kind, and neither scale nor sim: no figures to keep"
     )
     parser.add_argument("--renew", action="store_true", help="make what instructions finds its baseline")
+    parser.add_argument(
+        "--if-changed", action="store_true", help="count instructions of other code than the baseline's"
+    )
     parser.add_argument("--pairs", type=_positive, default=REPEATS, metavar="N", help=f"pairs of live runs [{REPEATS}]")
     parser.add_argument("--seconds", type=_positive, default=5, metavar="N", help="length of a live run [5]")
     parser.add_argument("--warmup", type=_positive, default=2, metavar="N", help="seconds before each [2]")
@@ -188,12 +203,17 @@ def _unless_skipped(part: str, found: Any, readable: Callable[[Any], list[str]])
 
 def _readable_instructions(found: dict[str, Any]) -> list[str]:
     allowed = f"{100 * instructions.TOLERANCE:.0f} %"
-    lines = [f"instructions: fixed simulations, in user space (at most {allowed} more than the baseline)"]
+    lines = [
+        f"instructions: fixed simulations, in user space (at most {allowed} more than the baseline)",
+        f"  baseline: {found['baseline']}",
+    ]
+    if found["unchanged"]:
+        lines.append("  not counted: the code is the baseline's")
     for count in found["counts"]:
         against = "no baseline" if count["growth"] is None else f"{100 * count['growth']:+.2f} %"
         lines.append(f"  {count['name']:8} {count['instructions']:>15,}  {against}")
         if count["too_many"]:
-            lines.append(f"    TOO MANY: make it cheaper, or accept it: {instructions.RENEW}")
+            lines.append(f"    TOO MANY: {count['name']}: make it cheaper, or accept it: {instructions.RENEW}")
     return lines + ([f"  {found['why']}"] if found["why"] else [])
 
 

@@ -15,32 +15,32 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, suppres
 settings.load_profile("repeatable")
 
 
-TESTS = Path(__file__).parent
-FULL = [TESTS / "live", TESTS / "testbed"]
-"""Folders whose tests start servers and build networks: all of them belong to the full suite."""
 left_out = pytest.StashKey[int]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds ``--full``."""
+    """Adds ``--full`` and ``--only-full``."""
     parser.addoption("--full", action="store_true", help="every test, also those that need root, the clock or patience")
+    parser.addoption("--only-full", action="store_true", help="only the tests that need root, the clock or patience")
 
 
 def in_full_suite(item: pytest.Item) -> bool:
     """Whether the verdict on a test may depend on real time, so that only the full suite has it."""
-    marked = any(item.get_closest_marker(name) for name in ("full", "root"))
-    return marked or any(item.path.is_relative_to(folder) for folder in FULL)
+    return any(item.get_closest_marker(name) for name in ("full", "root"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves the full suite out unless it is asked for. Skips what carries the marker ``root`` where it cannot be done,
     and says why.
     """
+    only_full = bool(config.getoption("--only-full"))
+    if only_full and config.getoption("--full"):
+        raise pytest.UsageError("--full and --only-full: one of them would be valid")
     if not config.getoption("--full"):
-        others = [item for item in items if in_full_suite(item)]
-        items[:] = [item for item in items if not in_full_suite(item)]
+        others = [item for item in items if in_full_suite(item) is not only_full]
+        items[:] = [item for item in items if in_full_suite(item) is only_full]
         config.hook.pytest_deselected(items=others)
-        config.stash[left_out] = len(others)
+        config.stash[left_out] = 0 if only_full else len(others)
     for item in items:
         marker = item.get_closest_marker("root")
         why = None if marker is None else obstacle(live=marker.kwargs.get("live", True))

@@ -140,6 +140,7 @@ def test_it_stays_raised_however_many_come_and_go_at_once(machine: Machine) -> N
     assert machine.untouched()
 
 
+@pytest.mark.full
 def test_the_keeper_minds_the_end_of_its_input_and_no_signal_before(machine: Machine) -> None:
     with machine.keeper() as keeper:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -163,6 +164,7 @@ def test_a_keeper_that_may_not_says_so(machine: Machine, capsys: pytest.CaptureF
 def test_the_backlog_is_long_while_it_is_asked_for(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backlog, "SETTING", machine.setting)
     monkeypatch.setattr(backlog, "_JOURNAL", machine.journal)
+    monkeypatch.setattr(backlog, "_ANSWER_TIMEOUT", 300.0)
     with long_backlog():
         assert machine.value() == backlog.LONG_ENOUGH
     assert machine.untouched()
@@ -186,6 +188,7 @@ with backlog.long_backlog():
 """
 
 
+@pytest.mark.full
 def test_a_second_after_sigkill_of_its_owner_the_backlog_is_as_before(machine: Machine) -> None:
     words = [sys.executable, "-P", "-c", OWNER, str(machine.setting), str(machine.journal)]
     with subprocess.Popen(words, env=process.environment(), stdout=subprocess.PIPE, text=True) as owner:

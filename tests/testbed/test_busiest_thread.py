@@ -20,6 +20,7 @@ def bed(before: dict[tuple[int, int], int], cpus: int) -> HostTestbed:
     return made
 
 
+@pytest.mark.full
 def test_the_time_of_a_thread_grows_as_it_works() -> None:
     before = thread_times([os.getpid()])
     end = time.thread_time() + 0.2
