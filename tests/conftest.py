@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from fake_core import FakeEngine
-from waspbench.testbed import live_support
+from waspbench import live
+from waspbench.testbed import Support, live_support
 
 # The same examples in every run, however busy the machine is.
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -78,6 +79,13 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     fake = FakeEngine()
     fake.install(monkeypatch)
     return fake
+
+
+@pytest.fixture
+def pretended_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that can do live runs, of which none is made."""
+    monkeypatch.setattr(live, "live_support", lambda: Support(True))
+    monkeypatch.setattr(live, "spec", lambda experiment, placement: None)
 
 
 @pytest.fixture

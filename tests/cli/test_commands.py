@@ -138,7 +138,8 @@ def test_json_is_one_object_with_all_figures(engine: FakeEngine, capsys: pytest.
     assert result["outcomes"]["ok"] == 19_200
     assert result["server_cpu"]["busy"] == pytest.approx(0.42)
     none = {"p50": None, "p99": None, "max": None}
-    assert result["emulator"] == {"cpu": None, "threads": None, "lag_us": none, "unread_us": none}
+    shares = dict.fromkeys(("cpu", "others", "run_delay", "run_delay_by_others", "threads"))
+    assert result["emulator"] == {**shares, "lag_us": none, "unread_us": none}
     for way in ("down", "up"):
         assert result["network"][way].keys() == {
             *("packets", "lost", "loss_rate", "dropped"),

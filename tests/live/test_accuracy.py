@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .harness import KEPT_UP, WASP, needs, until_fit
+from .harness import BY_OTHERS, KEPT_UP, WASP, needs, until_fit
 
 pytestmark = [pytest.mark.root, pytest.mark.slow, needs("nginx")]
 
@@ -37,6 +37,9 @@ def test_every_response_takes_two_round_trips(tmp_path: Path) -> None:
         steal, lag = result["server_cpu"]["steal"], result["emulator"]["lag_us"]["p99"]
         if steal >= 0.01:
             return f"steal {steal:.1%}"
+        disturbed = [reason for reason in result["invalid_reasons"] if reason["code"] in BY_OTHERS]
+        if disturbed:
+            return "; ".join(f"{reason['code']}: {reason['message']}" for reason in disturbed)
         if lag >= 500:
             return f"lag p99 {lag:.0f} us"
         time = result["response_time_ms"]

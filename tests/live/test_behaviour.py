@@ -27,7 +27,7 @@ GAPS = ("TCPSackRecovery", "TCPFastRetrans")
 """Counters of the server's kernel that tell of gaps in what the clients received."""
 SERVERS = ["builtin", pytest.param("nginx", marks=needs("nginx"))]
 
-TIMING = {"lag", "unread", "warmup", "steal", "emulator_busy", "censored"}
+TIMING = {"lag", "unread", "warmup", "others", "run_delay", "steal", "emulator_busy", "censored"}
 """Reasons against a run that a busy machine or a short interval may have; any other speaks against the program."""
 
 

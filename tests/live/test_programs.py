@@ -15,7 +15,7 @@ import pytest
 from waiting import eventually
 from waspbench.validation.programs import Seen, programs
 
-from .harness import KEPT_UP, needs, until_fit
+from .harness import BY_OTHERS, KEPT_UP, needs, until_fit
 from .test_leftovers import MARK, leftovers, machine, namespaces, processes
 
 pytestmark = [pytest.mark.root, pytest.mark.slow, needs("nginx")]
@@ -42,6 +42,9 @@ def document(duration: str = "4s", loss: str | None = None) -> dict[str, Any]:
 def unfit(seen: Seen) -> str | None:
     if seen.steal >= 0.01:
         return f"steal {seen.steal:.1%}"
+    disturbed = [code for code in seen.against if code in BY_OTHERS]
+    if disturbed:
+        return ", ".join(disturbed)
     if seen.lag_us >= 500:
         return f"lag p99 {seen.lag_us:.0f} us"
     return None

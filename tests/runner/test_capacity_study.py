@@ -151,6 +151,41 @@ def test_a_run_that_fails_twice_does_not_count(monkeypatch: pytest.MonkeyPatch, 
     assert found.why == "not saturated: server CPU 50 % busy; at 128 clients a run failed: gone"
 
 
+@pytest.mark.usefixtures("pretended_live")
+@pytest.mark.parametrize(
+    ("code", "attempts"), [("steal", 2), ("others", 2), ("run_delay", 2), ("lag", 2), ("warmup", 1), ("loss", 1)]
+)
+def test_a_run_that_the_machine_spoilt_is_made_once_more(
+    code: str, attempts: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    jobs: list[Job] = []
+
+    def collect(self: Here, timeout: float) -> list[Done]:
+        job, _ = self._jobs.popleft()
+        jobs.append(job)
+        against = [Invalid(code=code, message=f"because of {code}")] if job.run == 1 else []
+        return [Done(job, 0.1, summary=summary(float(job.load or 0), job.run).model_copy(update={"invalid": against}))]
+
+    monkeypatch.setattr(Here, "collect", collect)
+    found = point(capacity(DOCUMENT, mode="live", output=tmp_path / "out", search=SEARCH))
+    assert [job.attempt for job in jobs if job.run == 1] == list(range(1, attempts + 1))
+    assert found.readings[1].attempts == attempts
+
+
+def test_a_server_is_not_saturated_by_what_other_programs_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def collect(self: Here, timeout: float) -> list[Done]:
+        job, _ = self._jobs.popleft()
+        made = summary(1000.0, job.run, busy=0.99)
+        cpu = made.server_cpu.model_copy(update={"others": 0.6})
+        return [Done(job, 0.1, summary=made.model_copy(update={"server_cpu": cpu}))]
+
+    monkeypatch.setattr(Here, "collect", collect)
+    found = point(capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH))
+    assert found.saturated is False
+    assert found.server_cpu == pytest.approx(0.39)
+    assert "server CPU 39 % busy" in found.why
+
+
 def test_runs_that_all_fail_are_not_the_emulators_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def collect(self: Here, timeout: float) -> list[Done]:
         return [Done(self._jobs.popleft()[0], 0.1, failure="gone")]
@@ -164,7 +199,15 @@ def test_runs_that_all_fail_are_not_the_emulators_fault(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("method", ["search", "sweep"])
 @pytest.mark.parametrize(
     ("code", "valid"),
-    [(None, True), ("server_queue", True), ("steal", False), ("warmup", False), ("loss", False), ("too_few", False)],
+    [
+        (None, True),
+        ("server_queue", True),
+        ("steal", False),
+        ("others", False),
+        ("warmup", False),
+        ("loss", False),
+        ("too_few", False),
+    ],
 )
 def test_a_capacity_is_as_valid_as_the_runs_it_is_made_of(
     code: str | None, valid: bool, method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -87,6 +87,15 @@ pub struct MachineReport {
     pub server_busy: Option<f64>,
     /// Share (0 to 1) of the time of the server's and the emulator's CPUs that the hypervisor took.
     pub steal: Option<f64>,
+    /// Share (0 to 1) of the time of the server's CPUs that threads of others than the run took.
+    pub others_server: Option<f64>,
+    /// The same of the emulator's CPUs.
+    pub others_emulator: Option<f64>,
+    /// Share (0 to 1) of the interval in which a thread of the emulator was ready to run and waited for its CPU; the longest of its threads' shares.
+    pub run_delay: Option<f64>,
+    /// Share (0 to 1) of the interval in which a thread of the emulator waited so while others had its CPU: the wait less the time that other threads of the
+    /// run had there, and no more than the time that others had there; the longest of its threads' shares.
+    pub run_delay_by_others: Option<f64>,
     /// CPU seconds of the server's processes, kernel work in interrupts not included.
     pub server_processes_s: Option<f64>,
     /// Busy share (0 to 1) of the emulator's thread.
@@ -100,6 +109,10 @@ impl MachineReport {
     pub(crate) fn merge(&mut self, other: Self) {
         self.server_busy = self.server_busy.or(other.server_busy);
         self.steal = self.steal.or(other.steal);
+        self.others_server = self.others_server.or(other.others_server);
+        self.others_emulator = self.others_emulator.or(other.others_emulator);
+        self.run_delay = self.run_delay.or(other.run_delay);
+        self.run_delay_by_others = self.run_delay_by_others.or(other.run_delay_by_others);
         self.server_processes_s = self.server_processes_s.or(other.server_processes_s);
         self.emulator_cpu = self.emulator_cpu.into_iter().chain(other.emulator_cpu).reduce(f64::max);
         let (mine, theirs) = (&mut self.counters, other.counters);

@@ -128,10 +128,10 @@ impl Clock for &Machine {
     }
 }
 
-/// Meters that show how much of the time the thread was busy, if anything.
-struct Busy(Option<f64>);
+/// Meters that show this.
+struct Shown(MachineReport);
 
-impl Meters for Busy {
+impl Meters for Shown {
     fn mark(&mut self, _: Mark, _: Instant) {}
 
     fn server_busy(&mut self) -> Option<f64> {
@@ -139,7 +139,7 @@ impl Meters for Busy {
     }
 
     fn report(&self) -> MachineReport {
-        MachineReport { emulator_cpu: self.0, ..MachineReport::default() }
+        self.0.clone()
     }
 }
 
@@ -163,10 +163,14 @@ fn offering(load: f64) -> Value {
 }
 
 fn live(asked: &Value, service: u64, busy: Option<f64>) -> RunOutput {
+    metered(asked, service, MachineReport { emulator_cpu: busy, ..MachineReport::default() })
+}
+
+fn metered(asked: &Value, service: u64, shown: MachineReport) -> RunOutput {
     let scenario = Scenario::from_json(&asked.to_string()).expect("the scenario is valid");
     let site = scenario.site(None).expect("the site is built");
     let machine = Machine::new(service);
-    drive(&scenario, &site, &Control::default(), (), &mut &machine, &mut [&machine], &mut Busy(busy))
+    drive(&scenario, &site, &Control::default(), (), &mut &machine, &mut [&machine], &mut Shown(shown))
 }
 
 fn codes(output: &RunOutput) -> Vec<&str> {
@@ -222,4 +226,60 @@ fn an_emulator_that_is_busy_nine_tenths_of_the_time_is_the_bottleneck_at_any_dis
     let codes_when = |busy| codes(&live(&offering(0.3), 0, Some(busy))).contains(&"emulator_busy");
     assert!(codes_when(0.9));
     assert!(!codes_when(0.89));
+}
+
+/// What is said against a run of so many seconds in which the meters showed this.
+fn said_of(seconds: u32, shown: MachineReport) -> Vec<String> {
+    let mut asked = offering(0.02);
+    asked["measure"]["duration"] = json!(format!("{seconds}s"));
+    let output = metered(&asked, 0, shown);
+    output.summary.invalid.into_iter().map(|reason| format!("{}: {}", reason.code, reason.message)).collect()
+}
+
+#[test]
+fn others_may_have_three_hundredths_of_the_servers_and_of_the_emulators_cpus() {
+    let shown = |server, emulator| MachineReport {
+        others_server: Some(server),
+        others_emulator: Some(emulator),
+        ..MachineReport::default()
+    };
+    assert_eq!(said_of(10, shown(0.03, 0.03)), [""; 0]);
+    assert_eq!(
+        said_of(10, shown(0.031, 0.0)),
+        ["others: other programs took 3.1 % of the server's CPUs; at most 3 % is allowed"]
+    );
+    assert_eq!(
+        said_of(10, shown(0.25, 0.5)),
+        [
+            "others: other programs took 25.0 % of the server's and 50.0 % of the emulator's CPUs; at most 3 % is allowed"
+        ]
+    );
+    // The kernel's ticks say little of a short time.
+    assert_eq!(said_of(9, shown(0.25, 0.5)), [""; 0]);
+    // A server that ran already has no CPUs of its own.
+    let emulators = MachineReport { others_emulator: Some(0.5), ..MachineReport::default() };
+    assert_eq!(
+        said_of(10, emulators),
+        ["others: other programs took 50.0 % of the emulator's CPUs; at most 3 % is allowed"]
+    );
+}
+
+#[test]
+fn the_emulator_may_wait_a_hundredth_of_the_time_for_others() {
+    let shown = |all, by_others| MachineReport {
+        run_delay: Some(all),
+        run_delay_by_others: Some(by_others),
+        ..MachineReport::default()
+    };
+    assert_eq!(said_of(5, shown(0.01, 0.01)), [""; 0]);
+    // Some ticks say little.
+    assert_eq!(said_of(1, shown(0.2, 0.05)), [""; 0]);
+    assert_eq!(
+        said_of(5, shown(0.2, 0.011)),
+        [
+            "run_delay: the emulator waited 1.1 % of the time for its CPU while other programs had it; at most 1 % is allowed"
+        ]
+    );
+    // What the run's own threads kept it from is no evidence from outside.
+    assert_eq!(said_of(5, shown(0.5, 0.0)), [""; 0]);
 }

@@ -12,7 +12,9 @@ pub struct CpuTimes {
     pub idle: u64,
     /// Wanted to run, and the hypervisor ran something else.
     pub steal: u64,
-    /// Everything, the two above included.
+    /// Served interrupts, as far as the kernel's ticks found it doing so.
+    pub irq: u64,
+    /// Everything, what is above included.
     pub total: u64,
 }
 
@@ -39,9 +41,15 @@ fn parse_cpu(line: &str) -> Option<(u32, CpuTimes)> {
     let cpu = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
     // user nice system idle iowait irq softirq steal; guest times that may follow are in user and nice already.
     let times = fields.take(8).map(|field| field.parse().ok()).collect::<Option<Vec<u64>>>()?;
-    let &[_, _, _, idle, iowait, _, _, steal] = times.as_slice() else { return None };
+    let &[_, _, _, idle, iowait, irq, softirq, steal] = times.as_slice() else { return None };
     let total = times.iter().try_fold(0_u64, |sum, &time| sum.checked_add(time))?;
-    Some((cpu, CpuTimes { idle: idle + iowait, steal, total }))
+    Some((cpu, CpuTimes { idle: idle + iowait, steal, irq: irq + softirq, total }))
+}
+
+/// Reads `/proc/stat`; empty where there is none.
+#[must_use]
+pub fn read_cpus() -> Cpus {
+    read_text("/proc/stat").as_deref().map(parse_stat).unwrap_or_default()
 }
 
 /// How some CPUs together spent the time between two readings; `None` when one of them is missing or no time has passed.
@@ -62,10 +70,21 @@ pub fn cpu_use(cpus: &[u32], before: &Cpus, after: &Cpus) -> Option<CpuUse> {
     Some(CpuUse { busy: 1.0 - part(idle), steal: part(steal) })
 }
 
-/// Parses `schedstat` of a thread: nanoseconds on a CPU, nanoseconds waiting for one, slices. Returns the first.
+/// What a thread had of the CPUs (`Documentation/scheduler/sched-stats.rst`), in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct SchedStat {
+    /// On a CPU.
+    pub running: u64,
+    /// Ready to run, and waiting for a CPU that another thread had (run delay).
+    pub waiting: u64,
+}
+
+/// Parses `schedstat` of a thread: the two times, then how many slices it had.
 #[must_use]
-pub fn parse_schedstat(text: &str) -> Option<u64> {
-    text.split_ascii_whitespace().next()?.parse().ok()
+pub fn parse_schedstat(text: &str) -> Option<SchedStat> {
+    let mut fields = text.split_ascii_whitespace();
+    let mut next = || fields.next()?.parse().ok();
+    Some(SchedStat { running: next()?, waiting: next()? })
 }
 
 /// Nanoseconds on a CPU of each thread, by its number.
@@ -89,9 +108,9 @@ pub fn read_threads(processes: &[u32]) -> ThreadTimes {
         for task in tasks.into_iter().flatten().flatten() {
             let Some(thread) = task.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
             let path = task.path();
-            let time = read_text(path.join("schedstat")).as_deref().and_then(parse_schedstat);
-            let Some(time) = time else { continue };
-            if times.insert(thread, time).is_none() {
+            let stat = read_text(path.join("schedstat")).as_deref().and_then(parse_schedstat);
+            let Some(stat) = stat else { continue };
+            if times.insert(thread, stat.running).is_none() {
                 let children = read_text(path.join("children")).unwrap_or_default();
                 waiting
                     .extend(children.split_ascii_whitespace().filter_map(|child| child.parse::<u32>().ok()));
@@ -116,15 +135,15 @@ intr 1 2 3
 
     #[test]
     fn a_cpu_is_read_and_the_sum_of_all_is_not() {
-        assert_eq!(parse_stat(STAT), Cpus::from([(0, CpuTimes { idle: 55, steal: 4, total: 85 })]));
+        assert_eq!(parse_stat(STAT), Cpus::from([(0, CpuTimes { idle: 55, steal: 4, irq: 5, total: 85 })]));
     }
 
     #[test]
     fn busy_is_what_is_neither_idle_nor_waiting() {
-        let before = Cpus::from([(0, CpuTimes { idle: 0, steal: 0, total: 0 }), (1, CpuTimes::default())]);
+        let before = Cpus::from([(0, CpuTimes::default()), (1, CpuTimes::default())]);
         let after = Cpus::from([
-            (0, CpuTimes { idle: 25, steal: 10, total: 100 }),
-            (1, CpuTimes { idle: 75, steal: 0, total: 100 }),
+            (0, CpuTimes { idle: 25, steal: 10, irq: 0, total: 100 }),
+            (1, CpuTimes { idle: 75, steal: 0, irq: 0, total: 100 }),
         ]);
         assert_eq!(cpu_use(&[0], &before, &after), Some(CpuUse { busy: 0.75, steal: 0.1 }));
         assert_eq!(cpu_use(&[0, 1], &before, &after), Some(CpuUse { busy: 0.5, steal: 0.05 }));
@@ -140,8 +159,9 @@ intr 1 2 3
     }
 
     #[test]
-    fn schedstat_begins_with_time_on_a_cpu() {
-        assert_eq!(parse_schedstat("123 45 6\n"), Some(123));
+    fn schedstat_has_time_on_a_cpu_and_time_waiting_for_one() {
+        assert_eq!(parse_schedstat("123 45 6\n"), Some(SchedStat { running: 123, waiting: 45 }));
+        assert_eq!(parse_schedstat("123\n"), None);
         assert_eq!(parse_schedstat(""), None);
     }
 
@@ -165,15 +185,20 @@ intr 1 2 3
         #[test]
         fn a_printed_cpu_reads_back(cpu in any::<u32>(), times in prop::array::uniform10(0_u64..1 << 50)) {
             let line = format!("cpu{cpu} {}\n", times.map(|time| time.to_string()).join(" "));
-            let expected =
-                CpuTimes { idle: times[3] + times[4], steal: times[7], total: times[..8].iter().sum() };
+            let expected = CpuTimes {
+                idle: times[3] + times[4],
+                steal: times[7],
+                irq: times[5] + times[6],
+                total: times[..8].iter().sum(),
+            };
             prop_assert_eq!(parse_stat(&line), Cpus::from([(cpu, expected)]));
         }
 
         #[test]
         fn parts_lie_between_nothing_and_all(before in any::<[u32; 3]>(), after in any::<[u32; 3]>()) {
             let cpu = |[idle, steal, total]: [u32; 3]| {
-                Cpus::from([(0, CpuTimes { idle: idle.into(), steal: steal.into(), total: total.into() })])
+                let [idle, steal, total] = [idle, steal, total].map(u64::from);
+                Cpus::from([(0, CpuTimes { idle, steal, irq: 0, total })])
             };
             if let Some(CpuUse { busy, steal }) = cpu_use(&[0], &cpu(before), &cpu(after)) {
                 prop_assert!((0.0..=1.0).contains(&busy) && (0.0..=1.0).contains(&steal));

@@ -1,9 +1,10 @@
 //! TUN devices, the wall clock, meters of the machine: every system call of a live run.
 //!
 //! [`Tun`] is the engine's `PacketPort`, [`WallClock`] the kernel's `Clock`, [`MachineMeters`] the engine's `Meters`; [`LiveRun`] has a thread for each queue of the device. What
-//! is read from files is parsed by pure functions of text ([`cpu`], [`counters`]). Needs Linux 5.11 or later.
+//! is read from files is parsed by pure functions of text ([`cpu`], [`census`], [`counters`]). Needs Linux 5.11 or later.
 
 mod affinity;
+pub mod census;
 mod clock;
 pub mod counters;
 pub mod cpu;
@@ -11,6 +12,7 @@ mod files;
 mod log;
 mod meters;
 mod queues;
+mod sampler;
 mod sys;
 mod tun;
 

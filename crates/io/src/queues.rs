@@ -5,7 +5,9 @@ use crate::{
     AffinityError, ClockError, MachineMeters, MeterTargets, Stopper, Tun, TunError, WallClock,
     pin_current_thread, prefer_current_thread,
 };
-use std::sync::Arc;
+use rustix::thread::gettid;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use wasp_engine::{
     Control, Part, RunOutput, Scenario, ScenarioError, Shard, Share, Site, drive_share, sum_up,
 };
@@ -59,24 +61,42 @@ impl LiveRun {
             first.steer(scenario.first_client(), threads as u32)?;
         }
         let epoch = monotonic_nanos();
+        let (started, numbers) = channel();
+        // Held by the first thread until it has looked at the others, which do not end before.
+        let looking = Mutex::new(());
         let (controls, targets, stopper) = (&self.controls, &self.targets, &self.stopper);
-        let thread = |own: usize, queue: Tun, clients: Option<Tun>| -> Result<Part, LiveError> {
-            let shard = Shard::new(own as u32, threads as u32);
-            let seat = Seat { own, threads, share: Share { scenario, site, shard }, targets, stopper, epoch };
-            let mut ports: Vec<_> = [queue].into_iter().chain(clients).collect();
-            let part = seat.drive(&mut ports, &controls[own]);
-            if part.as_ref().map_or(true, Part::failed) {
-                controls.iter().for_each(|control| control.stop());
-                stopper.stop();
-            }
-            part
-        };
+        let thread =
+            |own: usize, mut ports: Vec<Tun>, emulator_threads: Vec<u32>| -> Result<Part, LiveError> {
+                let shard = Shard::new(own as u32, threads as u32);
+                let seat =
+                    Seat { own, threads, share: Share { scenario, site, shard }, targets, stopper, epoch };
+                let part = seat.drive(&mut ports, &controls[own], emulator_threads);
+                if part.as_ref().map_or(true, Part::failed) {
+                    controls.iter().for_each(|control| control.stop());
+                    stopper.stop();
+                }
+                part
+            };
         let parts = std::thread::scope(|scope| {
+            let look = looking.lock();
             let mut queues = self.queues.into_iter().enumerate();
             let (own, first) = queues.next().expect("a run has a queue");
-            let others: Vec<_> =
-                queues.map(|(own, queue)| scope.spawn(move || thread(own, queue, None))).collect();
-            let mut parts = vec![thread(own, first, self.client_device)];
+            let start = |(own, queue)| {
+                let (started, looking) = (started.clone(), &looking);
+                scope.spawn(move || {
+                    // The first thread waits for it.
+                    let _ = started.send(number_of_this_thread());
+                    let part = thread(own, vec![queue], Vec::new());
+                    drop(looking.lock());
+                    part
+                })
+            };
+            let others: Vec<_> = queues.map(start).collect();
+            let emulator_threads =
+                [number_of_this_thread()].into_iter().chain(numbers.iter().take(others.len()));
+            let ports = [first].into_iter().chain(self.client_device).collect();
+            let mut parts = vec![thread(own, ports, emulator_threads.collect())];
+            drop(look);
             parts.extend(others.into_iter().map(|other| other.join().expect("a thread of the run panicked")));
             parts.into_iter().collect::<Result<Vec<_>, _>>()
         })?;
@@ -95,20 +115,25 @@ struct Seat<'a> {
 }
 
 impl Seat<'_> {
-    fn drive(&self, ports: &mut [Tun], control: &Control) -> Result<Part, LiveError> {
+    /// Runs this thread's share. `emulator_threads` are the numbers of all the emulator's threads for the one that looks at the machine, and nothing for the
+    /// others, which see their own CPU time only.
+    fn drive(
+        &self,
+        ports: &mut [Tun],
+        control: &Control,
+        emulator_threads: Vec<u32>,
+    ) -> Result<Part, LiveError> {
+        let targets =
+            if emulator_threads.is_empty() { MeterTargets::default() } else { self.targets.clone() };
+        let mut meters = MachineMeters::new(MeterTargets { emulator_threads, ..targets });
         let cpus = &self.targets.emulator_cpus;
-        match cpus.get(self.own % cpus.len().max(1)) {
-            Some(cpu) if self.threads > 1 => pin_current_thread(&[*cpu])?,
-            Some(_) => pin_current_thread(cpus)?,
-            None => {}
+        if !cpus.is_empty() {
+            pin_current_thread(self.targets.cpus_of(self.own, self.threads))?;
         }
         // A server on the same CPU would wait for the emulator, and be measured doing so.
         if !cpus.is_empty() && !cpus.iter().any(|cpu| self.targets.server_cpus.contains(cpu)) {
             prefer_current_thread();
         }
-        // The machine is looked at once; every thread sees its own CPU time.
-        let targets = if self.own == 0 { self.targets.clone() } else { MeterTargets::default() };
-        let mut meters = MachineMeters::new(targets);
         let mut clock = WallClock::new(&ports[0], self.stopper, Duration::ZERO)?;
         for other in &ports[1..] {
             clock.wait_for_frames(other)?;
@@ -116,4 +141,9 @@ impl Seat<'_> {
         clock.begin_at(self.epoch);
         Ok(drive_share(&self.share, control, (), &mut clock, ports, &mut meters))
     }
+}
+
+/// The calling thread's number, as `/proc/self/task` has it.
+fn number_of_this_thread() -> u32 {
+    gettid().as_raw_nonzero().get().unsigned_abs()
 }

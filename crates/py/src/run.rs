@@ -54,6 +54,7 @@ pub(crate) fn py_start(
     let targets = MeterTargets {
         server_cpus: server_cpus.unwrap_or_default(),
         emulator_cpus: emulator_cpus.unwrap_or_default(),
+        emulator_threads: Vec::new(),
         server_processes: server_pids.unwrap_or_default(),
         namespace,
         device: device_name,

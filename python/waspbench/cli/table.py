@@ -79,13 +79,18 @@ def _figures(result: Result) -> list[str]:
         *([] if not result.errors else [_row("errors", f"{100 * result.errors:.2f} %")]),
         _row(
             "server CPU",
-            f"{_percent(cpu.busy)} busy" + ("" if cpu.steal is None else f", {_percent(cpu.steal)} stolen"),
+            f"{_percent(cpu.busy)} busy"
+            + ("" if cpu.others is None else f", {_percent(cpu.others)} by other programs")
+            + ("" if cpu.steal is None else f", {_percent(cpu.steal)} stolen"),
         ),
     ]
     if emulator.cpu is not None:
         lines.append(_row("emulator", f"{_percent(emulator.cpu)} busy, lag {_waits(emulator.lag_us)}"))
         if emulator.unread_us.p99 is not None:
             lines.append(_row("", f"frames unread for at most {_waits(emulator.unread_us)}"))
+        if emulator.others is not None and emulator.run_delay is not None:
+            others, delay = _percent(emulator.others), _percent(emulator.run_delay)
+            lines.append(_row("", f"{others} of its CPU used by other programs, run delay {delay}"))
     lines += _wrapped("network down", _direction(result.network.down))
     lines += _wrapped("network up", _direction(result.network.up))
     return lines

@@ -38,6 +38,7 @@ class LoadReading(Record):
     interval_s: float | None = None
     """Length of the measured interval in seconds: longer than the file's where that was too short."""
     server_cpu: float | None
+    """Busy share of the server's CPUs, without what other programs took of them."""
     meets: bool
     """Whether it met the objective."""
     counts: bool
@@ -76,7 +77,7 @@ class PointCapacity(Record):
     load: int | None
     """Clients at which it was found."""
     server_cpu: float | None
-    """Busy share of the server's CPUs there."""
+    """Busy share of the server's CPUs there, without what other programs took of them."""
     saturated: bool | None
     """Whether that is at least 95 %."""
     bottleneck: Bottleneck

@@ -304,6 +304,7 @@ def _mean(values: list[float]) -> float:
 def _server_cpu(runs: Sequence[ServerCpu]) -> ServerCpu:
     return ServerCpu(
         busy=_of((run.busy for run in runs), _mean),
+        others=_of((run.others for run in runs), _mean),
         steal=_of((run.steal for run in runs), _mean),
         processes_s=_of((run.processes_s for run in runs), _mean),
     )
@@ -312,6 +313,9 @@ def _server_cpu(runs: Sequence[ServerCpu]) -> ServerCpu:
 def _emulator(runs: Sequence[Emulator]) -> Emulator:
     return Emulator(
         cpu=_of((run.cpu for run in runs), _mean),
+        others=_of((run.others for run in runs), _mean),
+        run_delay=_of((run.run_delay for run in runs), max),
+        run_delay_by_others=_of((run.run_delay_by_others for run in runs), max),
         lag_us=_waits([run.lag_us for run in runs]),
         unread_us=_waits([run.unread_us for run in runs]),
     )

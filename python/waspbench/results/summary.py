@@ -63,8 +63,13 @@ class ServerCpu(Record):
     """1 - (idle + iowait), from 0 to 1 of all its CPUs. For a server that ran already: its processes' time, of all CPUs
     that it may use or of its busiest thread alone, whichever is more.
     """
+    others: float | None = None
+    """Part of their time, from 0 to 1, that threads of others than the run took: neither the server's nor those of this
+    process and its descendants, nor interrupts. None in simulation, for a server that ran already, and in results of
+    older versions.
+    """
     steal: float | None
-    """Part of their time that the hypervisor took; None in simulation."""
+    """Part of their time, and of the emulator's CPUs', that the hypervisor took; None in simulation."""
     processes_s: float | None
     """CPU seconds of the server's processes; None in simulation."""
 
@@ -98,6 +103,17 @@ class Emulator(Record):
 
     cpu: float | None = None
     """Busy part of its CPU, from 0 to 1; of the busiest where it has several."""
+    others: float | None = None
+    """Part of its CPUs' time, from 0 to 1, that threads of others than the run took; None in results of older versions.
+    """
+    run_delay: float | None = None
+    """Part of the interval, from 0 to 1, in which its thread was ready to run and another had its CPU (the kernel's run
+    delay); the longest of its threads'. None in results of older versions.
+    """
+    run_delay_by_others: float | None = None
+    """The run delay while other programs had the CPU: without the time that other threads of the run had there, and no
+    more than the time that other programs had. None in results of older versions.
+    """
     threads: int | None = None
     """Threads that it had."""
     lag_us: Waits = Waits()

@@ -32,7 +32,7 @@ from waspbench.results.records import RunRecord, missing_files, read_record, rec
 from waspbench.results.study import StudyPlan
 from waspbench.runner.campaign import Campaign, OnProgress, StudyProgress
 from waspbench.runner.executors import Executor
-from waspbench.runner.once import BOTTLENECKS, LONGEST, Done, Job, longer
+from waspbench.runner.once import BOTTLENECKS, DISTURBANCES, LONGEST, Done, Job, longer
 from waspbench.runner.study import prepare
 from waspbench.runner.timing import time_limit
 from waspbench.stats.capacity import Capacity, CapacitySearch, CapacitySweep, Reading
@@ -251,7 +251,7 @@ class CapacityStudy(Campaign):
         """Whether the machine, not the load, was to blame, so that a second attempt may go better."""
         if self._mode == "sim" or done.summary is None:
             return False
-        return any(reason.code == "steal" or reason.code in BOTTLENECKS for reason in done.summary.invalid)
+        return any(reason.code in DISTURBANCES | BOTTLENECKS for reason in done.summary.invalid)
 
     def _tell(self, place: _Place, load: int, record: RunRecord) -> None:
         summary = record.summary
@@ -285,7 +285,7 @@ class CapacityStudy(Campaign):
             throughput=summary.throughput,
             goodput_bps=summary.goodput_bps,
             interval_s=summary.interval_s,
-            server_cpu=summary.server_cpu.busy,
+            server_cpu=_of_server(summary),
             meets=not unmet,
             counts=not (behind or too_much),
             failed=too_much,
@@ -346,12 +346,18 @@ class CapacityStudy(Campaign):
         )
 
 
+def _of_server(summary: RunSummary) -> float | None:
+    """Busy share of the server's CPUs, without what other programs took of them."""
+    cpu = summary.server_cpu
+    return None if cpu.busy is None else max(cpu.busy - (cpu.others or 0.0), 0.0)
+
+
 def _too_much(summary: RunSummary, unmet: Sequence[str]) -> bool:
     """Whether the errors of a run (the reason ``errors``) are those of a server that has more to do than it can: it was
     saturated, or did not meet the objective. Such a load is excluded as one at which runs fail. Errors at a server with
     time to spare have another cause, and speak against the search.
     """
-    saturated = summary.server_cpu.busy is not None and summary.server_cpu.busy >= SATURATED
+    saturated = (_of_server(summary) or 0.0) >= SATURATED
     return any(reason.code == "errors" for reason in summary.invalid) and (saturated or bool(unmet))
 
 

@@ -26,6 +26,9 @@ Kind = Literal["run", "lengths"]
 BOTTLENECKS = frozenset({"lag", "unread", "emulator_busy", "device_full", "pool", "device_drops"})
 """Reasons against a run which say that the emulator, not the server, set the limit."""
 
+DISTURBANCES = frozenset({"others", "run_delay", "steal"})
+"""Reasons against a run which say that others had the machine."""
+
 SEARCH_LIMIT = 80.0
 """Longest warm-up (seconds) that is tried when it is to be found."""
 

@@ -134,7 +134,9 @@ pub struct OpenLoop {
 pub struct ServerCpu {
     /// Busy share, 0 to 1.
     pub busy: Option<f64>,
-    /// Share that the hypervisor took, 0 to 1.
+    /// Share that threads of others than the run took, 0 to 1.
+    pub others: Option<f64>,
+    /// Share that the hypervisor took, 0 to 1; of the emulator's CPUs too.
     pub steal: Option<f64>,
     /// CPU seconds of the server's processes.
     pub processes_s: Option<f64>,
@@ -145,6 +147,12 @@ pub struct ServerCpu {
 pub struct Emulator {
     /// Busy share of its thread, 0 to 1; of the busiest if there are several.
     pub cpu: Option<f64>,
+    /// Share of the time of its CPUs that threads of others than the run took, 0 to 1.
+    pub others: Option<f64>,
+    /// Share of the interval in which its thread was ready to run and waited for its CPU, 0 to 1; the longest of its threads' shares.
+    pub run_delay: Option<f64>,
+    /// Share of the interval in which it waited so while others had its CPU, 0 to 1.
+    pub run_delay_by_others: Option<f64>,
     /// How many threads it had.
     pub threads: u32,
     /// How late packets left, in microseconds.
@@ -359,6 +367,7 @@ fn server_cpu(measured: &Measured, machine: &MachineReport, seconds: f64) -> Ser
     let modelled = modelled.map(|(used, cores)| used.as_secs_f64() / (seconds * cores as f64));
     ServerCpu {
         busy: modelled.or(machine.server_busy),
+        others: machine.others_server,
         steal: machine.steal,
         processes_s: machine.server_processes_s,
     }
@@ -368,6 +377,9 @@ fn emulator(lateness: &Lateness, part: &Part) -> Emulator {
     let all = lateness.all();
     Emulator {
         cpu: part.machine.emulator_cpu,
+        others: part.machine.others_emulator,
+        run_delay: part.machine.run_delay,
+        run_delay_by_others: part.machine.run_delay_by_others,
         threads: part.threads,
         lag_us: waits(&all.lag),
         unread_us: waits(&all.unread),

@@ -27,6 +27,14 @@ const LEAST_LATENESS_US: f64 = 1_000.0;
 const EMULATOR_BUSY: f64 = 0.90;
 /// Steal above which a machine is no measuring device.
 const STEAL: f64 = 0.02;
+/// Share of the server's or the emulator's CPUs that others may take, and the shortest interval (seconds) in which the kernel's ticks of 10 ms can
+/// tell.
+const OTHERS: f64 = 0.03;
+const OTHERS_INTERVAL_S: f64 = 10.0;
+/// Share of the interval in which the emulator's thread may wait for others to leave its CPU, and seconds that it may always: the time of own threads,
+/// which is taken off, is known in ticks.
+const RUN_DELAY: f64 = 0.01;
+const RUN_DELAY_S: f64 = 0.05;
 
 /// Counters of the packet device that tell of packets lost without the emulator's knowledge.
 const DEVICE_DROPS: [&str; 4] = ["rx_dropped", "tx_dropped", "rx_errors", "tx_errors"];
@@ -66,6 +74,8 @@ pub(super) fn reasons(scenario: &Scenario, part: &Part, summary: &Summary) -> Ve
     check("device_drops", device_drops(summary));
     check("server_queue", server_queue(summary));
     check("pool", pool(part));
+    check("others", others(summary));
+    check("run_delay", run_delay(summary));
     check("steal", steal(summary));
     for (name, direction) in [("up", &summary.network.up), ("down", &summary.network.down)] {
         check("loss", loss(name, direction));
@@ -290,6 +300,34 @@ fn increases<'a>(
 fn pool(part: &Part) -> Option<String> {
     let exhausted = part.exhausted;
     (exhausted > 0).then(|| format!("the emulator had no memory left for {exhausted} packets"))
+}
+
+/// Others had the CPUs: their time counts as the server's, and the server waits for it.
+fn others(summary: &Summary) -> Option<String> {
+    if summary.interval_s < OTHERS_INTERVAL_S {
+        return None;
+    }
+    let shares = [("server", summary.server_cpu.others), ("emulator", summary.emulator?.others)];
+    let too_much = shares.map(|(whose, share)| Some((whose, share.filter(|share| *share > OTHERS)?)));
+    let told = too_much
+        .into_iter()
+        .flatten()
+        .map(|(whose, share)| format!("{:.1} % of the {whose}'s", share * 100.0));
+    let told = told.collect::<Vec<_>>().join(" and ");
+    (!told.is_empty())
+        .then(|| format!("other programs took {told} CPUs; at most {:.0} % is allowed", OTHERS * 100.0))
+}
+
+/// The emulator was ready to run, and another program had its CPU.
+fn run_delay(summary: &Summary) -> Option<String> {
+    let delay = summary.emulator?.run_delay_by_others?;
+    (delay > RUN_DELAY && delay * summary.interval_s > RUN_DELAY_S).then(|| {
+        format!(
+            "the emulator waited {:.1} % of the time for its CPU while other programs had it; at most {:.0} % is allowed",
+            delay * 100.0,
+            RUN_DELAY * 100.0
+        )
+    })
 }
 
 fn steal(summary: &Summary) -> Option<String> {
