@@ -1,7 +1,7 @@
 """How many instructions fixed simulations take: a gate against slower code that a busy machine does not disturb.
 
-`cargo bench -p wasp-engine --bench instructions` has the simulations; valgrind counts what they execute in user space.
-The counts are held against `instructions.json`; they depend on the compiler and mean nothing with another one.
+`cargo run --release -p wasp-benches --bin instructions` has the simulations; valgrind counts what they execute in user
+space. The counts are held against `instructions.json`; they depend on the compiler and mean nothing with another one.
 """
 
 import json
@@ -138,7 +138,7 @@ def _sources() -> dict[str, str]:
 
 
 def _build() -> str:
-    command = ["cargo", "bench", "--quiet", "--locked", "-p", "wasp-engine", "--bench", "instructions", "--no-run"]
+    command = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "wasp-benches", "--bin", "instructions"]
     for line in _output([*command, "--message-format=json"]).splitlines():
         message = json.loads(line)
         if message.get("executable") and message.get("target", {}).get("name") == "instructions":

@@ -1,4 +1,4 @@
-"""Packets a second of simulated bulk transfers on one core: `cargo bench -p wasp-engine --bench bulk`."""
+"""Packets a second of simulated bulk transfers on one core: `cargo run --release -p wasp-benches --bin bulk`."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ def bulk(flows: int) -> dict[str, Any]:
     if shutil.which("cargo") is None:
         raise CannotDoIt("the simulation's benchmark needs cargo (https://rustup.rs)")
     seconds = VIRTUAL_SECONDS.get(flows, 10)
-    command = ["cargo", "bench", "--quiet", "--locked", "-p", "wasp-engine", "--bench", "bulk", "--"]
+    command = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "wasp-benches", "--bin", "bulk", "--"]
     said = subprocess.run(
         [*command, str(flows), str(seconds)], cwd=_ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )

@@ -1,8 +1,6 @@
 //! What clients do: pauses, pages, parallel connections, pipelining, giving up, reading slowly.
 
-mod common;
-
-use common::{Row, run, scenario, transactions};
+use crate::common::{Row, run, scenario, transactions};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

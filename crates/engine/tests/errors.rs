@@ -1,8 +1,6 @@
 //! Transactions that end otherwise than `ok`: how they are counted, and from which share on a run must not be trusted.
 
-mod common;
-
-use common::{group, independent, run, scenario};
+use crate::common::{group, independent, run, scenario};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wasp_engine::{RunOutput, Scenario};

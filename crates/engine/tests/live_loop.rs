@@ -1,8 +1,6 @@
 //! The live loop with a clock and a device that a test holds in its hands.
 
-mod common;
-
-use common::{group, independent, links_and_connections_agree, scenario};
+use crate::common::{group, independent, links_and_connections_agree, scenario};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use wasp_engine::{
@@ -199,7 +197,7 @@ fn live_and_simulated_runs_meet_the_same_losses() {
     let mut scenario = scenario(20, "1KB");
     scenario["clients"][0]["loss"] = independent("20%");
     let (live, _) = live(&scenario, usize::MAX);
-    let simulated = common::run(&scenario);
+    let simulated = crate::common::run(&scenario);
     let first_syn_lost = |output: &RunOutput| -> Vec<u32> {
         let connections = output.ledger.connections.iter();
         let lost = connections.filter(|row| row.connection == 0 && row.retransmitted > 0 && row.up_lost > 0);

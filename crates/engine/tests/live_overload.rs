@@ -1,8 +1,6 @@
 //! The live loop on a machine that takes its time: what an emulator says of itself below and above its capacity.
 
-mod common;
-
-use common::{group, scenario};
+use crate::common::{group, scenario};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,8 +1,6 @@
 //! Clients that ask when requests arrive, whatever became of those before.
 
-mod common;
-
-use common::{Row, run, scenario, transactions};
+use crate::common::{Row, run, scenario, transactions};
 use serde_json::{Value, json};
 use wasp_engine::RunOutput;
 

@@ -1,8 +1,6 @@
 //! What is refused, and how it is said.
 
-mod common;
-
-use common::scenario;
+use crate::common::scenario;
 use serde_json::{Value, json};
 use wasp_engine::Scenario;
 

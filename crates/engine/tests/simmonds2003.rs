@@ -3,9 +3,7 @@
 //! Its Table 1 does not tell its defaults; here each client has 2 ms of round-trip time, an access link of 100 Mbit/s with queues of
 //! 256 KB and an MTU of 576 bytes to a server on a link without limit, and asks for one file a connection.
 
-mod common;
-
-use common::{run, scenario};
+use crate::common::{run, scenario};
 use serde_json::{Value, json};
 
 /// Clients of the paper. The server is calibrated to its 3,800 a second for 1 KB and 220 a second for 64 KB, with one request a connection;

@@ -1,8 +1,6 @@
 //! Whole simulated runs: exact response times, conservation, Little's law, determinism.
 
-mod common;
-
-use common::{group, independent, links_and_connections_agree, run, scenario, two_state};
+use crate::common::{group, independent, links_and_connections_agree, run, scenario, two_state};
 use proptest::prelude::*;
 use serde_json::json;
 use wasp_engine::{RunOutput, Strata};

@@ -1,8 +1,6 @@
 //! Workloads of more than one file: what is asked for in which order, and pages.
 
-mod common;
-
-use common::{Row, run, scenario, transactions};
+use crate::common::{Row, run, scenario, transactions};
 use serde_json::{Value, json};
 use std::io::BufReader;
 use std::sync::Arc;

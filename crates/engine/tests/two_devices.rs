@@ -1,8 +1,6 @@
 //! A network with a device at each end: programs behind the clients' addresses, and a server that resets whatever comes.
 
-mod common;
-
-use common::{independent, scenario};
+use crate::common::{independent, scenario};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use wasp_engine::{
@@ -137,7 +135,7 @@ fn codes(output: &RunOutput) -> Vec<&str> {
 #[test]
 fn programs_reach_the_server_and_back_in_one_round_trip_each_by_its_own_link() {
     let mut scenario = scenario(3, "1KB");
-    scenario["clients"] = json!([common::group("near", 1), common::group("far", 2)]);
+    scenario["clients"] = json!([crate::common::group("near", 1), crate::common::group("far", 2)]);
     scenario["clients"][0]["rtt"] = json!("50ms");
     let output = run(&scenario, (0..3).map(|index| syn(client(index), 1_000)), try_again);
     let summary = &output.summary;

@@ -1,8 +1,6 @@
 //! Responses by the rules of RFC 9112, one by one, and those that break them.
 
-mod driver;
-
-use driver::{Outcome, drive};
+use crate::driver::{Outcome, drive};
 use wasp_http::{
     Eof, Event, Framing, Head, LINE_LIMIT, LastHead, Malformed, Method, Piece, ResponseReader, Version,
 };

@@ -1,8 +1,6 @@
 //! Properties of the response reader over generated streams and generated cuts.
 
-mod driver;
-
-use driver::{Outcome, drive};
+use crate::driver::{Outcome, drive};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

@@ -1,10 +1,6 @@
 //! Which queue of a TUN device the packets of a client come to. Needs root; says so loudly where it is not.
 
-#![expect(clippy::disallowed_methods, reason = "tests of system calls")]
-
-mod common;
-
-use common::{in_a_namespace, queues_that_are_up};
+use crate::common::{in_a_namespace, queues_that_are_up};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::thread::sleep;
 use std::time::Duration;

@@ -1,10 +1,6 @@
 //! A TUN device in a network namespace of its own. Needs root; says so loudly where it is not.
 
-#![expect(clippy::disallowed_methods, reason = "tests of system calls")]
-
-mod common;
-
-use common::{device_that_is_up, in_a_namespace, ip};
+use crate::common::{device_that_is_up, in_a_namespace, ip};
 use std::os::fd::{AsFd, OwnedFd};
 use wasp_engine::{PacketPort, Transmitted};
 use wasp_io::{MAX_FRAME, Stopper, Tun, TunError, WallClock};

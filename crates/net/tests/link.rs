@@ -1,8 +1,6 @@
 //! Links: queue, serialisation, propagation, and the conservation of packets.
 
-mod common;
-
-use common::{Event, star};
+use crate::common::{Event, star};
 use proptest::prelude::*;
 use wasp_kernel::NodeId;
 use wasp_net::{AccessConfig, Fate, LinkConfig, Loss, Scope, Star};

@@ -1,8 +1,6 @@
 //! Loss: rates against their conditional probabilities, burst lengths, scopes, keys.
 
-mod common;
-
-use common::{Event, star};
+use crate::common::{Event, star};
 use wasp_kernel::NodeId;
 use wasp_net::{AccessConfig, Chain, LinkConfig, Loss, LossTally, Scope, Start};
 use wasp_random::{Key, Purpose};

@@ -1,8 +1,6 @@
 //! Arbitrary segments at arbitrary moments: no panic, no leak, and the invariants hold.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use wasp_tcp::{Chunk, Config, Endpoint, Event, ReceiveBuffer, ReceivePolicy, RecoveryKind, State};
 use wasp_units::Duration;

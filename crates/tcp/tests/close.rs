@@ -1,8 +1,6 @@
 //! Closing a connection in every order, resets, and what protects against forged ones.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use wasp_tcp::{Config, Event, State};
 use wasp_units::Duration;
 use wasp_wire::{Flags, TcpHeader};

@@ -1,8 +1,6 @@
 //! Opening a connection: SYN-SENT and SYN-RECEIVED, event by event.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use wasp_tcp::{Config, Endpoint, Event, Identity, RttEstimator, State};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, TcpHeader};

@@ -1,8 +1,6 @@
 //! RACK-TLP (RFC 8985) and proportional rate reduction (RFC 9937) as the wire shows them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use wasp_tcp::{Config, Nagle, ReceiveBuffer};
 use wasp_units::Duration;
 

@@ -1,8 +1,6 @@
 //! The receiving side: acknowledgments, their delay, what they report; windows.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use wasp_tcp::{Config, Event, ReceiveBuffer, ReceivePolicy, State};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, SequenceNumber, TcpHeader};

@@ -1,8 +1,6 @@
 //! Which segments' windows count (RFC 9293 section 3.10.7.4).
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use wasp_tcp::Config;
 use wasp_units::Duration;
 use wasp_wire::SequenceNumber;

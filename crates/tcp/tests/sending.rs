@@ -1,8 +1,6 @@
 //! The sending side: timeouts, retransmissions, small segments, idle times, windows.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use wasp_tcp::{
     Chunk, Config, CongestionKind, Event, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind, State,
 };

@@ -1,8 +1,6 @@
 //! A transfer without loss over an unlimited path takes exactly the round trips that slow start dictates.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use wasp_tcp::{AckCounting, Config, Event, Nagle, ReceiveBuffer};
 use wasp_units::{Duration, Instant};
 

@@ -1,8 +1,6 @@
 //! Whole transfers: the right bytes arrive, whatever the path does.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wasp_tcp::{Config, Event, ReceiveBuffer, RecoveryKind, State};

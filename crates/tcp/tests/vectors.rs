@@ -4,9 +4,7 @@
 //! segments sent at once in congestion avoidance (cwnd = ssthresh = W), RTO of ten round trips. The value is the time in
 //! round trips until all W are cumulatively acknowledged.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::sync::{Arc, Mutex};
 use wasp_tcp::{AckCounting, Config, CongestionKind, Nagle, RecoveryKind, RttEstimator};
 use wasp_units::Duration;

@@ -1,8 +1,6 @@
 //! The payload pool against a model of it: a map from handles to the bytes they should show.
 
-mod common;
-
-use common::{bytes_of, config};
+use crate::common::{bytes_of, config};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wasp_wire::{Payload, PayloadPool, View};

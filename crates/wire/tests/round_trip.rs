@@ -1,8 +1,6 @@
 //! What is emitted parses back to the same packet, and nothing that arrives makes a parser panic.
 
-mod common;
-
-use common::{
+use crate::common::{
     Description, any_packet, any_tcp, bytes_of, checksum, config, fix_header_checksum, pool,
     transport_checksum,
 };
@@ -82,8 +80,8 @@ proptest! {
         prop_assert!(header.options_len() <= TcpHeader::MAX_OPTIONS_LEN);
         let pool = pool();
         let packet = Packet {
-            source: common::address("198.18.0.1"),
-            destination: common::address("198.18.0.2"),
+            source: crate::common::address("198.18.0.1"),
+            destination: crate::common::address("198.18.0.2"),
             ttl: 64,
             traffic_class: 0,
             identification: 0,
@@ -129,7 +127,7 @@ proptest! {
 
 /// Runs every parser over `bytes`; what parses must also survive emission.
 fn exercise(bytes: &[u8]) {
-    let (source, destination) = (common::address("198.18.0.1"), common::address("198.18.0.2"));
+    let (source, destination) = (crate::common::address("198.18.0.1"), crate::common::address("198.18.0.2"));
     if let Ok(view) = Ipv4View::new_checked(bytes) {
         let _ = (view.checksum_is_valid(), view.header_len(), view.payload(), view.is_fragment());
     }

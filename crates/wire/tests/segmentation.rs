@@ -1,8 +1,6 @@
 //! Frames of the device become packets: super-segments are cut as Linux would cut them.
 
-mod common;
-
-use common::{
+use crate::common::{
     Description, address, any_fitting_tcp, any_packet_of, bytes_of, config, pool, transport_checksum,
 };
 use proptest::prelude::*;

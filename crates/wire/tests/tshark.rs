@@ -1,8 +1,6 @@
 //! An independent witness: tshark dissects what is emitted and finds nothing malformed and no bad checksum.
 
-mod common;
-
-use common::{Description, address, pool};
+use crate::common::{Description, address, pool};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use wasp_wire::{

@@ -1,8 +1,6 @@
 //! Packets of a real Linux kernel, and one packet for each reason to refuse.
 
-mod common;
-
-use common::{Description, address, checksum, fix_header_checksum, pool};
+use crate::common::{Description, address, checksum, fix_header_checksum, pool};
 use wasp_wire::{
     Checksums, Flags, Layer, Packet, ParseError, Payload, SequenceNumber, TcpHeader, Timestamps, Transport,
     emit,

@@ -31,19 +31,16 @@ pub(crate) fn group(name: &str, count: u32) -> Value {
 }
 
 /// Independent loss in both directions.
-#[allow(dead_code, reason = "not every test file loses packets")]
 pub(crate) fn independent(rate: &str) -> Value {
     json!({"up": {"model": "independent", "rate": rate}, "down": {"model": "independent", "rate": rate}})
 }
 
 /// Two-state loss with r = 65 % in both directions.
-#[allow(dead_code, reason = "not every test file loses packets")]
 pub(crate) fn two_state(p: &str, scope: &str) -> Value {
     let model = json!({"model": "two-state", "p": p, "r": "65%"});
     json!({"up": model, "down": model, "scope": scope})
 }
 
-#[allow(dead_code, reason = "not every test file runs one")]
 /// Runs a scenario to its end.
 pub(crate) fn run(scenario: &Value) -> RunOutput {
     let scenario = Scenario::from_json(&scenario.to_string()).expect("the scenario is valid");
@@ -52,7 +49,6 @@ pub(crate) fn run(scenario: &Value) -> RunOutput {
 
 /// A transaction, as the columns hold it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-#[allow(dead_code, reason = "not every test file looks at all of it")]
 pub(crate) struct Row {
     pub(crate) client: u32,
     pub(crate) request: u32,
@@ -68,7 +64,6 @@ pub(crate) struct Row {
     pub(crate) attempts: u8,
 }
 
-#[allow(dead_code, reason = "not every test file looks at transactions")]
 /// Every transaction, by client and request.
 pub(crate) fn transactions(output: &RunOutput) -> Vec<Row> {
     let reached = |nanos: i64| (nanos != i64::MIN).then_some(nanos);
@@ -91,7 +86,6 @@ pub(crate) fn transactions(output: &RunOutput) -> Vec<Row> {
     rows
 }
 
-#[allow(dead_code, reason = "not every test file looks at links")]
 /// Fails unless the packets of every access link are those of its client's connections and its strays; returns the strays.
 pub(crate) fn links_and_connections_agree(output: &RunOutput) -> u64 {
     let mut of_client: BTreeMap<(u32, &str), (u64, u64)> = BTreeMap::new();

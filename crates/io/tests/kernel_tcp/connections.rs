@@ -1,8 +1,8 @@
 //! How connections begin and end beside the real kernel: stale ones, unknown segments, resets, TIME-WAIT.
 
+use super::rig::{Rig, opening, path};
+use super::server::{Action, Command, Ending, listen};
 use crate::common::in_a_namespace;
-use crate::rig::{Rig, opening, path};
-use crate::server::{Action, Command, Ending, listen};
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;

@@ -1,8 +1,8 @@
 //! The kernel as a receiver beside ours: what a slow reader lets in, and how fast the window opens. The sender and the path are the same.
 
+use super::rig::{Rig, opening, path};
+use super::server::{Action, Command, SLOW_PIECE, SLOW_PIECES, listen};
 use crate::common::in_a_namespace;
-use crate::rig::{Rig, opening, path};
-use crate::server::{Action, Command, SLOW_PIECE, SLOW_PIECES, listen};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wasp_net::LinkConfig;

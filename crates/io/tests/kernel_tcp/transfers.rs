@@ -1,8 +1,8 @@
 //! Content in both directions, compared byte for byte.
 
+use super::rig::{Rig, opening, path};
+use super::server::{Action, Command, Ending, content, listen};
 use crate::common::{in_a_namespace, in_a_namespace_with, ip, run};
-use crate::rig::{Rig, opening, path};
-use crate::server::{Action, Command, Ending, content, listen};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;

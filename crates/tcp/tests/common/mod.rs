@@ -1,9 +1,8 @@
 //! Two endpoints in virtual time: a client, a server that accepts, and a path between them that each test bends.
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
 mod sent;
 
-pub use sent::Sent;
+pub(crate) use sent::Sent;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,23 +10,23 @@ use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, reset_for};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, Payload, PayloadPool, TcpHeader, View};
 
-pub const CLIENT: usize = 0;
-pub const SERVER: usize = 1;
+pub(crate) const CLIENT: usize = 0;
+pub(crate) const SERVER: usize = 1;
 
 /// One segment on its way, and what became of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Crossing {
-    pub at: Instant,
-    pub from: usize,
+pub(crate) struct Crossing {
+    pub(crate) at: Instant,
+    pub(crate) from: usize,
     /// How many segments that side has sent before.
-    pub index: u64,
-    pub header: TcpHeader,
-    pub len: u32,
+    pub(crate) index: u64,
+    pub(crate) header: TcpHeader,
+    pub(crate) len: u32,
 }
 
 /// What the path does with a segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Fate {
+pub(crate) enum Fate {
     Deliver,
     Drop,
     /// Deliver so much later.
@@ -36,26 +35,26 @@ pub enum Fate {
     Duplicate(Duration),
 }
 
-pub type Path = Box<dyn FnMut(&Crossing) -> Fate>;
+pub(crate) type Path = Box<dyn FnMut(&Crossing) -> Fate>;
 
 /// One end with a simple application: it reads at once and remembers.
-pub struct Side {
-    pub config: Arc<Config>,
-    pub identity: Identity,
-    pub endpoint: Option<Endpoint>,
+pub(crate) struct Side {
+    pub(crate) config: Arc<Config>,
+    pub(crate) identity: Identity,
+    pub(crate) endpoint: Option<Endpoint>,
     /// All events but `Readable`.
-    pub events: Vec<(Instant, Event)>,
-    pub received: Vec<u8>,
-    pub received_len: u64,
-    pub received_at: Instant,
+    pub(crate) events: Vec<(Instant, Event)>,
+    pub(crate) received: Vec<u8>,
+    pub(crate) received_len: u64,
+    pub(crate) received_at: Instant,
     /// Read whatever arrives.
-    pub reading: bool,
+    pub(crate) reading: bool,
     /// Keep `received`.
-    pub keeping: bool,
+    pub(crate) keeping: bool,
     /// Close as soon as the peer has.
-    pub closing: bool,
+    pub(crate) closing: bool,
     /// Hold what it sends again against what it sent; for transfers of bytes, of a known length.
-    pub watch: Option<Sent>,
+    pub(crate) watch: Option<Sent>,
     sent: u64,
 }
 
@@ -79,20 +78,20 @@ impl Side {
         }
     }
 
-    pub fn has(&self, event: Event) -> bool {
+    pub(crate) fn has(&self, event: Event) -> bool {
         self.events.iter().any(|(_, seen)| *seen == event)
     }
 
-    pub fn when(&self, event: Event) -> Option<Instant> {
+    pub(crate) fn when(&self, event: Event) -> Option<Instant> {
         self.events.iter().find(|(_, seen)| *seen == event).map(|(at, _)| *at)
     }
 
     /// The endpoint.
-    pub fn tcp(&self) -> &Endpoint {
+    pub(crate) fn tcp(&self) -> &Endpoint {
         self.endpoint.as_ref().expect("an endpoint")
     }
 
-    pub fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         self.endpoint.as_ref().map_or(State::Closed, Endpoint::state)
     }
 
@@ -106,23 +105,23 @@ impl Side {
     }
 }
 
-pub struct Pair {
-    pub now: Instant,
-    pub sides: [Side; 2],
-    pub pool: PayloadPool,
+pub(crate) struct Pair {
+    pub(crate) now: Instant,
+    pub(crate) sides: [Side; 2],
+    pub(crate) pool: PayloadPool,
     /// One way.
-    pub delay: Duration,
-    pub path: Path,
-    pub listening: bool,
-    pub log: Vec<(Crossing, Fate)>,
+    pub(crate) delay: Duration,
+    pub(crate) path: Path,
+    pub(crate) listening: bool,
+    pub(crate) log: Vec<(Crossing, Fate)>,
     /// Keep `log`.
-    pub logging: bool,
+    pub(crate) logging: bool,
     queue: BTreeMap<(Instant, u64), (usize, TcpHeader, Payload)>,
     order: u64,
 }
 
 impl Pair {
-    pub fn new(client: Config, server: Config) -> Self {
+    pub(crate) fn new(client: Config, server: Config) -> Self {
         Self {
             now: Instant::ZERO,
             sides: [Side::new(client, 0xffff_f000), Side::new(server, 0x7fff_fc00)],
@@ -137,23 +136,23 @@ impl Pair {
         }
     }
 
-    pub fn client(&self) -> &Endpoint {
+    pub(crate) fn client(&self) -> &Endpoint {
         self.sides[CLIENT].tcp()
     }
 
-    pub fn server(&self) -> &Endpoint {
+    pub(crate) fn server(&self) -> &Endpoint {
         self.sides[SERVER].tcp()
     }
 
     /// Opens from the client.
-    pub fn connect(&mut self) {
+    pub(crate) fn connect(&mut self) {
         let side = &mut self.sides[CLIENT];
         side.endpoint = Some(Endpoint::connect(&side.config, 40_000, 80, side.identity, self.now));
         self.flush(CLIENT);
     }
 
     /// Opens from both sides at once.
-    pub fn connect_both(&mut self) {
+    pub(crate) fn connect_both(&mut self) {
         self.connect();
         let side = &mut self.sides[SERVER];
         side.endpoint = Some(Endpoint::connect(&side.config, 80, 40_000, side.identity, self.now));
@@ -162,7 +161,7 @@ impl Pair {
 
     /// Connects and waits until both sides know.
     #[track_caller]
-    pub fn established(client: Config, server: Config) -> Self {
+    pub(crate) fn established(client: Config, server: Config) -> Self {
         let mut pair = Self::new(client, server);
         pair.connect();
         pair.run_for(pair.delay * 3);
@@ -172,7 +171,7 @@ impl Pair {
     }
 
     /// A command to one endpoint, and everything that follows at this instant.
-    pub fn command<T>(
+    pub(crate) fn command<T>(
         &mut self,
         side: usize,
         command: impl FnOnce(&mut Endpoint, &mut PayloadPool) -> T,
@@ -182,26 +181,26 @@ impl Pair {
         result
     }
 
-    pub fn send(&mut self, side: usize, bytes: &[u8]) {
+    pub(crate) fn send(&mut self, side: usize, bytes: &[u8]) {
         self.command(side, |tcp, _| tcp.send(Chunk::Shared(bytes.into())));
     }
 
-    pub fn send_virtual(&mut self, side: usize, len: u64) {
+    pub(crate) fn send_virtual(&mut self, side: usize, len: u64) {
         self.command(side, |tcp, _| tcp.send(Chunk::Virtual(len)));
     }
 
-    pub fn close(&mut self, side: usize) {
+    pub(crate) fn close(&mut self, side: usize) {
         self.command(side, |tcp, _| tcp.close());
     }
 
     /// Puts a segment on its way to `to`, to arrive now.
-    pub fn inject(&mut self, to: usize, header: TcpHeader, payload: &[u8]) {
+    pub(crate) fn inject(&mut self, to: usize, header: TcpHeader, payload: &[u8]) {
         let payload = self.pool.store(payload).expect("room");
         self.arrive(to, header, payload);
     }
 
     /// A segment that `from` could send now.
-    pub fn template(&self, from: usize) -> TcpHeader {
+    pub(crate) fn template(&self, from: usize) -> TcpHeader {
         let tcp = self.sides[from].tcp();
         let last = |side: usize| {
             let sent = self.log.iter().rev().find(|(crossing, _)| crossing.from == side);
@@ -227,7 +226,7 @@ impl Pair {
     }
 
     /// Runs the next event. Returns whether there was one.
-    pub fn step(&mut self) -> bool {
+    pub(crate) fn step(&mut self) -> bool {
         let Some(next) = self.next_time() else { return false };
         self.now = self.now.max(next);
         if let Some((&key, _)) = self.queue.iter().next()
@@ -251,19 +250,19 @@ impl Pair {
     }
 
     /// Runs until `until`, inclusive.
-    pub fn run_until(&mut self, until: Instant) {
+    pub(crate) fn run_until(&mut self, until: Instant) {
         while self.next_time().is_some_and(|at| at <= until) {
             self.step();
         }
         self.now = self.now.max(until);
     }
 
-    pub fn run_for(&mut self, time: Duration) {
+    pub(crate) fn run_for(&mut self, time: Duration) {
         self.run_until(self.now + time);
     }
 
     /// Runs until nothing is left to happen or `limit` has passed; returns whether nothing is left.
-    pub fn run(&mut self, limit: Duration) -> bool {
+    pub(crate) fn run(&mut self, limit: Duration) -> bool {
         let end = self.now + limit;
         while self.next_time().is_some_and(|at| at <= end) {
             self.step();
@@ -273,7 +272,7 @@ impl Pair {
 
     /// Runs until `done`; panics after `limit`.
     #[track_caller]
-    pub fn run_to(&mut self, limit: Duration, mut done: impl FnMut(&Self) -> bool) {
+    pub(crate) fn run_to(&mut self, limit: Duration, mut done: impl FnMut(&Self) -> bool) {
         let end = self.now + limit;
         while !done(self) {
             assert!(self.now <= end, "not done after {limit}");
@@ -344,7 +343,7 @@ impl Pair {
     }
 
     /// The application of `at` reads.
-    pub fn read(&mut self, at: usize, max: u64) -> u64 {
+    pub(crate) fn read(&mut self, at: usize, max: u64) -> u64 {
         let Side { endpoint, received, received_len, keeping, received_at, .. } = &mut self.sides[at];
         let mut sink = |view: View<'_>| {
             match view {
@@ -391,7 +390,7 @@ impl Pair {
 
     /// Ends the test: everything is released, and nothing may be left in the pool.
     #[track_caller]
-    pub fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         for (_, (_, _, payload)) in std::mem::take(&mut self.queue) {
             self.pool.release(payload);
         }
@@ -404,18 +403,18 @@ impl Pair {
     }
 
     /// Data segments that a side sent, with their fates.
-    pub fn data_from(&self, from: usize) -> impl Iterator<Item = &(Crossing, Fate)> {
+    pub(crate) fn data_from(&self, from: usize) -> impl Iterator<Item = &(Crossing, Fate)> {
         self.log.iter().filter(move |(crossing, _)| crossing.from == from && crossing.len > 0)
     }
 }
 
 /// Bytes that tell their place.
-pub fn pattern(len: usize) -> Vec<u8> {
+pub(crate) fn pattern(len: usize) -> Vec<u8> {
     (0..len as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
 
 /// So many cases from a fixed seed.
-pub fn cases(cases: u32) -> proptest::test_runner::Config {
+pub(crate) fn cases(cases: u32) -> proptest::test_runner::Config {
     proptest::test_runner::Config {
         cases,
         rng_seed: proptest::test_runner::RngSeed::Fixed(1),

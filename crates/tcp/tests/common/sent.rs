@@ -3,23 +3,23 @@
 use wasp_wire::SequenceNumber;
 
 /// The bytes that a side has sent, by their distance from its first: at most as many as it is to send in all.
-pub struct Sent {
+pub(crate) struct Sent {
     first: SequenceNumber,
     most: usize,
     bytes: Vec<u8>,
     /// How many bytes it has sent again.
-    pub repeated: u64,
+    pub(crate) repeated: u64,
 }
 
 impl Sent {
     /// Nothing yet of a stream of `most` bytes after a SYN numbered `isn`.
-    pub fn new(isn: u32, most: usize) -> Self {
+    pub(crate) fn new(isn: u32, most: usize) -> Self {
         Self { first: SequenceNumber(isn) + 1, most, bytes: Vec::new(), repeated: 0 }
     }
 
     /// Adds a segment's payload. What was sent before, however it was cut then, must be the same bytes.
     #[track_caller]
-    pub fn record(&mut self, sequence: SequenceNumber, payload: &[u8]) {
+    pub(crate) fn record(&mut self, sequence: SequenceNumber, payload: &[u8]) {
         let start = sequence.since(self.first) as usize;
         assert!(start <= self.bytes.len(), "{start} follows what was sent: {}", self.bytes.len());
         assert!(start + payload.len() <= self.most, "{start} + {} is in the stream", payload.len());
@@ -32,7 +32,7 @@ impl Sent {
         self.bytes.extend_from_slice(new);
     }
 
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }

@@ -1,7 +1,5 @@
 //! What the tests of this crate share: an Internet checksum written from the definition, and arbitrary packets.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::net::Ipv4Addr;

@@ -1,6 +1,6 @@
 //! Simulated bulk transfers: packets delivered end to end per second on one core, beside a fixed calibration loop.
 //!
-//! `cargo bench -p wasp-engine --bench bulk -- FLOWS [VIRTUAL_SECONDS]` prints one JSON object. Each flow downloads without end over an access
+//! `cargo run --release -p wasp-benches --bin bulk -- FLOWS [VIRTUAL_SECONDS]` prints one JSON object. Each flow downloads without end over an access
 //! link of 10 Mbit/s and 50 ms each way with a queue of one bandwidth-delay product; the shared link is the second hop.
 
 #![expect(

@@ -1,6 +1,6 @@
 //! Fixed simulations whose instructions are counted from outside (`benches/instructions.py`): the same ones on a quiet and on a busy machine.
 //!
-//! `cargo bench -p wasp-engine --bench instructions -- NAME` runs one; with `none` nothing but the start of a process, to be subtracted.
+//! `cargo run --release -p wasp-benches --bin instructions -- NAME` runs one; with `none` nothing but the start of a process, to be subtracted.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 

@@ -1,0 +1,13 @@
+//! Scenarios through the whole engine: simulated, and live with a clock and devices that a test holds in its hands.
+
+mod behaviour;
+mod common;
+mod errors;
+mod live_loop;
+mod live_overload;
+mod open_loop;
+mod scenario;
+mod simmonds2003;
+mod simulation;
+mod sites;
+mod two_devices;

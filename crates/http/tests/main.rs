@@ -1,0 +1,6 @@
+//! Streams of requests and responses, by the rules and against them.
+
+mod driver;
+mod requests_read;
+mod response_cases;
+mod response_properties;

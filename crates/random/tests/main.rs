@@ -1,0 +1,4 @@
+//! The draws: golden values and statistics.
+
+mod golden;
+mod statistics;

@@ -1,0 +1,14 @@
+//! Endpoints in virtual time.
+
+mod arbitrary;
+mod close;
+mod common;
+mod handshake;
+mod options;
+mod rack;
+mod receiving;
+mod send_window;
+mod sending;
+mod slow_start;
+mod transfer;
+mod vectors;
