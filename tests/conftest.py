@@ -3,12 +3,13 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from fake_core import FakeEngine
-from waspbench import live
+from waspbench import _core, live
 from waspbench.testbed import Support, live_support
 
 # The same examples in every run, however busy the machine is.
@@ -17,12 +18,27 @@ settings.load_profile("repeatable")
 
 
 left_out = pytest.StashKey[int]()
+"""How many tests of the full suite are not run, in the process that runs tests and in the one that reports."""
+running: set[str] = set()
+"""The tests that have begun and have not ended, in the process that reports."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds ``--full`` and ``--only-full``."""
     parser.addoption("--full", action="store_true", help="every test, also those that need root, the clock or patience")
     parser.addoption("--only-full", action="store_true", help="only the tests that need root, the clock or patience")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuses to measure with an engine that is built for tests."""
+    full, only_full = bool(config.getoption("--full")), bool(config.getoption("--only-full"))
+    if full and only_full:
+        raise pytest.UsageError("--full and --only-full: one of them would be valid")
+    if (full or only_full) and _core.profile() != live.RELEASE:
+        raise pytest.UsageError(
+            f"the engine is of profile {_core.profile()}, and tests of the full suite measure: "
+            f"./run build makes the {live.RELEASE}"
+        )
 
 
 def in_full_suite(item: pytest.Item) -> bool:
@@ -35,8 +51,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     and says why.
     """
     only_full = bool(config.getoption("--only-full"))
-    if only_full and config.getoption("--full"):
-        raise pytest.UsageError("--full and --only-full: one of them would be valid")
     if not config.getoption("--full"):
         others = [item for item in items if in_full_suite(item) is not only_full]
         items[:] = [item for item in items if in_full_suite(item) is only_full]
@@ -49,10 +63,35 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=why))
 
 
-def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
-    """Says how many tests are left out, and how to run them."""
-    count = config.stash.get(left_out, 0)
-    return [f"left out: {count} tests of the full suite (./run test --full)"] if count else []
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hands the count of what is left out to the process that reports, if that is another one."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(left_out, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Takes the count from a process that ran tests; all of them have the same."""
+    node.config.stash[left_out] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Notes that a test has begun, in whichever process."""
+    running.add(nodeid)
+
+
+def pytest_runtest_logfinish(nodeid: str) -> None:
+    """Notes that a test has ended."""
+    running.discard(nodeid)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
+    """Says which tests were interrupted, how many are left out, and how to run them."""
+    if exitstatus == pytest.ExitCode.INTERRUPTED:
+        for nodeid in sorted(running):
+            terminalreporter.write_line(f"ERROR {nodeid} - it was interrupted")
+    if count := config.stash.get(left_out, 0):
+        terminalreporter.write_line(f"left out: {count} tests of the full suite (./run test --full)")
 
 
 @cache

@@ -147,6 +147,7 @@ class FakeEngine:
         patch.setattr(_core, "check_scenario", self.check_scenario, raising=False)
         patch.setattr(_core, "ScenarioError", FakeScenarioError, raising=False)
         patch.setattr(_core, "EngineError", FakeEngineError, raising=False)
+        patch.setattr(_core, "profile", lambda: "release")
 
     def start(self, scenario: str, **options: Any) -> FakeHandle:
         self.scenarios.append(json.loads(scenario))

@@ -38,6 +38,10 @@ WITH_KERNEL = ("wasp-io", "wasp-server", "wasp-fetch")
 """The crates whose tests use the kernel's clock and sockets."""
 PYTHON = ("python", "tests", "benches")
 """The folders with code in Python."""
+WORKERS = ("--numprocesses", "auto", "--maxprocesses", "8", "--dist", "worksteal")
+"""The tests of the gate have nothing in common; those of the full suite measure, and run one by one."""
+PROFILE = ("--profile", "ci")
+"""What tests in Rust and the engine of tests in Python are built with."""
 INSTRUCTIONS = (".venv/bin/python", "benches/perf.py", "instructions", "--if-changed")
 
 # What became of a command or a stage.
@@ -131,31 +135,41 @@ def log_of(stage: Stage) -> Path:
 def stages(uv: str, pytest_arguments: Sequence[str]) -> list[Stage]:
     """Every stage, in the order in which they run: what takes seconds to fail comes before what is compiled."""
     tool = ".venv/bin/"
-    sync = [uv, "sync", "--locked", "--quiet"]
     ruff = [f"{tool}ruff", "check", "--output-format=concise", *PYTHON], [f"{tool}ruff", "format", "--check", *PYTHON]
-    clippy = ["cargo", "clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]
-    cargo_test = ["cargo", "test", "--locked", "--no-fail-fast"]
-    others = ["--workspace", *(word for name in ("wasp-py", *WITH_KERNEL) for word in ("--exclude", name))]
-    with_kernel = [word for name in WITH_KERNEL for word in ("-p", name)]
-    not_documentation = ["--lib", "--bins", "--tests"]
-    pytest, none = [f"{tool}pytest", *pytest_arguments], {5: NONE_SELECTED} if pytest_arguments else {}
+    clippy = ["cargo", "clippy", *PROFILE, "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]
+    cargo_test = ["cargo", "test", *PROFILE, "--locked", "--no-fail-fast"]
+    others = ["--workspace", *(word for name in WITH_KERNEL for word in ("--exclude", name))]
+    # With the binding, which has no tests: all stages share what is compiled where they ask for the same features.
+    with_kernel = [word for name in ("wasp-py", *WITH_KERNEL) for word in ("-p", name)]
+    pytest, none = f"{tool}pytest", {5: NONE_SELECTED} if pytest_arguments else {}
+    gate_tests = [pytest, *WORKERS, *pytest_arguments]
     return [
-        Stage("tools", "", 15, [[*sync, "--no-install-project", "--inexact"]]),
+        Stage("tools", "", 15, [[uv, "sync", "--locked", "--quiet", "--no-install-project", "--inexact"]]),
         Stage("rustfmt", "lint", 2, [["cargo", "fmt", "--all", "--check"]]),
         Stage("ruff", "lint", 2, ruff, ["tools"]),
         Stage("mypy", "lint", 5, [[f"{tool}mypy"]], ["tools"]),
         Stage("programs", "", 15, [["./run", "packages"]]),
         Stage("servers", "", 15, [["./run", "packages", "--full"]]),
-        Stage("build", "", 30, [sync], ["tools"]),
+        Stage("build", "", 30, [["./run", "build", "ci"]], ["tools"]),
         Stage("stubtest", "lint", 5, [[f"{tool}stubtest", "waspbench._core"]], ["build"]),
         Stage("clippy", "lint", 30, [clippy]),
-        Stage("rust", "rust", 30, [[*cargo_test, *others, *not_documentation]], ["programs"]),
-        Stage("python", "python", 30, [pytest], ["programs", "build"], none),
+        Stage("rust", "rust", 30, [[*cargo_test, *others, "--tests"]], ["programs"]),
+        Stage("python", "python", 30, [gate_tests], ["programs", "build"], none),
         Stage("instructions", "instructions", 15, [INSTRUCTIONS], ["programs", "build"], {3: NOT_CHECKED}),
-        Stage("kernel", "kernel", 30, [[*cargo_test, *with_kernel, *not_documentation]], ["servers"]),
-        Stage("examples", "examples", 15, [[*cargo_test, "--workspace", "--exclude", "wasp-py", "--doc"]]),
+        Stage("kernel", "kernel", 30, [[*cargo_test, *with_kernel, "--tests"]], ["servers"]),
+        Stage("examples", "examples", 15, [[*cargo_test, "--workspace", "--doc"]]),
         Stage("fuzz", "fuzz", 30, [["./run", "fuzz"]]),
-        Stage("live", "live", 60, [[*pytest, "--only-full"]], ["programs", "servers", "build"], none),
+        # The engine that is released takes the place of the one for tests.
+        Stage("build-release", "", 30, [["./run", "build"]], ["tools"]),
+        Stage("release", "release", 30, [gate_tests], ["programs", "build-release"], none),
+        Stage(
+            "live",
+            "live",
+            60,
+            [[pytest, "--only-full", *pytest_arguments]],
+            ["programs", "servers", "build-release"],
+            none,
+        ),
     ]
 
 
@@ -165,22 +179,22 @@ PARTS = {
     "kernel": "tests in Rust of the kernel's clock and sockets",
     "examples": "the examples in the documentation of the crates",
     "fuzz": "each fuzz target for a few seconds",
+    "release": "those of the part python again, with the engine that is released",
     "live": "the other tests in Python",
     "lint": "formatters, linters and type checkers",
     "instructions": "what fixed simulations execute, against a baseline",
 }
 GATE = ("rust", "python")
 """What `./run test` runs."""
-FULL = ("rust", "python", "kernel", "examples", "fuzz", "live")
+FULL = ("rust", "python", "kernel", "examples", "fuzz", "release", "live")
 """What `./run test --full` runs."""
-MORE = {"rust": ("kernel", "examples"), "python": ("live",)}
+MORE = {"rust": ("kernel", "examples"), "python": ("release", "live")}
 """What `--full` adds to a part."""
-WITH_PYTEST = ("python", "live")
+WITH_PYTEST = ("python", "release", "live")
 """The parts that take arguments for pytest."""
 
 _WRONG = (
     r"(FAILED|ERROR) \S",  # pytest
-    r"\S+\.py:\d+: KeyboardInterrupt$",  # pytest, where it was when its time was over
     r"\S+\.pyi?:\d+:(\d+:| error:) ",  # ruff and mypy
     r"(Diff in|Would reformat:) ",  # rustfmt and ruff
     r"\s+TOO MANY: ",  # the gate of instructions

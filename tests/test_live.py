@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from waspbench import CannotRunError, InputError, live, start
+from measured_runs import summary
+from suite import ROOT
+from waspbench import CannotRunError, InputError, _core, live, start
 from waspbench.experiment import Experiment, Mode, parse, resolve, settings_used
+from waspbench.results import Invalid
 from waspbench.runner.study import prepare
 from waspbench.serve import listed
-from waspbench.testbed import HostSpec, Placement, Support, command
+from waspbench.testbed import Bed, HostSpec, Placement, Support, command
 from waspbench.testbed.servers import find_program
 
 
@@ -182,3 +188,38 @@ def test_a_url_says_where_to_connect_whom_to_name_and_what_to_ask_for() -> None:
     assert scenario["server"] == {"address": "127.0.0.1", "port": 8080, "host": "localhost:8080"}
     assert scenario["workload"]["path"] == "/a?b"
     assert resolve(experiment(kind="url", url="http://localhost:8080/a?b"), mode="sim")["workload"]["path"] == "/1024"
+
+
+@pytest.mark.parametrize(("profile", "codes"), [("release", ["steal"]), ("ci", ["steal", "profile"])])
+def test_an_engine_that_is_built_for_tests_does_not_measure(
+    profile: str, codes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_core, "profile", lambda: profile)
+    bed = SimpleNamespace(remark=lambda: None)
+    made = summary(100.0).model_copy(update={"invalid": [Invalid(code="steal", message="x")]})
+    reasons = live.accounted(made, cast(Bed, bed)).invalid
+    assert [reason.code for reason in reasons] == codes
+    assert "profile ci" in reasons[-1].message or profile == "release"
+
+
+PRETEND = "from waspbench import _core\n_core.profile = lambda: 'PROFILE'\n"
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize(("profile", "status"), [("release", 0), ("ci", 4)])
+def test_tests_that_measure_are_refused_with_an_engine_that_is_built_for_tests(
+    profile: str, status: int, workers: str, tmp_path: Path
+) -> None:
+    (tmp_path / "pretend.py").write_text(PRETEND.replace("PROFILE", profile))
+    path = os.environ | {"PYTHONPATH": str(tmp_path)}
+    words = [sys.executable, "-m", "pytest", "-p", "pretend", "-n", workers, "--only-full", "--collect-only", "-q"]
+    done = subprocess.run(
+        [*words, "tests/testbed/test_busiest_thread.py"],
+        cwd=ROOT,
+        env=path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    assert ("the engine is of profile ci" in done.stderr) is (profile == "ci")

@@ -61,11 +61,11 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that stands still until the command of the stage ``a`` prints a number, and then is past all limits."""
+    """A clock that stands still until the stage ``a`` has printed a number, and then is past all limits."""
 
     def clock() -> float:
         log = tmp_path / "a.log"
-        printed = log.exists() and log.read_bytes().rstrip().rpartition(b"\n")[2].isdigit()
+        printed = log.exists() and any(line.isdigit() for line in log.read_bytes().splitlines())
         return 1e6 if printed else 0.0
 
     monkeypatch.setattr(suite, "monotonic", clock)
@@ -133,6 +133,32 @@ def test_a_command_that_hangs_tells_where(hanging: None) -> None:
     assert "KeyboardInterrupt" in result.log.read_text()
     slow = "test tcp::closes has been running for over 60 seconds"
     assert suite.of_command(HUNG, f"test tcp::opens ... ok\n{slow}\n").failures == [slow]
+
+
+BEGUN = """
+import os
+import pytest
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logstart():
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        os.write(2, b"\\n1\\n")
+"""
+"""A plugin that prints a number once the process that reports has heard of a test that has begun."""
+
+
+@pytest.mark.parametrize("more", [["-n0"], ["-n2"]], ids=" ".join)
+def test_a_test_that_hangs_is_told_by_its_name(
+    more: list[str], hanging: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{Path(__file__).parent}:{tmp_path}")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    (tmp_path / "test_it.py").write_text("import time\n\ndef test_hangs(): time.sleep(600)\n")
+    (tmp_path / "begun.py").write_text(BEGUN)
+    words = [sys.executable, "-m", "pytest", *suite.WORKERS, *more, "-p", "conftest", "-p", "begun"]
+    [result] = run_all([Stage("a", "a", 10.0, [[*words, "test_it.py"]])])
+    assert result.outcome == HUNG
+    assert result.told.failures == ["ERROR test_it.py::test_hangs - it was interrupted"]
 
 
 MAIN = """
@@ -256,7 +282,13 @@ def test_a_selection_of_no_test_at_all_does_not_pass(other: str, verdict: str) -
 def test_the_parts_bring_the_stages_that_they_need() -> None:
     known = suite.stages("uv", ["-k", "loss"])
     assert [each.name for each in suite.chosen_by(["python"], known)] == ["tools", "programs", "build", "python"]
-    assert [each.name for each in suite.chosen_by(["live"], known)] == ["tools", "programs", "servers", "build", "live"]
+    assert [each.name for each in suite.chosen_by(["live"], known)] == [
+        "tools",
+        "programs",
+        "servers",
+        "build-release",
+        "live",
+    ]
     assert {each.part for each in known} == {"", *suite.PARTS}
     assert {*GATE, *FULL} <= {*suite.PARTS}
     assert set(GATE) < set(FULL)
@@ -266,10 +298,10 @@ def test_the_parts_bring_the_stages_that_they_need() -> None:
 
 def test_arguments_for_pytest_ask_for_tests_in_python() -> None:
     assert suite.asked(["--", "-k", "loss", "--", "x"]) == (["python"], ["-k", "loss", "--", "x"])
-    assert suite.asked(["--full", "--", "-k", "loss"]) == (["python", "live"], ["-k", "loss"])
+    assert suite.asked(["--full", "--", "-k", "loss"]) == (["python", "release", "live"], ["-k", "loss"])
     commands = {each.name: each.commands[-1] for each in suite.stages("uv", ["-k", "loss"])}
     assert commands["python"][-2:] == ["-k", "loss"]
-    assert commands["live"][-3:] == ["-k", "loss", "--only-full"]
+    assert commands["live"][-3:] == ["--only-full", "-k", "loss"]
 
 
 def test_full_adds_to_the_parts_that_are_named() -> None:
@@ -277,7 +309,7 @@ def test_full_adds_to_the_parts_that_are_named() -> None:
     assert suite.asked(["--full"]) == (list(FULL), [])
     assert suite.asked(["rust", "fuzz"]) == (["rust", "fuzz"], [])
     assert suite.asked(["--full", "rust"]) == (["rust", "kernel", "examples"], [])
-    assert suite.asked(["python", "--full"]) == (["python", "live"], [])
+    assert suite.asked(["python", "--full"]) == (["python", "release", "live"], [])
 
 
 @pytest.mark.parametrize(

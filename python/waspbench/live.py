@@ -39,6 +39,8 @@ from waspbench.workload.serving import Served, by_path, served
 
 FILES = "files"
 """The list of files that the built-in server is told, below its private directory."""
+RELEASE = "release"
+"""The profile of Cargo.toml with which the engine is built for live runs."""
 
 
 def choose_mode(asked: Mode | None, experiment: Experiment) -> tuple[Mode, str]:
@@ -248,11 +250,15 @@ def _builtin(experiment: Experiment, connections: int) -> Launch:
 
 
 def accounted(summary: RunSummary, bed: Bed) -> RunSummary:
-    """The summary with what the testbed alone can tell: a server that ended, the CPU of one that shares its CPUs."""
-    remark = bed.remark()
-    if remark is not None:
-        gone = Invalid(code="server_gone", message=remark)
-        summary = summary.model_copy(update={"invalid": [*summary.invalid, gone]})
+    """The summary with what the engine cannot tell: a server that ended, the CPU of one that shares its CPUs, an engine
+    that is not the release.
+    """
+    remark, profile = bed.remark(), _core.profile()
+    reasons = [] if remark is None else [Invalid(code="server_gone", message=remark)]
+    if profile != RELEASE:
+        said = f"the engine is built for tests (profile {profile}) and slower than the {RELEASE}, which ./run builds"
+        reasons.append(Invalid(code="profile", message=said))
+    summary = summary.model_copy(update={"invalid": [*summary.invalid, *reasons]})
     used = summary.server_cpu.processes_s
     if not isinstance(bed, HostTestbed) or used is None or summary.interval_s <= 0:
         return summary

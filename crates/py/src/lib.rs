@@ -22,6 +22,13 @@ fn py_version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// The profile of Cargo.toml that the engine is built with: `release`, or one for tests.
+#[pyfunction]
+#[pyo3(name = "profile")]
+fn py_profile() -> &'static str {
+    env!("WASP_PROFILE")
+}
+
 /// The private core of waspbench.
 #[pymodule]
 mod _core {
@@ -33,6 +40,8 @@ mod _core {
     use super::fetch::py_fetch;
     #[pymodule_export]
     use super::files::{FileContent, FileSet, py_build_files};
+    #[pymodule_export]
+    use super::py_profile;
     #[pymodule_export]
     use super::py_version;
     #[pymodule_export]

@@ -64,8 +64,13 @@ def now() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what made and wrote the results."""
-    found = {"waspbench": _core.version(), "python": platform.python_version(), "kernel": os.uname().release}
+    """Versions of what made and wrote the results. ``profile`` is how the engine was built: a profile of Cargo.toml."""
+    found = {
+        "waspbench": _core.version(),
+        "profile": _core.profile(),
+        "python": platform.python_version(),
+        "kernel": os.uname().release,
+    }
     for package in ("polars", "numpy", "scipy"):
         try:
             found[package] = version(package)
