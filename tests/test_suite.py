@@ -16,6 +16,7 @@ import suite
 from suite import FAILED, FULL, GATE, HUNG, LEFT_OUT, PASSED, Stage, run_all, told_by
 from waiting import eventually, lives
 
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 CARGO = """\
      Running unittests src/lib.rs (target/debug/deps/wasp_net-0123abc)
 test queue::tests::first_in_first_out ... ok
@@ -173,11 +174,25 @@ sys.exit(suite.main(["rust"]))
 """
 
 
+def mind_interrupts() -> None:
+    """Takes the signals as they are by default; nohup and shells ignore some for what they start."""
+    for number in INTERRUPTS:
+        signal.signal(number, signal.SIG_DFL)
+
+
 def started(directory: Path, *programs: str) -> subprocess.Popen[str]:
     """The command with a stage for each program."""
     words = [sys.executable, "-c", MAIN, *programs]
     path = os.environ | {"PYTHONPATH": str(Path(suite.__file__).parent)}
-    return subprocess.Popen(words, cwd=directory, env=path, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    return subprocess.Popen(
+        words,
+        cwd=directory,
+        env=path,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=mind_interrupts,
+    )
 
 
 @pytest.mark.parametrize(
@@ -196,7 +211,7 @@ def test_the_exit_status_is_that_of_the_verdict(programs: list[str], status: int
 
 
 @pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", INTERRUPTS)
 def test_an_interrupt_ends_the_command_and_the_table_is_shown(number: int, twice: bool, tmp_path: Path) -> None:
     minds = "signal.signal(signal.SIGINT, lambda *_: print('asked', flush=True)); " if twice else ""
     hangs = f"import os, signal, time\n{minds}\nprint(os.getpid(), flush=True)\nwhile True: time.sleep(600)"
