@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from fake_core import FakeEngine
+from measuring import InconclusiveError, unstable
 from waspbench import _core, live
 from waspbench.testbed import Support, live_support
 
@@ -21,6 +23,10 @@ left_out = pytest.StashKey[int]()
 """How many tests of the full suite are not run, in the process that runs tests and in the one that reports."""
 running: set[str] = set()
 """The tests that have begun and have not ended, in the process that reports."""
+INCONCLUSIVE = 75
+"""The exit status if tests were inconclusive and none failed: EX_TEMPFAIL of sysexits.h."""
+outcomes: list[str] = []
+"""A line for each test that was inconclusive or unstable, in the process that reports."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,10 +69,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=why))
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hands the count of what is left out to the process that reports, if that is another one."""
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Hands the count of what is left out to the process that reports, if that is another one, which has an exit status
+    for inconclusive tests.
+    """
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left_out"] = session.config.stash.get(left_out, 0)
+    elif exitstatus == pytest.ExitCode.OK and any(line.startswith("INCONCLUSIVE ") for line in outcomes):
+        session.exitstatus = INCONCLUSIVE
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -85,8 +95,35 @@ def pytest_runtest_logfinish(nodeid: str) -> None:
     running.discard(nodeid)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Notes in the report what is neither passed nor failed, and what passed in two of three attempts."""
+    report = yield
+    if call.excinfo is not None and call.excinfo.errisinstance(InconclusiveError):
+        report.outcome = "skipped"  # what pytest does then is right: a test without its fixture is not run
+        report.longrepr = (str(item.path), 0, str(call.excinfo.value))
+        report.inconclusive = str(call.excinfo.value)
+    report.unstable = "; ".join(unstable)
+    unstable.clear()
+    return report
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    """Takes what is noted in a report, of whichever process."""
+    for outcome in ("inconclusive", "unstable"):
+        if why := getattr(report, outcome, ""):
+            outcomes.append(f"{outcome.upper()} {report.nodeid} - {' '.join(why.split())}")
+
+
+def pytest_report_teststatus(report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:
+    """Counts what is inconclusive by itself."""
+    return ("inconclusive", "I", "INCONCLUSIVE") if hasattr(report, "inconclusive") else None
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
-    """Says which tests were interrupted, how many are left out, and how to run them."""
+    """Says which tests were inconclusive, unstable and interrupted, how many are left out, and how to run them."""
+    for line in outcomes:
+        terminalreporter.write_line(line)
     if exitstatus == pytest.ExitCode.INTERRUPTED:
         for nodeid in sorted(running):
             terminalreporter.write_line(f"ERROR {nodeid} - it was interrupted")

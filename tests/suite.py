@@ -50,9 +50,22 @@ NOT_CHECKED = "NOT CHECKED"
 """Something that a count is held against is missing; this fails nothing."""
 NONE_SELECTED = "no test selected"
 """By the arguments for pytest; this fails nothing if another stage has some."""
+INCONCLUSIVE = "inconclusive"
+"""Others had the machine, so that tests which measure could not tell. Such a stage has neither failed nor passed."""
+NOTES = "WASP_INCONCLUSIVE"
+"""The environment variable that names the file to which an inconclusive or unstable test in Rust adds a line."""
 
-_FAILED, _INTERRUPTED = 1, 130  # exit status
+_FAILED, _UNDECIDED, _INTERRUPTED = 1, 75, 130  # exit status
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl
+
+STATUSES = f"""\
+exit status:
+  0   passed
+  {_FAILED}   failed
+  2   wrong arguments
+  {_UNDECIDED}  nothing failed, and tests that measure are inconclusive
+  {_INTERRUPTED} interrupted\
+"""
 
 interrupts: list[int] = []
 """Signals that asked this process to end."""
@@ -83,6 +96,10 @@ class Told:
     skipped: int = 0
     failures: list[str] = field(default_factory=list)
     """A line for each test that failed, or for each other error."""
+    inconclusive: list[str] = field(default_factory=list)
+    """A line for each test that was neither passed nor failed."""
+    unstable: list[str] = field(default_factory=list)
+    """A line for each test that passed in two of three attempts."""
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -99,6 +116,8 @@ class Told:
         """Adds what another command tells."""
         self.count(*other.counts)
         self.failures += other.failures
+        self.inconclusive += other.inconclusive
+        self.unstable += other.unstable
 
 
 @dataclass(frozen=True)
@@ -119,7 +138,7 @@ class Result:
     @property
     def wrong(self) -> bool:
         """Whether the suite fails for it."""
-        return self.outcome not in (PASSED, *self.stage.excused.values())
+        return self.outcome not in (PASSED, INCONCLUSIVE, *self.stage.excused.values())
 
     @property
     def log(self) -> Path:
@@ -142,6 +161,7 @@ def stages(uv: str, pytest_arguments: Sequence[str]) -> list[Stage]:
     # With the binding, which has no tests: all stages share what is compiled where they ask for the same features.
     with_kernel = [word for name in ("wasp-py", *WITH_KERNEL) for word in ("-p", name)]
     pytest, none = f"{tool}pytest", {5: NONE_SELECTED} if pytest_arguments else {}
+    measuring = {**none, _UNDECIDED: INCONCLUSIVE}
     gate_tests = [pytest, *WORKERS, *pytest_arguments]
     return [
         Stage("tools", "", 15, [[uv, "sync", "--locked", "--quiet", "--no-install-project", "--inexact"]]),
@@ -168,7 +188,7 @@ def stages(uv: str, pytest_arguments: Sequence[str]) -> list[Stage]:
             60,
             [[pytest, "--only-full", *pytest_arguments]],
             ["programs", "servers", "build-release"],
-            none,
+            measuring,
         ),
     ]
 
@@ -218,6 +238,10 @@ def told_by(text: str) -> Told:
             pass  # its failed tests are known by name
         elif any(re.match(pattern, line) for pattern in _WRONG):
             told.failures.append(line.strip())
+        elif line.startswith("INCONCLUSIVE "):
+            told.inconclusive.append(line)
+        elif line.startswith("UNSTABLE "):
+            told.unstable.append(line)
         elif (match := re.match(r"\s+--> (\S+)$", line)) and told.failures and told.failures[-1].startswith("error"):
             told.failures[-1] = f"{match[1]}: {told.failures[-1]}"
         elif match := _SUM.match(line):
@@ -259,21 +283,41 @@ class Load:
 
 
 def run(stage: Stage) -> Result:
-    """Runs the commands of a stage. Their output goes to the standard output and to the stage's log."""
+    """Runs the commands of a stage. Their output goes to the standard output and to the stage's log, and so does what
+    tests in Rust note, whose output is seen only if they fail.
+    """
     before, began = Load.now(), monotonic()
     outcomes, told = [], Told()
     log_of(stage).parent.mkdir(parents=True, exist_ok=True)
     with log_of(stage).open("w+b", buffering=0) as log:
         for command in stage.commands:
             start = log.tell()
-            outcomes.append(execute(command, stage, log))
+            notes().unlink(missing_ok=True)
+            outcome = execute(command, stage, log)
+            noted = told_by(show_notes(log))
             log.seek(start)
-            told.add(of_command(outcomes[-1], log.read().decode(errors="replace")))
-            if outcomes[-1] == INTERRUPTED:
+            found = of_command(outcome, log.read().decode(errors="replace"))
+            found.passed = max(found.passed - len(noted.inconclusive), 0)  # as which they were counted
+            told.add(found)
+            outcomes.append(INCONCLUSIVE if outcome == PASSED and noted.inconclusive else outcome)
+            if outcome == INTERRUPTED:
                 break
-    order = [INTERRUPTED, HUNG, FAILED, *stage.excused.values(), PASSED]
+    order = [INTERRUPTED, HUNG, FAILED, INCONCLUSIVE, *stage.excused.values(), PASSED]
     steal, others = Load.now().since(before)
     return Result(stage, min(outcomes, key=order.index), monotonic() - began, steal, others, told)
+
+
+def notes() -> Path:
+    """The file to which tests in Rust add a line."""
+    return LOGS / "notes"
+
+
+def show_notes(log: IO[bytes]) -> str:
+    """Shows what tests in Rust noted; returns it."""
+    if not notes().exists():
+        return ""
+    show(notes().read_bytes(), log)
+    return notes().read_text(errors="replace")
 
 
 def of_command(outcome: str, output: str) -> Told:
@@ -281,7 +325,7 @@ def of_command(outcome: str, output: str) -> Told:
     told = told_by(output)
     if outcome == HUNG:
         told.failures += slow_in(output)
-    if outcome != PASSED and not told.failures:
+    if outcome not in (PASSED, INCONCLUSIVE) and not told.failures:
         told.failures.append(next((line for line in reversed(output.splitlines()) if line.strip()), "no output"))
     return told
 
@@ -294,6 +338,7 @@ def execute(command: Sequence[str], stage: Stage, log: IO[bytes]) -> str:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
+            env=os.environ | {NOTES: str(notes())},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -397,19 +442,25 @@ def run_all(chosen: Iterable[Stage]) -> list[Result]:
 
 
 def summary(results: Sequence[Result]) -> Iterator[str]:
-    """The table of stages, the failed tests, the sums of tests and the verdict, line by line."""
-    yield f"{'stage':14}{'minutes':>8}{'steal':>9}{'others':>9}{'passed':>8}{'failed':>8}{'skipped':>9}  outcome"
+    """The table of stages, the failed tests, the unstable and the inconclusive ones, the sums of tests and the verdict,
+    line by line.
+    """
+    counted = f"{'passed':>8}{'failed':>8}{'skipped':>9}{'inconclusive':>14}"
+    yield f"{'stage':14}{'minutes':>8}{'steal':>9}{'others':>9}{counted}  outcome"
     for result in results:
         told = result.told
         yield (
             f"{result.stage.name:14}{result.seconds / 60:8.1f}{result.steal:9.1%}{result.others:9.1%}"
-            f"{told.passed:8}{told.failed:8}{told.skipped:9}  {result.outcome}"
+            f"{told.passed:8}{told.failed:8}{told.skipped:9}{len(told.inconclusive):14}  {result.outcome}"
         )
     for result in results:
         if result.outcome != PASSED:
             yield from details(result)
+    for result in results:
+        yield from (f"{result.stage.name}: {line}" for line in result.told.unstable + result.told.inconclusive)
     passed, failed, skipped = (sum(count) for count in zip(*(each.told.counts for each in results), strict=True))
-    yield f"{passed} passed, {failed} failed, {skipped} skipped"
+    inconclusive = sum(len(each.told.inconclusive) for each in results)
+    yield f"{passed} passed, {failed} failed, {skipped} skipped, {inconclusive} inconclusive"
     yield f"verdict: {verdict(results)}"
 
 
@@ -434,6 +485,8 @@ def verdict(results: Sequence[Result]) -> str:
     selecting = [result.outcome for result in results if NONE_SELECTED in result.stage.excused.values()]
     if selecting and set(selecting) == {NONE_SELECTED}:
         return f"failed: {NONE_SELECTED}"
+    if undecided := [result.stage.name for result in results if result.outcome == INCONCLUSIVE]:
+        return f"{INCONCLUSIVE}: {', '.join(undecided)}"
     return PASSED
 
 
@@ -457,7 +510,8 @@ def main(arguments: Sequence[str]) -> int:
     shutil.rmtree(LOGS, ignore_errors=True)
     results = run_all(chosen)
     print("", *summary(results), sep="\n", flush=True)
-    return {PASSED: 0, INTERRUPTED: _INTERRUPTED}.get(verdict(results), _FAILED)
+    said = verdict(results).partition(":")[0]
+    return {PASSED: 0, INCONCLUSIVE: _UNDECIDED, INTERRUPTED: _INTERRUPTED}.get(said, _FAILED)
 
 
 def asked(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -468,7 +522,7 @@ def asked(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         prog="./run test",
         usage="./run test [--full] [PART...] [-- PYTEST ARGUMENTS]",
         description=f"Runs {' and '.join(GATE)} unless parts are named. Arguments for pytest select tests in Python.",
-        epilog="parts:\n" + "\n".join(f"  {part:14}{what}" for part, what in PARTS.items()),
+        epilog="parts:\n" + "\n".join(f"  {part:14}{what}" for part, what in PARTS.items()) + f"\n\n{STATUSES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

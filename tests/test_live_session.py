@@ -7,10 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+
+from measuring import timed, within
+from waiting import HANGS, SOON, eventually
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 
@@ -47,30 +49,31 @@ def test_an_interrupt_keeps_what_was_measured_and_leaves_nothing_else(tmp_path: 
         assert process.stderr is not None
         while "measuring" not in process.stderr.readline():
             assert process.poll() is None
-        process.send_signal(number)
-        assert process.wait(10) == 130
+        timed(lambda: process.send_signal(number), lambda: process.poll() is not None)
+        assert process.returncode == 130
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["interrupted"] is True
     assert "stopped" in [reason["code"] for reason in manifest["invalid_reasons"]]
-    assert processes(tmp_path) == set()
+    assert eventually(lambda: not processes(tmp_path), SOON), processes(tmp_path)
 
 
 def test_a_killed_run_leaves_nothing_within_a_second(tmp_path: Path) -> None:
-    with wasp(tmp_path, "bench --mode live --clients 4 --warmup 500ms --duration 60s -o out") as process:
-        assert process.stderr is not None
-        while "measuring" not in process.stderr.readline():
-            assert process.poll() is None
-        assert len(processes(tmp_path)) > 1
-        process.kill()
-    time.sleep(1)
-    assert processes(tmp_path) == set()
+    def kill() -> float:
+        with wasp(tmp_path, "bench --mode live --clients 4 --warmup 500ms --duration 60s -o out") as process:
+            assert process.stderr is not None
+            while "measuring" not in process.stderr.readline():
+                assert process.poll() is None
+            assert len(processes(tmp_path)) > 1
+            return timed(process.kill, lambda: not processes(tmp_path), lambda: processes(tmp_path))
+
+    within(1.0, kill)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_manifest_of_a_live_run_describes_machine_and_server(tmp_path: Path) -> None:
     with wasp(tmp_path, "bench --mode live --clients 4 --warmup 100ms --duration 1s --runs 1 -o out") as process:
-        process.communicate(timeout=30)
+        process.communicate(timeout=HANGS)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["mode"] == "live"
     assert manifest["settings"]["used"] == ["kind", "congestion", "sysctl", "ready_timeout"]

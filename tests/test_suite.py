@@ -195,12 +195,22 @@ def started(directory: Path, *programs: str) -> subprocess.Popen[str]:
     )
 
 
+INCONCLUSIVE = """
+import os
+with open(os.environ["WASP_INCONCLUSIVE"], "a") as notes:
+    notes.write("INCONCLUSIVE x - y\\n")
+"""
+
+
 @pytest.mark.parametrize(
     ("programs", "status", "verdict"),
     [
         (["pass", "pass"], 0, "passed"),
         (["exit(1)", "pass"], 1, "failed: stage-0"),
         (["pass", "exit(2)"], 1, "failed: stage-1"),
+        ([INCONCLUSIVE, "pass"], 75, "inconclusive: stage-0"),
+        ([INCONCLUSIVE, "exit(1)"], 1, "failed: stage-1"),
+        (["exit(75)", "pass"], 1, "failed: stage-0"),
     ],
 )
 def test_the_exit_status_is_that_of_the_verdict(programs: list[str], status: int, verdict: str, tmp_path: Path) -> None:
@@ -271,8 +281,39 @@ def test_the_summary_names_what_failed_where_to_read_more_and_one_verdict() -> N
     failing = stage("a", "print('FAILED tests/x.py::test_a - no'); exit(1)")
     lines = list(suite.summary(run_all([failing, stage("b", "print('== 7 passed in 1.00s ==')")])))
     assert lines[-4:-2] == ["a: FAILED tests/x.py::test_a - no", "a: log a.log"]
-    assert lines[-2:] == ["7 passed, 0 failed, 0 skipped", "verdict: failed: a"]
+    assert lines[-2:] == ["7 passed, 0 failed, 0 skipped, 0 inconclusive", "verdict: failed: a"]
     assert list(suite.summary(run_all([stage("b", "pass")])))[-1] == "verdict: passed"
+
+
+MEASURES = """
+import os
+with open(os.environ["WASP_INCONCLUSIVE"], "a") as notes:
+    notes.write("NOTE")
+print("test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s")
+"""
+"""What tests in Rust do."""
+
+
+def test_what_tests_in_rust_note_is_told_and_is_not_passed() -> None:
+    unstable = "UNSTABLE receivers::a_slow_reader - 3 s"
+    inconclusive = "INCONCLUSIVE receivers::a_long_transfer - 4 s, but the hypervisor took 9.0% of the CPUs"
+    noting = [MEASURES.replace("NOTE", f"{note}\\n") for note in (unstable, inconclusive, "")]
+    results = run_all([stage("a", noting[0]), stage("b", *noting[1:]), stage("c", "pass")])
+    assert [result.outcome for result in results] == [PASSED, suite.INCONCLUSIVE, PASSED]
+    lines = list(suite.summary(results))
+    assert lines[-5:] == [
+        "b: log b.log",
+        f"a: {unstable}",
+        f"b: {inconclusive}",
+        "8 passed, 0 failed, 0 skipped, 1 inconclusive",
+        "verdict: inconclusive: b",
+    ]
+    assert lines[2].split()[-5:] == ["5", "0", "0", "1", "inconclusive"]
+
+
+def test_what_failed_beside_what_is_inconclusive_fails() -> None:
+    [result] = run_all([stage("a", MEASURES.replace("NOTE", "INCONCLUSIVE x - y\\n") + "exit(101)")])
+    assert result.outcome == FAILED
 
 
 def test_an_excused_status_is_told_and_fails_nothing() -> None:

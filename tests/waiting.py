@@ -6,8 +6,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+HANGS = 120.0
+"""Seconds after which something hangs, however busy the machine is: for what has no bound of its own."""
+SOON = 15.0
+"""Seconds after which nothing is left of what has ended, however busy the machine is."""
 
-def eventually(condition: Callable[[], bool], within: float = 1.0) -> bool:
+
+def eventually(condition: Callable[[], bool], within: float = HANGS) -> bool:
     """Whether a condition comes true within so many seconds."""
     deadline = time.monotonic() + within
     while not condition():

@@ -14,6 +14,7 @@ import pytest
 
 from defaults import DEFAULT_HTTP
 from fake_core import FakeEngine
+from waiting import HANGS, SOON
 from waspbench import _core, live
 from waspbench.cli.app import invoke
 from waspbench.cli.progress import ProgressLine, text_of
@@ -295,8 +296,8 @@ def test_serve_answers_until_it_is_told_to_stop(number: signal.Signals) -> None:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         url = server.stderr.readline().split()[1]
-        with urllib.request.urlopen(f"{url}1000", timeout=5) as answer:
+        with urllib.request.urlopen(f"{url}1000", timeout=HANGS) as answer:
             assert len(answer.read()) == 1000
         server.send_signal(number)
-        assert server.wait(5) == 0
+        assert server.wait(SOON) == 0
         assert server.stderr.read() == ""

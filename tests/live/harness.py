@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,21 +14,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 import pytest
 
+from measuring import disturbance
+from waiting import HANGS
 from waspbench import _core, live, session
 from waspbench.experiment import Experiment, resolve
 from waspbench.testbed import Launch, Testbed, process
 
-T = TypeVar("T")
-
 WASP = (sys.executable, "-m", "waspbench")
-ATTEMPTS = 3
-BUSY_ELSEWHERE = 0.15
-"""Part of the machine's CPUs above which others are at work on it."""
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:
@@ -75,9 +73,9 @@ class Run:
         return lag
 
     @property
-    def steal(self) -> float:
-        """Part of the CPUs' time that the hypervisor took."""
-        return self.summary["server_cpu"]["steal"] or 0.0
+    def disturbed(self) -> str | None:
+        """What others took of the time that the run needed."""
+        return disturbance(self.summary["invalid"])
 
 
 @contextmanager
@@ -124,14 +122,23 @@ def logged(bed: Testbed) -> list[str]:
 def inside(bed: Testbed, *argv: str) -> str:
     """Runs a program in the network namespace of a testbed's server and returns what it prints."""
     net = f"--net=/proc/{bed.server_pids()[0]}/ns/net"
-    done = subprocess.run(["nsenter", net, *argv], capture_output=True, text=True, check=False, timeout=20)
+    done = subprocess.run(["nsenter", net, *argv], capture_output=True, text=True, check=False, timeout=HANGS)
     assert done.returncode == 0, done
     return done.stdout
 
 
+@dataclass
+class Capture:
+    """What tcpdump says of itself at its end."""
+
+    missed: int = 0
+    """Packets for which it had no time."""
+
+
 @contextmanager
-def capture(bed: Testbed, path: Path) -> Iterator[None]:
+def capture(bed: Testbed, path: Path) -> Iterator[Capture]:
     """Captures every packet at the server's side of the device, over which no super-segments go from now on."""
+    captured = Capture()
     inside(bed, "ethtool", "-K", "wasp0", "tx", "off", "tso", "off", "gso", "off", "gro", "off")
     net = f"--net=/proc/{bed.server_pids()[0]}/ns/net"
     argv = [
@@ -154,12 +161,14 @@ def capture(bed: Testbed, path: Path) -> Iterator[None]:
         first = dump.stderr.readline()
         assert "listening on" in first, first
         try:
-            yield
+            yield captured
             time.sleep(0.2)  # for what is still on its way to tcpdump
         finally:
             dump.send_signal(signal.SIGINT)
-            _, said = dump.communicate(timeout=10)
-    assert "\n0 packets dropped by kernel" in f"\n{said}", said
+            _, said = dump.communicate(timeout=HANGS)
+    missed = re.search(r"^(\d+) packets? dropped by kernel$", said, re.MULTILINE)
+    assert missed is not None, said
+    captured.missed = int(missed[1])
 
 
 def tshark(path: Path, filter_: str, *fields: str, options: Mapping[str, str] | None = None) -> list[tuple[str, ...]]:
@@ -169,58 +178,17 @@ def tshark(path: Path, filter_: str, *fields: str, options: Mapping[str, str] | 
         argv += ["-e", field]
     for name, value in (options or {}).items():
         argv += ["-o", f"{name}:{value}"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=HANGS)
     return [tuple(line.split("\t")) for line in done.stdout.splitlines()]
 
 
-def busy_elsewhere(seconds: float = 0.3) -> float:
-    """Busy part of all CPUs (0 to 1) while this process sleeps: the work of others."""
-    before = _cpu_times()
-    time.sleep(seconds)
-    total, idle = (after - before for after, before in zip(_cpu_times(), before, strict=True))
-    return 1 - idle / total if total else 0.0
-
-
-def _cpu_times() -> tuple[int, int]:
-    fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-    return sum(fields), fields[3] + fields[4]
-
-
-BY_OTHERS = ("others", "run_delay", "steal")
-"""Codes of the reasons against a run which say that others had the machine."""
-KEPT_UP = "although the emulator kept up"
-"""In a reason, that no load of the machine excuses it."""
-
-
-def until_fit(attempt: Callable[[], T], unfit: Callable[[T], str | None]) -> T:
-    """The first of at most three attempts of which `unfit` has nothing to say.
-
-    Timing is only as good as the machine: where there is none, the test is skipped if others are at work on this
-    machine's CPUs, and else fails.
+def unfit(run: Run, captured: Capture, most_us: float) -> str | None:
+    """What is wrong with a run of which tcpdump missed packets, or in which one left later than so many microseconds
+    after it was due.
     """
-    reasons, loads = [], []
-    for _ in range(ATTEMPTS):
-        loads.append(busy_elsewhere())
-        result = attempt()
-        reason = unfit(result)
-        if reason is None:
-            return result
-        reasons.append(reason)
-    loads.append(busy_elsewhere())
-    told = f"none of {ATTEMPTS} runs will do: {'; '.join(reasons)}"
-    excused = max(loads) > BUSY_ELSEWHERE or any(reason.startswith(BY_OTHERS) for reason in reasons)
-    if excused and not any(KEPT_UP in reason for reason in reasons):
-        pytest.skip(f"{told}. Others use up to {max(loads):.0%} of this machine's CPUs")
-    pytest.fail(told)
-
-
-def fell_behind(most_us: float) -> Callable[[Run], str | None]:
-    """A run is unfit when a packet left later than so many microseconds after it was due."""
-
-    def unfit(run: Run) -> str | None:
-        return f"a packet was {run.lag['max']:.0f} us late" if run.lag["max"] > most_us else None
-
-    return unfit
+    if captured.missed:
+        return f"tcpdump missed {captured.missed} packets"
+    return f"a packet was {run.lag['max']:.0f} us late" if run.lag["max"] > most_us else None
 
 
 def server_below(command: int) -> int | None:

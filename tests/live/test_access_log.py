@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from waiting import SOON
 from waspbench import live, load, run
 from waspbench.experiment import parse, resolve
 from waspbench.results import load_manifest
@@ -93,7 +94,7 @@ def test_an_interrupted_run_keeps_its_log(tmp_path: Path) -> None:
         while b"measuring" not in process.stderr.readline():
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+        assert process.wait(SOON) == 130
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     transactions = pl.read_parquet(tmp_path / "out" / "transactions" / "run-0.parquet")
     ok = transactions.filter(pl.col("outcome") == "ok").height

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
-from .harness import BY_OTHERS, KEPT_UP, WASP, needs, until_fit
+from measuring import conclusive, disturbance
+from waiting import HANGS
+
+from .harness import WASP, needs
 
 pytestmark = [pytest.mark.root, pytest.mark.slow, needs("nginx")]
 
@@ -22,30 +25,22 @@ def test_every_response_takes_two_round_trips(tmp_path: Path) -> None:
 
     def attempt() -> dict[str, Any]:
         output = ["-o", str(tmp_path / str(next(attempts)))]
-        done = subprocess.run(
-            [*WASP, *COMMAND.split(), *LENGTH.split(), *output], capture_output=True, text=True, check=False, timeout=60
-        )
+        argv = [*WASP, *COMMAND.split(), *LENGTH.split(), *output]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=HANGS)
         assert done.returncode in (0, 5), done.stderr
         result: dict[str, Any] = json.loads(done.stdout)
-        assert result["outcomes"]["ok"] >= 5_000
         assert sum(result["outcomes"].values()) == result["outcomes"]["ok"] + result["outcomes"]["unfinished"]
         # Nothing is faster than the path, however busy the machine.
         assert result["response_time_ms"]["p50"] >= 200.0
         return result
 
-    def unfit(result: dict[str, Any]) -> str | None:
-        steal, lag = result["server_cpu"]["steal"], result["emulator"]["lag_us"]["p99"]
-        if steal >= 0.01:
-            return f"steal {steal:.1%}"
-        disturbed = [reason for reason in result["invalid_reasons"] if reason["code"] in BY_OTHERS]
-        if disturbed:
-            return "; ".join(f"{reason['code']}: {reason['message']}" for reason in disturbed)
-        if lag >= 500:
-            return f"lag p99 {lag:.0f} us"
-        time = result["response_time_ms"]
-        if 200.0 <= time["p50"] <= 201.0 and time["p99"] < 203.0:
+    def wrong(result: dict[str, Any]) -> str | None:
+        time, ok = result["response_time_ms"], result["outcomes"]["ok"]
+        lag, against = result["emulator"]["lag_us"]["p99"], [reason["code"] for reason in result["invalid_reasons"]]
+        # 64 closed loops of 200 ms, for 17 s.
+        if time["p50"] <= 201.0 and time["p99"] < 203.0 and lag < 500 and ok >= 5_000 and not against:
             return None
-        return f"p50 {time['p50']:.2f} ms, p99 {time['p99']:.2f} ms {KEPT_UP} (lag p99 {lag:.0f} us)"
+        figures = f"p50 {time['p50']:.2f} ms, p99 {time['p99']:.2f} ms, {ok} responses, lag p99 {lag:.0f} us"
+        return f"{figures}, not valid: {' '.join(against)}" if against else figures
 
-    result = until_fit(attempt, unfit)
-    assert result["valid"], result["invalid_reasons"]
+    conclusive(attempt, wrong, lambda result: disturbance(result["invalid_reasons"]))

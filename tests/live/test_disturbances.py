@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from waiting import HANGS
 from waspbench import live
 
 from .harness import Run, bed_for, experiment, measure
@@ -52,7 +53,7 @@ class Busy:
 
     def end(self) -> None:
         os.kill(self._pid, signal.SIGKILL)
-        self._process.communicate(timeout=15)
+        self._process.communicate(timeout=HANGS)
 
 
 def run_beside(cpu: int, *, own: bool) -> tuple[Run, float]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from measuring import conclusive, disturbance
+from waiting import SOON
 from waspbench import RunFailedError, load, run
 from waspbench.results import Result
 
@@ -20,6 +23,7 @@ pytestmark = [pytest.mark.root, pytest.mark.slow]
 EACH = 2
 DURATION, WARMUP = 3.0, 0.5
 
+ENDLESS = ("silent", "drip", "deaf")
 EXPECTED = {
     "healthy": {"ok"},
     "reset-at-once": {"reset"},
@@ -55,7 +59,9 @@ def experiment(behaviours: list[str], path: str = "/") -> dict[str, Any]:
             "name": behaviour,
             "count": EACH,
             "rtt": "10ms",
-            "http": {"timeout": "1s"} | ({"requests_per_connection": 1} if behaviour == "sends-on" else {}),
+            # A busy machine must not make another outcome a timeout.
+            "http": {"timeout": "1s" if behaviour in ENDLESS else "60s"}
+            | ({"requests_per_connection": 1} if behaviour == "sends-on" else {}),
         }
         for behaviour in behaviours
     ]
@@ -88,7 +94,7 @@ def measured(experiment: dict[str, Any], output: Path) -> tuple[Result, dict[str
     before = memory_from_now()
     began = time.monotonic()
     result = run(experiment, mode="live", output=output)
-    assert time.monotonic() - began < WARMUP + DURATION + 10  # most of it to start and stop on a busy machine
+    assert time.monotonic() - began < WARMUP + DURATION + SOON  # to start and stop on a busy machine
     assert memory_kib("VmHWM") - before < 100_000
     rows = pl.read_parquet(output / "transactions").filter(pl.col("outcome") != "unfinished")
     names = [group["name"] for group in experiment["clients"]]
@@ -107,14 +113,24 @@ def test_memory_that_grows_is_noticed() -> None:
 
 
 def test_each_behaviour_is_counted_under_its_outcome_and_disturbs_no_other(tmp_path: Path) -> None:
-    result, outcomes = measured(experiment(list(EXPECTED)), tmp_path / "out")
-    assert set(EXPECTED) == set(BEHAVIOURS) - {"deaf"}
-    assert {name: found for name, found in outcomes.items() if found != EXPECTED[name]} == {}
-    rows = pl.read_parquet(tmp_path / "out" / "transactions")
-    healthy = rows.filter((pl.col("client") < EACH) & (pl.col("outcome") == "ok")).height
-    # Two clients at 10 ms make at most 700 requests in the three and a half seconds, and the machine may be busy.
-    assert 200 < healthy <= 200 * (WARMUP + DURATION)
-    assert result.outcomes["timed_out"] <= 2 * 2 * EACH * (DURATION + WARMUP)
+    numbers = count()
+
+    def attempt() -> tuple[Result, int]:
+        output = tmp_path / str(next(numbers))
+        result, outcomes = measured(experiment(list(EXPECTED)), output)
+        assert set(EXPECTED) == set(BEHAVIOURS) - {"deaf"}
+        assert {name: found for name, found in outcomes.items() if found != EXPECTED[name]} == {}
+        assert result.outcomes["timed_out"] <= 2 * 2 * EACH * (DURATION + WARMUP)
+        rows = pl.read_parquet(output / "transactions")
+        healthy = rows.filter((pl.col("client") < EACH) & (pl.col("outcome") == "ok")).height
+        # Two clients at 10 ms make at most 700 requests in the three and a half seconds.
+        assert 0 < healthy <= 200 * (WARMUP + DURATION)
+        return result, healthy
+
+    def wrong(found: tuple[Result, int]) -> str | None:
+        return None if found[1] > 200 else f"{found[1]} responses of a healthy server"
+
+    conclusive(attempt, wrong, lambda found: disturbance(found[0].invalid_reasons))
 
 
 def test_a_post_is_not_made_once_more(tmp_path: Path) -> None:
@@ -140,11 +156,20 @@ def test_a_server_that_stops_listening_refuses(tmp_path: Path) -> None:
 def test_a_server_that_comes_back_is_used_again(tmp_path: Path) -> None:
     asked = experiment(["comes-back"])
     asked["clients"][0]["http"]["requests_per_connection"] = 1
-    _, outcomes = measured(asked, tmp_path / "out")
-    assert outcomes["comes-back"] >= {"ok", "refused"}
-    rows = pl.read_parquet(tmp_path / "out" / "transactions")
-    refused = rows.filter(pl.col("outcome") == "refused")["end_ns"]
-    assert rows.filter((pl.col("outcome") == "ok") & (pl.col("end_ns") > refused.max())).height > 20
+    numbers = count()
+
+    def attempt() -> tuple[Result, int]:
+        output = tmp_path / str(next(numbers))
+        result, outcomes = measured(asked, output)
+        assert outcomes["comes-back"] >= {"ok", "refused"}
+        rows = pl.read_parquet(output / "transactions")
+        refused = rows.filter(pl.col("outcome") == "refused")["end_ns"]
+        return result, rows.filter((pl.col("outcome") == "ok") & (pl.col("end_ns") > refused.max())).height
+
+    def few(found: tuple[Result, int]) -> str | None:
+        return None if found[1] > 20 else f"{found[1]} responses after the last refusal"
+
+    conclusive(attempt, few, lambda found: disturbance(found[0].invalid_reasons))
 
 
 def test_a_server_that_dies_ends_the_run_at_once_and_what_was_measured_is_kept(tmp_path: Path) -> None:
@@ -154,7 +179,7 @@ def test_a_server_that_dies_ends_the_run_at_once_and_what_was_measured_is_kept(t
     began = time.monotonic()
     with pytest.raises(RunFailedError, match="the server ended during the run: the server ended with status 7"):
         run(asked, mode="live", output=tmp_path / "out")
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 2 * SOON
     kept = load(tmp_path / "out")
     assert kept.outcomes["ok"] > 0
     assert "failed" in [reason.code for reason in kept.invalid_reasons]

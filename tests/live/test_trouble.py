@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from waiting import HANGS
 from waspbench import CannotRunError, live
 from waspbench.experiment import parse
 from waspbench.testbed import Placement, apache, servers
@@ -24,7 +25,7 @@ def wasp(directory: Path, arguments: str, files: int | None = None) -> subproces
 
     command = [sys.executable, "-m", "waspbench", *arguments.split()]
     return subprocess.run(
-        command, cwd=directory, preexec_fn=limit, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=directory, preexec_fn=limit, capture_output=True, text=True, timeout=HANGS, check=False
     )
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from measuring import conclusive
 from waspbench.testbed import nginx
 
-from .harness import Run, bed_for, capture, experiment, fell_behind, logged, measure, needs, tshark, until_fit
+from .harness import Capture, Run, bed_for, capture, experiment, logged, measure, needs, tshark, unfit
 
 pytestmark = [pytest.mark.root, needs("nginx", "tcpdump", "tshark", "ethtool", "nsenter")]
 
@@ -27,6 +28,7 @@ class Witnessed:
     run: Run
     packets: Path
     log: list[str]
+    captured: Capture
 
 
 def witnessed(path: Path, *, loss: str | None, requests: int | None, size: str) -> Witnessed:
@@ -38,11 +40,11 @@ def witnessed(path: Path, *, loss: str | None, requests: int | None, size: str) 
 
     def attempt() -> Witnessed:
         with bed_for(asked, nginx(SERVER, 80, connections=CLIENTS, access_log=True)) as bed:
-            with capture(bed, path):
+            with capture(bed, path) as captured:
                 run = measure(bed, asked, offload=False)
-            return Witnessed(run, path, logged(bed))
+            return Witnessed(run, path, logged(bed), captured)
 
-    return until_fit(attempt, lambda seen: fell_behind(40_000)(seen.run))
+    return conclusive(attempt, lambda seen: unfit(seen.run, seen.captured, 40_000), lambda seen: seen.run.disturbed)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@ import struct
 import time
 from collections.abc import Callable
 
+from waiting import HANGS
+
 Fetch = Callable[[int, str], bytes]
 
 SERVER = ipaddress.IPv4Address("198.18.0.1").packed
@@ -39,7 +41,7 @@ class Peer:
 
     def receive(self, protocol: int) -> bytes:
         """The payload of the next IP packet of a protocol."""
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + HANGS
         while True:
             assert select.select([self._device], [], [], max(0, deadline - time.monotonic()))[0], "nothing arrives"
             packet = os.read(self._device, 70_000)[10:]

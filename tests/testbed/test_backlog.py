@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from waiting import eventually
+from measuring import timed, within
 from waspbench.testbed import backlog, long_backlog, process
 from waspbench.testbed.lease import Lease, main
 
@@ -191,10 +191,12 @@ with backlog.long_backlog():
 @pytest.mark.full
 def test_a_second_after_sigkill_of_its_owner_the_backlog_is_as_before(machine: Machine) -> None:
     words = [sys.executable, "-P", "-c", OWNER, str(machine.setting), str(machine.journal)]
-    with subprocess.Popen(words, env=process.environment(), stdout=subprocess.PIPE, text=True) as owner:
-        assert owner.stdout is not None
-        assert owner.stdout.readline() == "long\n"
-        assert machine.value() == backlog.LONG_ENOUGH
-        owner.kill()
-        owner.wait()
-        assert eventually(machine.untouched, within=1.0)
+
+    def kill() -> float:
+        with subprocess.Popen(words, env=process.environment(), stdout=subprocess.PIPE, text=True) as owner:
+            assert owner.stdout is not None
+            assert owner.stdout.readline() == "long\n"
+            assert machine.value() == backlog.LONG_ENOUGH
+            return timed(owner.kill, machine.untouched)
+
+    within(1.0, kill)

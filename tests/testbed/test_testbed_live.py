@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from waiting import eventually, lives
+from measuring import timed, within
+from waiting import HANGS, SOON, eventually, lives
 from waspbench.testbed import (
     DOCUMENT_ROOT,
     CannotDoIt,
@@ -87,7 +88,7 @@ def unchanged() -> Iterator[dict[str, object]]:
     """Fails the test that leaves something behind."""
     before = state()
     yield before
-    assert eventually(lambda: state() == before), (before, state())
+    assert eventually(lambda: state() == before, SOON), (before, state())
 
 
 SERVERS: dict[str, Callable[[], Launch]] = {
@@ -178,10 +179,10 @@ def test_settings_and_congestion_control_reach_the_namespace_only(unchanged: obj
         ({"server": command(["false"])}, "server: the server ended with status 1 before it listened"),
         ({"server": command(["sh", "-c", "echo too bad; exit 7"])}, "ended with status 7: too bad before it listened"),
         ({"server": command(["true"])}, "status 0 before it listened .it must stay in the foreground"),
-        ({"server": command(["sleep", "9"]), "ready_timeout": 0.1}, "no listener on 198.18.0.1:80 within 0.1 s"),
+        ({"server": command(["sleep", "99"]), "ready_timeout": 0.1}, "no listener on 198.18.0.1:80 within 0.1 s"),
         (
-            {"server": command([*WEB, "--bind", "127.0.0.1"]), "ready_timeout": 1.0},
-            "no listener on 198.18.0.1:80 within 1 s; it listens on 127.0.0.1:80",
+            {"server": command([*WEB, "--bind", "127.0.0.1"]), "ready_timeout": 5.0},
+            "no listener on 198.18.0.1:80 within 5 s; it listens on 127.0.0.1:80",
         ),
     ],
 )
@@ -232,9 +233,12 @@ def test_orphans_of_the_server_end_with_the_testbed(unchanged: object) -> None:
 
 def test_a_stubborn_server_does_not_delay_the_end(unchanged: object) -> None:
     script = "trap '' TERM; " + " ".join(WEB) + " & wait; sleep 60"
-    with Testbed(spec(command(["sh", "-c", script]))):
-        began = time.monotonic()
-    assert time.monotonic() - began < 1.5
+
+    def end() -> float:
+        with Testbed(spec(command(["sh", "-c", script]))) as bed:
+            return timed(bed.close)
+
+    within(1.5, end)
 
 
 def test_a_stop_line_ends_the_server_in_its_own_way(tmp_path: Path, unchanged: object) -> None:
@@ -277,7 +281,7 @@ def test_an_ordinary_user_gets_a_testbed_that_is_labelled_without_rps(server: st
     # The device node of a mount namespace of its own stands for that of most distributions, which anybody may open; the
     # one capability lets nobody read the interpreter, wherever that is installed.
     shell = ["unshare", "-m", "sh", "-c", AS_NOBODY, "sh", sys.executable, "-P", "-c", IN_A_USER_NAMESPACE, server]
-    done = subprocess.run(shell, env=process.environment(), capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(shell, env=process.environment(), capture_output=True, text=True, check=False, timeout=HANGS)
     assert done.stdout.startswith("True True rps not set (Operation not permitted)"), done
 
 
@@ -304,22 +308,27 @@ def start_owner() -> tuple[subprocess.Popen[str], list[int]]:
 
 
 def test_a_second_after_sigkill_of_the_owner_nothing_is_left(unchanged: dict[str, object]) -> None:
-    owner, pids = start_owner()
-    with owner:
-        assert len(set(pids)) == 3  # guard, init, server
-        owner.kill()
-        owner.wait()
-        assert eventually(lambda: not any(map(lives, pids)), within=1.0)
+    def kill() -> float:
+        owner, pids = start_owner()
+        with owner:
+            assert len(set(pids)) == 3  # guard, init, server
+            return timed(owner.kill, lambda: not any(map(lives, pids)))
+
+    within(1.0, kill)
 
 
 def test_after_sigkill_of_an_owner_that_was_still_building_nothing_is_left(unchanged: dict[str, object]) -> None:
     build = "from waspbench.testbed import *; Testbed(TestbedSpec(command(['sleep', '61']), ready_timeout=60))"
-    with subprocess.Popen([sys.executable, "-c", build], env=process.environment(), start_new_session=True) as owner:
-        assert eventually(lambda: len(process.descendants(owner.pid, process.parents())) == 3, within=5)
-        inside = process.descendants(owner.pid, process.parents())  # guard, init, server
-        owner.kill()
-        owner.wait()
-        assert eventually(lambda: not any(map(lives, inside)), within=1.0)
+
+    def kill() -> float:
+        with subprocess.Popen(
+            [sys.executable, "-c", build], env=process.environment(), start_new_session=True
+        ) as owner:
+            assert eventually(lambda: len(process.descendants(owner.pid, process.parents())) == 3)
+            inside = process.descendants(owner.pid, process.parents())  # guard, init, server
+            return timed(owner.kill, lambda: not any(map(lives, inside)))
+
+    within(1.0, kill)
 
 
 @pytest.mark.parametrize("milliseconds", range(0, 160, 20))
@@ -331,13 +340,13 @@ def test_sigkill_of_the_owner_is_survived_by_nothing_at_any_moment(milliseconds:
 
 
 def test_ctrl_c_reaches_the_owner_and_not_the_holder(unchanged: dict[str, object]) -> None:
-    owner, pids = start_owner()
-    with owner:
-        groups = {os.getpgid(pid) for pid in pids}
-        assert owner.pid not in groups
-        os.killpg(owner.pid, signal.SIGTERM)
-        owner.wait()
-        assert eventually(lambda: not any(map(lives, pids)), within=1.0)
+    def interrupt() -> float:
+        owner, pids = start_owner()
+        with owner:
+            assert owner.pid not in {os.getpgid(pid) for pid in pids}
+            return timed(lambda: os.killpg(owner.pid, signal.SIGTERM), lambda: not any(map(lives, pids)))
+
+    within(1.0, interrupt)
 
 
 def test_a_testbed_made_by_a_thread_that_ended_says_so(unchanged: object) -> None:

@@ -2,14 +2,31 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 #![expect(unsafe_code, reason = "rustix marks unshare unsafe, since some flags are")]
 
+pub mod measuring;
+
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 use wasp_io::{Tun, TunError};
+
+/// Who measures writes, and is alone; others read.
+static MACHINE: RwLock<()> = RwLock::new(());
 
 /// Runs a test on a thread in a fresh network namespace, where a root may make devices. Threads that it starts are in
 /// there too.
 pub fn in_a_namespace(test: impl FnOnce() + Send + 'static) {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    isolated(test);
+}
+
+/// Waits until no test runs in a namespace, and keeps others from it as long as what is returned lasts.
+pub fn alone() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As [`in_a_namespace`], for one who is alone.
+pub fn isolated(test: impl FnOnce() + Send + 'static) {
     if let Some(missing) = missing_privilege() {
         return skip(missing);
     }
@@ -22,6 +39,19 @@ pub fn in_a_namespace(test: impl FnOnce() + Send + 'static) {
     if let Err(panic) = outcome {
         std::panic::resume_unwind(panic);
     }
+}
+
+/// Runs a test that measures, alone in a namespace, until its outcome is clear.
+pub fn measured_in_a_namespace(
+    name: &'static str,
+    mut attempt: impl FnMut() -> Option<String> + Send + 'static,
+) {
+    let _alone = alone();
+    isolated(move || {
+        if let Err(why) = measuring::conclusive(name, None, || measuring::watched(&mut attempt)) {
+            panic!("{why}");
+        }
+    });
 }
 
 /// What a test in a namespace needs and does not have.

@@ -7,6 +7,7 @@
 mod common;
 mod kernel;
 
+use common::measuring::{Wrong, conclusive, watched};
 use kernel::KernelStack;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::io::Write as _;
@@ -16,8 +17,8 @@ use wasp_testkit::script::{Failure, Kernel, Script, ScriptFile, files, run};
 
 /// A script waits most of its time.
 const AT_ONCE: usize = 8;
-/// A busy machine may be late: how often a script is run.
-const ATTEMPTS: usize = 10;
+/// How often a script is run that the kernel is said not to fulfil.
+const TIMES: usize = 10;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
@@ -40,26 +41,57 @@ fn trial(file: ScriptFile, ignored: bool) -> Option<Trial> {
     Some(Trial::test(name.clone(), move || check(&name, &script)).with_ignored_flag(ignored))
 }
 
-/// A script holds once for a kernel that is said to fulfil it. For one that is said to differ it never does, and what
-/// does not is what the script names. Only lateness is tried again.
+/// A script holds once for a kernel that is said to fulfil it. For one that is said to differ it never does, and what does not is what the script names. Where
+/// that seems wrong beside other scripts, which may be late, this one is tried again alone.
 fn check(name: &str, script: &Script) -> Result<(), Failed> {
-    let mut late = None;
-    let mut as_said = false;
-    for _ in 0..ATTEMPTS {
-        match attempt(script)? {
-            Ok(()) if script.kernel == Kernel::Yes => return Ok(()),
-            Ok(()) => {
-                return Err(format!("{name}: the kernel no longer differs: say \"kernel: yes\"").into());
+    let times = if script.kernel == Kernel::Yes { 1 } else { TIMES };
+    let mut before = None;
+    for _ in 0..times {
+        before = before.or(wrong(script, common::in_a_namespace)?.map(|wrong| wrong.what));
+    }
+    if before.is_none() {
+        return Ok(());
+    }
+    let _alone = common::alone();
+    let mut ended = None;
+    let outcome = conclusive(name, before, || {
+        wrong(script, common::isolated).unwrap_or_else(|error| {
+            ended = Some(error);
+            None
+        })
+    });
+    match ended {
+        Some(error) => Err(error),
+        None => outcome.map_err(|why| format!("{name}:{why}").into()),
+    }
+}
+
+/// What is wrong in one run that may be lateness.
+///
+/// # Errors
+/// What cannot be: there was no run, or a kernel that is said to differ does not.
+fn wrong(script: &Script, place: fn(Box<dyn FnOnce() + Send>)) -> Result<Option<Wrong>, Failed> {
+    let (sender, outcome) = channel();
+    let copy = script.clone();
+    place(Box::new(move || {
+        let mut held = Ok(false);
+        let found = watched(|| {
+            let outcome = KernelStack::new(&copy).map(|mut stack| run(&copy, &mut stack));
+            match outcome {
+                Ok(Ok(())) => held = Ok(true),
+                Ok(Err(failure)) if is_as_said(&copy, &failure) => {}
+                Ok(Err(failure)) => return Some(failure.to_string()),
+                Err(error) => held = Err(error),
             }
-            Err(failure) if is_as_said(script, &failure) => as_said = true,
-            Err(failure) if failure.may_be_lateness() => late = Some(failure),
-            Err(failure) => return Err(format!("{name}:{failure}").into()),
-        }
+            None
+        });
+        let _ = sender.send(held.map(|held| (held, found)));
+    }));
+    let (held, found) = outcome.recv().map_err(|error| error.to_string())??;
+    if held && script.kernel != Kernel::Yes {
+        return Err("the kernel no longer differs: say \"kernel: yes\"".into());
     }
-    match late {
-        Some(failure) if !as_said => Err(format!("{name}:{failure}").into()),
-        _ => Ok(()),
-    }
+    Ok(found)
 }
 
 /// Whether the kernel departs where the script says that it does, and in nothing else.
@@ -67,15 +99,4 @@ fn is_as_said(script: &Script, failure: &Failure) -> bool {
     let Kernel::Differs(difference) = &script.kernel else { return false };
     script.steps[difference.statement - 1].line == failure.line()
         && failure.departures() == [difference.departure]
-}
-
-/// One run in a namespace of its own; an error outside says why there was none.
-fn attempt(script: &Script) -> Result<Result<(), Failure>, String> {
-    let (sender, outcome) = channel();
-    let copy = script.clone();
-    common::in_a_namespace(move || {
-        let outcome = KernelStack::new(&copy).map(|mut stack| run(&copy, &mut stack));
-        let _ = sender.send(outcome);
-    });
-    outcome.recv().map_err(|error| error.to_string())?
 }

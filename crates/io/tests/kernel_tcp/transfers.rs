@@ -184,7 +184,7 @@ fn problem(rig: &Rig, transfer: &Transfer, host: usize) -> Option<String> {
 fn all_ended_well(transfers: &[Transfer], endings: &Receiver<Ending>) {
     let mut open: BTreeSet<u64> = transfers.iter().map(|transfer| transfer.command.seed).collect();
     while !open.is_empty() {
-        let ending = endings.recv_timeout(std::time::Duration::from_secs(10));
+        let ending = endings.recv_timeout(std::time::Duration::from_secs(60));
         let ending = ending.unwrap_or_else(|_| panic!("the kernel never saw the end of transfers {open:?}"));
         assert_eq!(ending.error, None, "transfer {}", ending.seed - 1);
         open.remove(&ending.seed);

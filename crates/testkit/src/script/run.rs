@@ -68,7 +68,6 @@ pub struct Failure {
     statement: String,
     message: String,
     departures: Vec<Departure>,
-    late: bool,
     history: Vec<String>,
 }
 
@@ -86,15 +85,6 @@ impl Failure {
     #[must_use]
     pub fn departures(&self) -> &[Departure] {
         &self.departures
-    }
-
-    /// Whether a machine that was late explains it: a statement was carried out later than the script tolerates, or
-    /// nothing is wrong but the time of a segment, or how many there were (a train that is handed over slowly is answered more often).
-    #[must_use]
-    pub fn may_be_lateness(&self) -> bool {
-        use Departure::{Count, Missing, Time};
-        let timely = |departure: &Departure| !matches!(departure, Time | Missing | Count);
-        self.late || !self.departures.iter().any(timely)
     }
 }
 
@@ -126,7 +116,6 @@ pub fn run(script: &Script, stack: &mut dyn Stack) -> Result<(), Failure> {
         numbers: Numbers::new(),
         written: 0,
         read: 0,
-        late: false,
         history: Vec::new(),
     };
     for step in &script.steps {
@@ -164,8 +153,6 @@ struct Runner<'a> {
     /// Bytes that the application has written and read.
     written: u64,
     read: u64,
-    /// Something was done later than is tolerated.
-    late: bool,
     history: Vec<String>,
 }
 
@@ -175,7 +162,7 @@ impl Runner<'_> {
     fn failure(self, step: &Step, wrong: Wrong) -> Failure {
         let Wrong { departures, message } = wrong;
         let (line, statement) = (step.line, step.to_string());
-        Failure { line, statement, message, departures, late: self.late, history: self.history }
+        Failure { line, statement, message, departures, history: self.history }
     }
 
     fn step(&mut self, step: &Step) -> Outcome {
@@ -219,16 +206,13 @@ impl Runner<'_> {
             let message = format!("{until} is past: the statement before happened at {clock}");
             return Err(Wrong::new(Departure::Time, message));
         }
-        let sent = self.stack.run_until(until);
-        let reached = sent.as_ref().map_or_else(|| self.stack.now(), |sent| sent.at);
-        self.late |= reached > until.saturating_add(self.tolerance);
-        if let Some(sent) = sent {
+        if let Some(sent) = self.stack.run_until(until) {
             let segment = self.hear(&sent);
             let message =
                 format!("the endpoint sent, unexpectedly, at {}: > {segment}", sent.at - self.start);
             return Err(Wrong::new(Departure::Unexpected, message));
         }
-        self.clock = reached;
+        self.clock = self.stack.now();
         Ok(())
     }
 
@@ -240,9 +224,7 @@ impl Runner<'_> {
             self.note(sent.at, &format!("> {segment}"));
             counted += 1;
         }
-        let reached = self.stack.now();
-        self.late |= reached > until.saturating_add(self.tolerance);
-        self.clock = reached;
+        self.clock = self.stack.now();
         if counted.abs_diff(expected) > self.stack.leeway() {
             let message = format!("the endpoint sent {counted} segments, not {expected}");
             return Err(Wrong::new(Departure::Count, message));
