@@ -136,9 +136,13 @@ impl Algorithm for Cubic {
     }
 
     /// Section 4.8: the next congestion avoidance has its plateau where it begins, K = 0 (as in Linux `bictcp_reset`).
+    ///
+    /// Every timeout ends the first slow start (RFC 9406 section 4.3), also one that lowers no threshold: HyStart++ would
+    /// end the slow start after it at a window of a segment.
     fn on_timeout(&mut self) {
         self.w_max = 0.0;
         self.epoch_start = None;
+        self.hystart = None;
     }
 }
 
@@ -228,6 +232,30 @@ mod tests {
             let later = windows[begin + 50];
             assert!((later - (threshold + 50.0)).abs() < 4.0, "{later}");
         }
+    }
+
+    #[test]
+    fn a_second_timeout_of_a_segment_ends_the_first_slow_start_that_was_restored_before_it() {
+        let config = Config { hystart: true, ..config() };
+        let rto = rto(&config);
+        let mut congestion = Congestion::new(&config, MSS, 10);
+        let event = LossEvent { flight: 10 * MSS, send_window: u32::MAX };
+        let before = congestion.snapshot();
+        congestion.on_timeout(&config, MSS, Instant::ZERO, event, true);
+        congestion.restore(before);
+        congestion.on_timeout(&config, MSS, Instant::ZERO, event, false);
+        // The round-trip time rises for twenty rounds of ten acknowledgments.
+        for round in 0..20 {
+            for number in 0..10 {
+                let una = SequenceNumber((10 * round + number) * MSS);
+                let rtt = Some(RTT * u64::from(round + 1));
+                let next = una + 10 * MSS;
+                let event = AckEvent { bytes: MSS, segments: 1, una, next, rtt, rto: &rto };
+                congestion.on_ack(&config, MSS, Instant::ZERO, event);
+            }
+        }
+        assert!(congestion.in_slow_start());
+        assert_eq!(congestion.window(), 201 * MSS);
     }
 
     #[test]
