@@ -11,11 +11,14 @@ from hypothesis import HealthCheck, settings
 
 from fake_core import FakeEngine
 from measuring import InconclusiveError, unstable
+from waiting import HANGS
 from waspbench import _core, live
 from waspbench.testbed import Support, live_support
 
-# The same examples in every run, however busy the machine is.
-settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# What is drawn follows from the seed alone, however busy the machine is and whatever earlier runs have found.
+settings.register_profile(
+    "repeatable", derandomize=False, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("repeatable")
 
 
@@ -23,6 +26,8 @@ left_out = pytest.StashKey[int]()
 """How many tests of the full suite are not run, in the process that runs tests and in the one that reports."""
 running: set[str] = set()
 """The tests that have begun and have not ended, in the process that reports."""
+FULL_TIMEOUT = 900
+"""Seconds until a test of the full suite has failed. The longest takes 20 s, and 120 s if it makes six attempts."""
 INCONCLUSIVE = 75
 """The exit status if tests were inconclusive and none failed: EX_TEMPFAIL of sysexits.h."""
 outcomes: list[str] = []
@@ -53,9 +58,7 @@ def in_full_suite(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the full suite out unless it is asked for. Skips what carries the marker ``root`` where it cannot be done,
-    and says why.
-    """
+    """Leaves the full suite out unless it is asked for. Its tests may make several attempts, and have more time."""
     only_full = bool(config.getoption("--only-full"))
     if not config.getoption("--full"):
         others = [item for item in items if in_full_suite(item) is not only_full]
@@ -63,10 +66,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=others)
         config.stash[left_out] = 0 if only_full else len(others)
     for item in items:
-        marker = item.get_closest_marker("root")
-        why = None if marker is None else obstacle(live=marker.kwargs.get("live", True))
-        if why is not None:
-            item.add_marker(pytest.mark.skip(reason=why))
+        if in_full_suite(item):
+            item.add_marker(pytest.mark.timeout(FULL_TIMEOUT))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips what carries the marker ``root`` where it cannot be done. That reason stands before any other."""
+    marker = item.get_closest_marker("root")
+    why = None if marker is None else obstacle(live=marker.kwargs.get("live", True))
+    if why is not None:
+        pytest.skip(why)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -136,7 +146,11 @@ def obstacle(live: bool) -> str | None:
     """What stands in the way of tests that need root, and of those that need the means of live runs, too."""
     if os.geteuid() != 0:
         return "needs root"
-    if live and not (support := live_support()).ok:
+    if not live:
+        return None
+    if not Path("/dev/net/tun").exists():
+        return "needs /dev/net/tun"
+    if not (support := live_support(timeout=HANGS)).ok:
         return f"this machine cannot: {support.why}"
     return None
 

@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import ctypes
 import os
+import random
 import re
 import resource
 import select
@@ -52,6 +53,16 @@ NONE_SELECTED = "no test selected"
 """By the arguments for pytest; this fails nothing if another stage has some."""
 INCONCLUSIVE = "inconclusive"
 """Others had the machine, so that tests which measure could not tell. Such a stage has neither failed nor passed."""
+ALLOWED_SKIPS = (
+    "needs root",
+    "needs /dev/net/tun",
+    "needs root and /dev/net/tun",
+    "needs CAP_SYS_NICE",
+    "needs a writable /proc/sys",
+    "needs two CPUs",
+    "needs a little-endian kernel",
+)
+"""The reasons for which ``--no-skips`` lets a test be skipped: privileges and hardware, which no package provides."""
 NOTES = "WASP_INCONCLUSIVE"
 """The environment variable that names the file to which an inconclusive or unstable test in Rust adds a line."""
 
@@ -66,6 +77,11 @@ exit status:
   {_UNDECIDED}  nothing failed, and tests that measure are inconclusive
   {_INTERRUPTED} interrupted\
 """
+
+SEED = 1
+"""The seed of the gate's random tests."""
+LARGEST_SEED = 2**32 - 1
+"""A seed has 32 bits in all that draws, and libFuzzer draws one of its own in place of 0."""
 
 interrupts: list[int] = []
 """Signals that asked this process to end."""
@@ -100,6 +116,8 @@ class Told:
     """A line for each test that was neither passed nor failed."""
     unstable: list[str] = field(default_factory=list)
     """A line for each test that passed in two of three attempts."""
+    skips: list[str] = field(default_factory=list)
+    """A line for each place and reason of skipped tests."""
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -118,6 +136,7 @@ class Told:
         self.failures += other.failures
         self.inconclusive += other.inconclusive
         self.unstable += other.unstable
+        self.skips += other.skips
 
 
 @dataclass(frozen=True)
@@ -146,23 +165,38 @@ class Result:
         return log_of(self.stage)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for."""
+
+    parts: Sequence[str]
+    pytest_arguments: Sequence[str] = ()
+    seed: int = SEED
+    """The seed of random tests: properties in Rust and in Python, and fuzz targets."""
+    no_skips: bool = False
+    """Whether a skipped test fails unless its reason is one of `ALLOWED_SKIPS`."""
+
+
 def log_of(stage: Stage) -> Path:
     """Where the output of a stage is kept."""
     return LOGS / f"{stage.name}.log"
 
 
-def stages(uv: str, pytest_arguments: Sequence[str]) -> list[Stage]:
+def stages(uv: str, asked: Asked) -> list[Stage]:
     """Every stage, in the order in which they run: what takes seconds to fail comes before what is compiled."""
+    pytest_arguments = asked.pytest_arguments
     tool = ".venv/bin/"
     ruff = [f"{tool}ruff", "check", "--output-format=concise", *PYTHON], [f"{tool}ruff", "format", "--check", *PYTHON]
     clippy = ["cargo", "clippy", *PROFILE, "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]
-    cargo_test = ["cargo", "test", *PROFILE, "--locked", "--no-fail-fast"]
+    # In words of the command, so that what the log shows can be run again.
+    cargo_test = ["env", f"PROPTEST_RNG_SEED={asked.seed}", "cargo", "test", *PROFILE, "--locked", "--no-fail-fast"]
     others = ["--workspace", *(word for name in WITH_KERNEL for word in ("--exclude", name))]
     # With the binding, which has no tests: all stages share what is compiled where they ask for the same features.
     with_kernel = [word for name in ("wasp-py", *WITH_KERNEL) for word in ("-p", name)]
     pytest, none = f"{tool}pytest", {5: NONE_SELECTED} if pytest_arguments else {}
     measuring = {**none, _UNDECIDED: INCONCLUSIVE}
-    gate_tests = [pytest, *WORKERS, *pytest_arguments]
+    seeded = f"--hypothesis-seed={asked.seed}"
+    gate_tests = [pytest, *WORKERS, seeded, *pytest_arguments]
     return [
         Stage("tools", "", 15, [[uv, "sync", "--locked", "--quiet", "--no-install-project", "--inexact"]]),
         Stage("rustfmt", "lint", 2, [["cargo", "fmt", "--all", "--check"]]),
@@ -178,7 +212,7 @@ def stages(uv: str, pytest_arguments: Sequence[str]) -> list[Stage]:
         Stage("instructions", "instructions", 15, [INSTRUCTIONS], ["programs", "build"], {3: NOT_CHECKED}),
         Stage("kernel", "kernel", 30, [[*cargo_test, *with_kernel, "--tests"]], ["servers"]),
         Stage("examples", "examples", 15, [[*cargo_test, "--workspace", "--doc"]]),
-        Stage("fuzz", "fuzz", 30, [["./run", "fuzz"]]),
+        Stage("fuzz", "fuzz", 30, [["./run", "fuzz", str(asked.seed)]]),
         # The engine that is released takes the place of the one for tests.
         Stage("build-release", "", 30, [["./run", "build"]], ["tools"]),
         Stage("release", "release", 30, [gate_tests], ["programs", "build-release"], none),
@@ -186,7 +220,7 @@ def stages(uv: str, pytest_arguments: Sequence[str]) -> list[Stage]:
             "live",
             "live",
             60,
-            [[pytest, "--only-full", *pytest_arguments]],
+            [[pytest, "--only-full", seeded, *pytest_arguments]],
             ["programs", "servers", "build-release"],
             measuring,
         ),
@@ -198,7 +232,7 @@ PARTS = {
     "python": "tests in Python whose verdict does not depend on real time",
     "kernel": "tests in Rust of the kernel's clock and sockets",
     "examples": "the examples in the documentation of the crates",
-    "fuzz": "each fuzz target for a few seconds",
+    "fuzz": "each fuzz target with 100,000 inputs",
     "release": "those of the part python again, with the engine that is released",
     "live": "the other tests in Python",
     "lint": "formatters, linters and type checkers",
@@ -212,6 +246,8 @@ MORE = {"rust": ("kernel", "examples"), "python": ("release", "live")}
 """What `--full` adds to a part."""
 WITH_PYTEST = ("python", "release", "live")
 """The parts that take arguments for pytest."""
+WITH_SEED = ("rust", "kernel", "examples", "fuzz", *WITH_PYTEST)
+"""The parts with random tests."""
 
 _WRONG = (
     r"(FAILED|ERROR) \S",  # pytest
@@ -227,7 +263,8 @@ def told_by(text: str) -> Told:
     """Reads what pytest, cargo, Rust's tests, linters and the gate of instructions print."""
     told = Told()
     binary, of_binary = "", 0  # the test program, and how many failures were known before it
-    for line in re.sub(r"\x1b\[[\d;]*m", "", text).splitlines():
+    text = re.sub(r"\x1b\[[\d;]*m", "", text)
+    for line in text.splitlines():
         if match := re.match(r"\s+Running .*?([^/\s]+)-[0-9a-f]+\)$|\s+Doc-tests (\S+)", line):
             binary, of_binary = match[1] or match[2], len(told.failures)
         elif match := re.match(r"test (.+) \.\.\. FAILED", line):
@@ -247,7 +284,34 @@ def told_by(text: str) -> Told:
         elif match := _SUM.match(line):
             words = ("passed", "failed|errors?", "skipped")
             told.count(*(sum(map(int, re.findall(rf"(\d+) (?:{word})\b", match[1]))) for word in words))
+    tell_skips(told, text)
+    tell_hangs(told, text)
     return told
+
+
+_SKIPPED = re.compile(r"SKIPPED (?:\[(\d+)\] )?.+?: (.*)")
+"""A line about skipped tests: their number, where the test program counts them as skipped; their place; the reason."""
+
+
+def tell_skips(told: Told, text: str) -> None:
+    """Adds the lines about skipped tests, and one for those that no line is about."""
+    text = re.sub(r"(?m)^.*NOT CHECKED: .* without (\S+)$", r"SKIPPED instructions: not installed: \1", text)
+    # A test may say it more than once.
+    told.skips = list(dict.fromkeys(line for line in text.splitlines() if _SKIPPED.match(line)))
+    counts = [match[1] for match in map(_SKIPPED.match, told.skips) if match]
+    # A test in Rust that returns early is counted as passed.
+    returned = counts.count(None)
+    untold = told.skipped - sum(int(count) for count in counts if count)
+    told.passed, told.skipped = max(told.passed - returned, 0), told.skipped + returned
+    if untold > 0:
+        told.skips.append(f"SKIPPED [{untold}] tests: without a reason")
+
+
+def tell_hangs(told: Told, text: str) -> None:
+    """Adds the test whose process faulthandler ended, since no signal interrupted it: nothing else names it."""
+    stack = r"(?ms)Timeout \([\d:]+\)!$.*?File \"(\S*/tests/\S+)\", line (\d+) in (test_\w+)$"
+    if match := re.search(stack, text):
+        told.failures.append(f"ERROR {match[1]}:{match[2]}: {match[3]} did not end and could not be interrupted")
 
 
 def slow_in(text: str) -> list[str]:
@@ -282,7 +346,7 @@ class Load:
         return (self.steal - before.steal) / total, max(0.0, others / total)
 
 
-def run(stage: Stage) -> Result:
+def run(stage: Stage, no_skips: bool = False) -> Result:
     """Runs the commands of a stage. Their output goes to the standard output and to the stage's log, and so does what
     tests in Rust note, whose output is seen only if they fail.
     """
@@ -302,9 +366,19 @@ def run(stage: Stage) -> Result:
             outcomes.append(INCONCLUSIVE if outcome == PASSED and noted.inconclusive else outcome)
             if outcome == INTERRUPTED:
                 break
+    if no_skips and (unlisted := list(unlisted_skips(told))):
+        told.failures += unlisted
+        outcomes.append(FAILED)
     order = [INTERRUPTED, HUNG, FAILED, INCONCLUSIVE, *stage.excused.values(), PASSED]
     steal, others = Load.now().since(before)
     return Result(stage, min(outcomes, key=order.index), monotonic() - began, steal, others, told)
+
+
+def unlisted_skips(told: Told) -> Iterator[str]:
+    """The lines about skipped tests whose reason is not one of `ALLOWED_SKIPS`."""
+    for line in told.skips:
+        if (match := _SKIPPED.match(line)) and match[2] not in ALLOWED_SKIPS:
+            yield f"{line} (not one of ALLOWED_SKIPS in tests/suite.py)"
 
 
 def notes() -> Path:
@@ -427,7 +501,7 @@ def prctl(option: int, value: int) -> None:
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def run_all(chosen: Iterable[Stage]) -> list[Result]:
+def run_all(chosen: Iterable[Stage], no_skips: bool = False) -> list[Result]:
     """Runs stages in their order. One that needs what failed is not run, nor is any after an interrupt."""
     results: dict[str, Result] = {}
     for stage in chosen:
@@ -437,13 +511,13 @@ def run_all(chosen: Iterable[Stage]) -> list[Result]:
             results[stage.name] = Result(stage, LEFT_OUT, why=why)
             continue
         print(f"=== {stage.name}", flush=True)
-        results[stage.name] = run(stage)
+        results[stage.name] = run(stage, no_skips)
     return list(results.values())
 
 
-def summary(results: Sequence[Result]) -> Iterator[str]:
-    """The table of stages, the failed tests, the unstable and the inconclusive ones, the sums of tests and the verdict,
-    line by line.
+def summary(results: Sequence[Result], seed: int | None = None) -> Iterator[str]:
+    """The table of stages, the failed, skipped, unstable and inconclusive tests, the sums of tests, the seed of random
+    ones and the verdict, line by line.
     """
     counted = f"{'passed':>8}{'failed':>8}{'skipped':>9}{'inconclusive':>14}"
     yield f"{'stage':14}{'minutes':>8}{'steal':>9}{'others':>9}{counted}  outcome"
@@ -457,10 +531,13 @@ def summary(results: Sequence[Result]) -> Iterator[str]:
         if result.outcome != PASSED:
             yield from details(result)
     for result in results:
-        yield from (f"{result.stage.name}: {line}" for line in result.told.unstable + result.told.inconclusive)
+        told = result.told
+        yield from (f"{result.stage.name}: {line}" for line in told.skips + told.unstable + told.inconclusive)
     passed, failed, skipped = (sum(count) for count in zip(*(each.told.counts for each in results), strict=True))
     inconclusive = sum(len(each.told.inconclusive) for each in results)
     yield f"{passed} passed, {failed} failed, {skipped} skipped, {inconclusive} inconclusive"
+    if seed is not None:
+        yield f"seed {seed}: what was drawn is drawn again with --seed {seed}"
     yield f"verdict: {verdict(results)}"
 
 
@@ -501,26 +578,27 @@ def chosen_by(parts: Sequence[str], known: Sequence[Stage]) -> list[Stage]:
 
 def main(arguments: Sequence[str]) -> int:
     """Runs what is asked for; returns the exit status."""
-    parts, pytest_arguments = asked(arguments)
-    chosen = chosen_by(parts, stages(os.environ.get("UV", "uv"), pytest_arguments))
+    asked = read(arguments)
+    chosen = chosen_by(asked.parts, stages(os.environ.get("UV", "uv"), asked))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, frame: interrupts.append(number))
     prctl(_SET_CHILD_SUBREAPER, 1)
     shutil.rmtree(LOGS, ignore_errors=True)
-    results = run_all(chosen)
-    print("", *summary(results), sep="\n", flush=True)
+    results = run_all(chosen, asked.no_skips)
+    seeded = set(asked.parts) & set(WITH_SEED)
+    print("", *summary(results, asked.seed if seeded else None), sep="\n", flush=True)
     said = verdict(results).partition(":")[0]
     return {PASSED: 0, INCONCLUSIVE: _UNDECIDED, INTERRUPTED: _INTERRUPTED}.get(said, _FAILED)
 
 
-def asked(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """The parts that the command line asks for, and what it has for pytest after the first ``--``."""
+def read(arguments: Sequence[str]) -> Asked:
+    """Reads the command line, which has arguments for pytest after the first ``--``."""
     at = list(arguments).index("--") if "--" in arguments else len(arguments)
     own, pytest_arguments = arguments[:at], arguments[at + 1 :]
     parser = argparse.ArgumentParser(
         prog="./run test",
-        usage="./run test [--full] [PART...] [-- PYTEST ARGUMENTS]",
+        usage="./run test [--full] [--seed N] [--no-skips] [PART...] [-- PYTEST ARGUMENTS]",
         description=f"Runs {' and '.join(GATE)} unless parts are named. Arguments for pytest select tests in Python.",
         epilog="parts:\n" + "\n".join(f"  {part:14}{what}" for part, what in PARTS.items()) + f"\n\n{STATUSES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -528,6 +606,17 @@ def asked(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     )
     more = "; ".join(f"{part} has also {' and '.join(added)}" for part, added in MORE.items())
     parser.add_argument("--full", action="store_true", help=f"every test; where parts are named: {more}")
+    parser.add_argument(
+        "--seed",
+        type=seed,
+        metavar="N",
+        help=f"the seed of random tests, 1 to {LARGEST_SEED} (default: {SEED}; with --full another one each time)",
+    )
+    parser.add_argument(
+        "--no-skips",
+        action="store_true",
+        help=f"a skipped test fails unless it {', '.join(ALLOWED_SKIPS[:-1])} or {ALLOWED_SKIPS[-1]}",
+    )
     parser.add_argument("parts", nargs="*", metavar="PART", help="only these")
     found = parser.parse_args(own)
     for part in found.parts:
@@ -536,7 +625,17 @@ def asked(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     parts = parts_of(found.parts, found.full, bool(pytest_arguments))
     if pytest_arguments and not set(parts) & set(WITH_PYTEST):
         parser.error(f"-- {pytest_arguments[0]}: for pytest, which runs in the parts {' and '.join(WITH_PYTEST)}")
-    return parts, pytest_arguments
+    if found.seed is not None and not set(parts) & set(WITH_SEED):
+        parser.error(f"--seed {found.seed}: for random tests, which run in the parts {' and '.join(WITH_SEED)}")
+    drawn = random.SystemRandom().randint(1, LARGEST_SEED) if found.full else SEED
+    return Asked(parts, pytest_arguments, drawn if found.seed is None else found.seed, found.no_skips)
+
+
+def seed(text: str) -> int:
+    """Reads a seed."""
+    if not re.fullmatch(r"\d+", text) or not 1 <= int(text) <= LARGEST_SEED:
+        raise argparse.ArgumentTypeError(f"{text}: no seed; valid: 1 to {LARGEST_SEED}")
+    return int(text)
 
 
 def parts_of(named: Sequence[str], full: bool, with_pytest_arguments: bool) -> Sequence[str]:

@@ -19,7 +19,6 @@ from waspbench.results import Invalid
 from waspbench.runner.study import prepare
 from waspbench.serve import listed
 from waspbench.testbed import Bed, HostSpec, Placement, Support, command
-from waspbench.testbed.servers import find_program
 
 
 def experiment(**server: object) -> Experiment:
@@ -34,9 +33,12 @@ def test_the_testbed_is_sized_to_all_clients() -> None:
     assert (spec.clients, spec.mtu, spec.server.name) == (12, 9000, "builtin")
 
 
-@pytest.mark.skipif(find_program("nginx") is None, reason="nginx is not installed")
 @pytest.mark.parametrize("cpus", [(0,), (0, 1), (0, 1, 2)])
-def test_nginx_has_a_worker_for_each_of_its_cpus(cpus: tuple[int, ...]) -> None:
+def test_nginx_has_a_worker_for_each_of_its_cpus(cpus: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("waspbench.testbed.servers.find_program", lambda name: f"/nowhere/{name}")
+    monkeypatch.setattr(
+        "waspbench.testbed.servers.ask", lambda program, flag, parse: parse("nginx version: nginx/1.22.1")
+    )
     server = live.managed(experiment(kind="nginx"), Placement(cpus, (0,))).server
     text = server.private_files["nginx.conf"]
     assert f"worker_processes {len(cpus)};" in text

@@ -6,12 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+import conftest
 import suite
 from suite import FAILED, FULL, GATE, HUNG, LEFT_OUT, PASSED, Stage, run_all, told_by
 from waiting import eventually, lives
@@ -336,7 +338,7 @@ def test_a_selection_of_no_test_at_all_does_not_pass(other: str, verdict: str) -
 
 
 def test_the_parts_bring_the_stages_that_they_need() -> None:
-    known = suite.stages("uv", ["-k", "loss"])
+    known = suite.stages("uv", suite.Asked([], ["-k", "loss"]))
     assert [each.name for each in suite.chosen_by(["python"], known)] == ["tools", "programs", "build", "python"]
     assert [each.name for each in suite.chosen_by(["live"], known)] == [
         "tools",
@@ -352,20 +354,200 @@ def test_the_parts_bring_the_stages_that_they_need() -> None:
         assert {before.name for before in known[:number]} >= set(each.needs), "what is needed comes first"
 
 
+def asked(*arguments: str) -> tuple[Sequence[str], Sequence[str]]:
+    """The parts that run, and the arguments for pytest."""
+    found = suite.read(list(arguments))
+    return found.parts, found.pytest_arguments
+
+
 def test_arguments_for_pytest_ask_for_tests_in_python() -> None:
-    assert suite.asked(["--", "-k", "loss", "--", "x"]) == (["python"], ["-k", "loss", "--", "x"])
-    assert suite.asked(["--full", "--", "-k", "loss"]) == (["python", "release", "live"], ["-k", "loss"])
-    commands = {each.name: each.commands[-1] for each in suite.stages("uv", ["-k", "loss"])}
+    assert asked("--", "-k", "loss", "--", "x") == (["python"], ["-k", "loss", "--", "x"])
+    assert asked("--full", "--", "-k", "loss") == (["python", "release", "live"], ["-k", "loss"])
+    commands = {each.name: each.commands[-1] for each in suite.stages("uv", suite.read(["--", "-k", "loss"]))}
     assert commands["python"][-2:] == ["-k", "loss"]
-    assert commands["live"][-3:] == ["--only-full", "-k", "loss"]
+    assert commands["live"][-2:] == ["-k", "loss"]
 
 
 def test_full_adds_to_the_parts_that_are_named() -> None:
-    assert suite.asked([]) == (list(GATE), [])
-    assert suite.asked(["--full"]) == (list(FULL), [])
-    assert suite.asked(["rust", "fuzz"]) == (["rust", "fuzz"], [])
-    assert suite.asked(["--full", "rust"]) == (["rust", "kernel", "examples"], [])
-    assert suite.asked(["python", "--full"]) == (["python", "release", "live"], [])
+    assert asked() == (list(GATE), [])
+    assert asked("--full") == (list(FULL), [])
+    assert asked("rust", "fuzz") == (["rust", "fuzz"], [])
+    assert asked("--full", "rust") == (["rust", "kernel", "examples"], [])
+    assert asked("python", "--full") == (["python", "release", "live"], [])
+
+
+def test_the_gate_has_a_fixed_seed_and_the_full_suite_another_one_each_time() -> None:
+    assert {suite.read(["rust"]).seed, suite.read([]).seed} == {suite.SEED}
+    assert suite.read(["--full", "--seed", "7"]).seed == 7
+    drawn = {suite.read(["--full"]).seed for _ in range(5)}
+    assert len(drawn) > 1
+    assert all(1 <= seed <= suite.LARGEST_SEED for seed in drawn)
+
+
+def test_whoever_runs_the_tests_alone_has_the_seed_of_the_gate() -> None:
+    root = Path(suite.__file__).parents[1]
+    environment = tomllib.loads((root / ".cargo/config.toml").read_text())["env"]
+    assert environment["PROPTEST_RNG_SEED"] == str(suite.SEED)
+    options = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["addopts"]
+    assert f"--hypothesis-seed={suite.SEED}" in options
+
+
+def test_whatever_draws_is_given_the_seed() -> None:
+    commands = {each.name: each.commands[-1] for each in suite.stages("uv", suite.read(["--seed", "4711"]))}
+    seeded = {name for name, command in commands.items() if any("4711" in word for word in command)}
+    assert seeded == set(suite.WITH_SEED)
+
+
+def test_each_fuzz_target_draws_from_inputs_in_the_repository() -> None:
+    fuzz = Path(suite.__file__).parents[1] / "fuzz"
+    targets = {target.stem for target in (fuzz / "fuzz_targets").glob("*.rs")}
+    assert {seeds.name for seeds in (fuzz / "seeds").iterdir() if any(seeds.iterdir())} == targets
+
+
+DRAWS = """
+from hypothesis import given, strategies
+
+@given(strategies.integers())
+def test_it(drawn):
+    with open("drawn-NUMBER", "a") as before:
+        print(drawn, file=before)
+"""
+
+
+def test_a_seed_draws_the_same_again_and_another_one_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{Path(__file__).parent}:{tmp_path}")
+    monkeypatch.setenv("CI", "true")  # where hypothesis would draw the same with each seed
+    drawn = []
+    for number, seed in enumerate([5, 5, 6]):
+        (tmp_path / "test_it.py").write_text(DRAWS.replace("NUMBER", str(number)))
+        words = ["-m", "pytest", "-n0", "-p", "conftest", f"--hypothesis-seed={seed}", "test_it.py"]
+        subprocess.run([sys.executable, *words], cwd=tmp_path, check=True, capture_output=True)
+        drawn.append((tmp_path / f"drawn-{number}").read_text())
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_the_seed_stands_at_the_end_where_something_draws() -> None:
+    results = run_all([stage("a", "pass")])
+    assert list(suite.summary(results, 7))[-2] == "seed 7: what was drawn is drawn again with --seed 7"
+    assert "seed" not in "".join(suite.summary(results))
+
+
+RUST_SKIPS = """\
+test tshark::finds_no_malformed_packet ...
+SKIPPED tshark: not installed: tshark
+ok
+SKIPPED tun::reads: needs root and /dev/net/tun
+SKIPPED tun::reads: needs root and /dev/net/tun
+test result: ok. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+SKIPPED [312] scripts for the kernel: needs root and /dev/net/tun
+test result: ok. 4 passed; 0 failed; 312 ignored; 0 measured; 0 filtered out; finished in 0.01s
+"""
+PYTEST_SKIPS = """\
+SKIPPED [2] tests/x.py:12: needs two CPUs
+SKIPPED [1] tests/y.py:30: this machine cannot: who asks: needs root
+== 10 passed, 3 skipped in 1.00s ==
+"""
+
+
+def failures(results: Sequence[suite.Result]) -> list[str]:
+    """What these stages say that failed."""
+    return [line for result in results for line in result.told.failures]
+
+
+def test_skipped_tests_are_found_in_what_cargo_and_pytest_print() -> None:
+    told = told_by(RUST_SKIPS)
+    assert told.counts == (3 + 4, 0, 2 + 312)
+    said = [line for line in RUST_SKIPS.splitlines() if line.startswith("SKIPPED ")]
+    assert told.skips == [said[0], *said[2:]]
+    assert told_by(PYTEST_SKIPS).counts == (10, 0, 3)
+    assert told_by("SKIPPED fuzz targets: there is no C++ compiler\n").counts == (0, 0, 1)
+
+
+def test_only_what_no_package_provides_may_be_missing_where_no_test_may_be_skipped() -> None:
+    skipping = [stage(name, f"print({text!r})") for name, text in (("a", RUST_SKIPS), ("b", PYTEST_SKIPS))]
+    results = run_all(skipping, no_skips=True)
+    assert [result.outcome for result in results] == [FAILED, FAILED]
+    assert [line.partition(" (not one of")[0] for line in failures(results)] == [
+        "SKIPPED tshark: not installed: tshark",
+        "SKIPPED [1] tests/y.py:30: this machine cannot: who asks: needs root",
+    ]
+
+
+def test_skipped_tests_are_listed_and_fail_nothing_where_tests_may_be_skipped() -> None:
+    results = run_all([stage("a", f"print({PYTEST_SKIPS!r})")])
+    assert [result.outcome for result in results] == [PASSED]
+    assert "a: SKIPPED [2] tests/x.py:12: needs two CPUs" in suite.summary(results)
+
+
+def test_a_skip_without_a_reason_may_not_be() -> None:
+    listed = stage("a", "print('SKIPPED [2] tests/x.py:12: needs two CPUs'); print('= 1 passed, 2 skipped in 1s =')")
+    silent = stage("b", "print('test result: ok. 1 passed; 0 failed; 2 ignored; 0 measured')")
+    [failure] = failures(run_all([listed, silent], no_skips=True))
+    assert failure.startswith("SKIPPED [2] tests: without a reason ")
+
+
+def test_instructions_that_a_missing_program_could_not_count_are_skipped() -> None:
+    lines = {
+        "skipped: NOT CHECKED: instructions cannot be counted without valgrind": FAILED,
+        "NOT CHECKED: the baseline is of rustc 1.90, this is rustc 1.91": "NOT CHECKED",
+    }
+    for line, outcome in lines.items():
+        counting = stage("a", f"print({line!r}); exit(3)", excused={3: "NOT CHECKED"})
+        assert [result.outcome for result in run_all([counting], no_skips=True)] == [outcome]
+
+
+def test_an_inconclusive_test_is_not_a_skipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    (tmp_path / "test_it.py").write_text(
+        "from measuring import InconclusiveError\n\ndef test_it(): raise InconclusiveError('others had the CPUs')\n"
+    )
+    words = [sys.executable, "-m", "pytest", "-n0", "-ra", "-p", "conftest", "test_it.py"]
+    [result] = run_all([Stage("a", "a", 10.0, [words], excused={75: suite.INCONCLUSIVE})], no_skips=True)
+    assert result.outcome == suite.INCONCLUSIVE
+
+
+def test_ci_lets_no_test_be_skipped() -> None:
+    assert " --no-skips " in (Path(suite.__file__).parents[1] / ".ci/run").read_text()
+
+
+HANGS = """
+import signal, threading, time
+
+def test_sleeps(): time.sleep(600)
+def test_waits(): threading.Event().wait()
+def test_passes(): pass
+def test_minds_no_signal():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+    time.sleep(600)
+"""
+
+
+def told_of_hangs(directory: Path, *more: str) -> suite.Told:
+    """What is told of tests that hang with a limit of a second."""
+    (directory / "tests").mkdir()
+    (directory / "tests/test_it.py").write_text(HANGS)
+    limits = ["timeout=1", "timeout_method=signal", "faulthandler_timeout=3", "faulthandler_exit_on_timeout=true"]
+    words = ["-m", "pytest", "-n0", *(word for limit in limits for word in ("-o", limit)), *more]
+    done = subprocess.run([sys.executable, *words], cwd=directory, capture_output=True, text=True, check=False)
+    return suite.of_command(FAILED, done.stdout + done.stderr)
+
+
+def test_a_test_that_never_ends_fails_and_the_others_run(tmp_path: Path) -> None:
+    told = told_of_hangs(tmp_path, "--deselect=tests/test_it.py::test_minds_no_signal")
+    assert told.counts == (1, 2, 0)
+    assert told.failures[0].startswith("FAILED tests/test_it.py::test_sleeps - ")
+
+
+def test_a_test_that_cannot_be_interrupted_is_named(tmp_path: Path) -> None:
+    [failure] = told_of_hangs(tmp_path, "-k", "test_minds_no_signal").failures
+    assert failure.endswith("/tests/test_it.py:9: test_minds_no_signal did not end and could not be interrupted")
+
+
+def test_every_test_in_python_has_a_time_limit() -> None:
+    text = (Path(suite.__file__).parents[1] / "pyproject.toml").read_text()
+    options = tomllib.loads(text)["tool"]["pytest"]["ini_options"]
+    assert 0 < options["timeout"] < conftest.FULL_TIMEOUT < options["faulthandler_timeout"]
+    assert options["faulthandler_exit_on_timeout"]
 
 
 @pytest.mark.parametrize(
@@ -375,13 +557,17 @@ def test_full_adds_to_the_parts_that_are_named() -> None:
         (["--ful"], "--ful"),
         (["-k", "loss"], "-k"),
         (["rust", "--", "-x"], "-- -x: for pytest"),
+        (["--seed", "0"], "0: no seed; valid: 1 to 4294967295"),
+        (["--seed", "4294967296"], "4294967296: no seed"),
+        (["--seed", "x"], "x: no seed"),
+        (["lint", "--seed", "7"], "--seed 7: for random tests"),
     ],
 )
 def test_what_is_wrong_with_the_command_line_is_told(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        suite.asked(arguments)
+        suite.read(arguments)
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
 

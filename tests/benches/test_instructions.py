@@ -53,7 +53,7 @@ def git(*words: str, root: Path) -> str:
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """One with sources and a baseline of them, in the place of this."""
     if shutil.which("git") is None:
-        pytest.skip("git is not installed")
+        pytest.skip("not installed: git")
     if request.param:  # as in a hook of the project's repository
         monkeypatch.setenv("GIT_DIR", str(tmp_path / "another"))
     (tmp_path / "crates").mkdir()

@@ -34,7 +34,7 @@ SERVERS = ["builtin", pytest.param("nginx", marks=needs("nginx"))]
 TIMING = {"lag", "unread", "warmup", "others", "run_delay", "steal", "emulator_busy", "censored"}
 """Reasons against a run that a busy machine or a short interval may have; any other speaks against the program."""
 CPUS = sorted(os.sched_getaffinity(0))
-two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="there is only one CPU")
+two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
 
 
 def lossy(requests: int | None, **more: Any) -> dict[str, Any]:

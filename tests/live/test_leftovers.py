@@ -295,7 +295,7 @@ def test_two_runs_at_once_are_both_marked_and_both_work(tmp_path: Path, running:
     conclusive(attempt, wrong)
 
 
-@pytest.mark.skipif(not os.access(SETTING, os.W_OK), reason="the packet backlog cannot be changed from here")
+@pytest.mark.skipif(not os.access(SETTING, os.W_OK), reason="needs a writable /proc/sys")
 @pytest.mark.parametrize(("first", "last"), [("managed", "url"), ("url", "managed")])
 def test_the_backlog_is_long_until_the_last_of_two_runs_has_ended(
     first: str, last: str, tmp_path: Path, running: int, unchanged: None

@@ -16,7 +16,7 @@ CPUS = sorted(os.sched_getaffinity(0))
 def able(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if it may take back what it does."""
     if not linux.has_capability(linux.CAP_SYS_NICE):
-        pytest.skip("may not raise its priority again")
+        pytest.skip("needs CAP_SYS_NICE")
 
 
 def test_it_is_niced_for_as_long_as_it_lasts(able: None) -> None:
@@ -33,7 +33,7 @@ def test_what_cannot_be_taken_back_is_not_done(monkeypatch: pytest.MonkeyPatch) 
         assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
-@pytest.mark.skipif(len(CPUS) < 2, reason="there is only one CPU")
+@pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
 def test_it_leaves_the_cpus_of_server_and_emulator_to_them() -> None:
     seen: list[set[int]] = []
     with aside(Placement((CPUS[0],), (CPUS[0],))):

@@ -32,7 +32,7 @@ wasp0	000012C6	00000000	0001	0	0	0	0080FFFF	0	0	0
 """
 
 
-@pytest.mark.skipif(sys.byteorder == "big", reason="the text is that of a little-endian kernel")
+@pytest.mark.skipif(sys.byteorder == "big", reason="needs a little-endian kernel")
 def test_routes_are_read_without_the_default() -> None:
     assert [str(network) for network in routed(ROUTES)] == ["192.168.1.0/24", "198.18.0.0/17"]
     assert [str(network) for network in free(PREFIXES, routed(ROUTES))] == list(PREFIXES[1:])

@@ -40,7 +40,7 @@ PYTHON_SERVER = Launch("http.server", tuple(WEB))
 
 def needs(server: str) -> pytest.MarkDecorator:
     program = {"nginx": "nginx", "apache": "apache2"}.get(server, "python3")
-    return pytest.mark.skipif(find_program(program) is None, reason=f"{program} is not installed")
+    return pytest.mark.skipif(find_program(program) is None, reason=f"not installed: {program}")
 
 
 needs_nginx = needs("nginx")

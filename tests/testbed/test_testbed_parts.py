@@ -74,7 +74,7 @@ def test_no_text_upsets_the_parser_of_listeners(text: str) -> None:
         ("   0: 010012C6:0050 00000000:0000 01", None, False),
     ],
 )
-@pytest.mark.skipif(sys.byteorder == "big", reason="the texts are those of a little-endian kernel")
+@pytest.mark.skipif(sys.byteorder == "big", reason="needs a little-endian kernel")
 def test_a_listener_is_one_in_state_listen_on_the_address_or_any(line: str, shown: str | None, takes: bool) -> None:
     found = listeners.parse(f"  sl  local_address ...\n{line} 00000000:00000000 00:00000000 00000000 0 0 4711 1\n")
     assert [(str(listener), listener.inode) for listener in found] == ([(shown, 4711)] if shown else [])

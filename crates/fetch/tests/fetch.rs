@@ -12,10 +12,12 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::num::NonZeroU32;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
+use std::time::Duration;
 use wasp_fetch::{Config, FetchError, fetch};
 
 const BODY: usize = 300_000;
 const LANES: u32 = 4;
+const PATIENCE: Duration = Duration::from_mins(2);
 
 fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
@@ -92,7 +94,7 @@ fn each_request_has_a_connection_of_its_own_from_the_addresses_in_turn() {
         assert_eq!((one.status, one.bytes), (200, BODY as u64));
         assert!(config.begin <= one.start && one.start < one.end && one.start < config.end);
     }
-    let peers: Vec<_> = (0..fetched.len()).map(|_| told.recv().unwrap()).collect();
+    let peers: Vec<_> = (0..fetched.len()).map(|_| told.recv_timeout(PATIENCE).unwrap()).collect();
     let sources: BTreeSet<_> = peers.iter().map(|(peer, _)| peer.ip().to_string()).collect();
     assert_eq!(sources.into_iter().collect::<Vec<_>>(), ["127.0.0.2", "127.0.0.3"]);
     let asked = "GET /x HTTP/1.1\r\nHost: 127.0.0.1\r\n";
@@ -117,7 +119,7 @@ fn kept_connections_carry_as_many_requests_as_they_are_to() {
     let fetched = fetch(&config(address, Some(3))).unwrap();
     assert!(fetched.len() > 20 && fetched.iter().all(|one| one.status == 200));
     for _ in 0..fetched.len() / 3 - LANES as usize {
-        let (_, requests) = told.recv().unwrap();
+        let (_, requests) = told.recv_timeout(PATIENCE).unwrap();
         let closing: Vec<_> = requests.iter().map(|text| text.contains("Connection: close")).collect();
         assert_eq!(closing, [false, false, true]);
     }

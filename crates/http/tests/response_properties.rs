@@ -3,7 +3,6 @@
 use crate::driver::{Outcome, drive};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use wasp_http::{Eof, Framing, Head, LastHead, Method, Piece, ResponseReader, Version};
 
 /// A response, what was asked, and what a reader must make of it.
@@ -16,12 +15,7 @@ struct Sample {
 }
 
 fn config() -> ProptestConfig {
-    ProptestConfig {
-        cases: 512,
-        rng_seed: RngSeed::Fixed(9112),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    ProptestConfig { cases: 512, ..ProptestConfig::default() }
 }
 
 fn body() -> impl Strategy<Value = Vec<u8>> {

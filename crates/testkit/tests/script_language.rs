@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngSeed};
+use proptest::test_runner::Config;
 use wasp_tcp::{Event, Options, State};
 use wasp_testkit::script::{
     Action, Call, Condition, Departure, Difference, Failure, Fields, Handshake, Kernel, Quantity, Said,
@@ -15,7 +15,7 @@ use wasp_wire::Flags;
 const HEAD: &str = "title: t\nrfc: r\nkernel: yes\ntcp: linux\n";
 
 fn config() -> Config {
-    Config { cases: 500, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Config::default() }
+    Config { cases: 500, ..Config::default() }
 }
 
 fn time() -> impl Strategy<Value = Time> {

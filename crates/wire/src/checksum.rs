@@ -81,7 +81,6 @@ fn fold(sum: u64) -> u16 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use proptest::test_runner::RngSeed;
 
     /// The definition, byte by byte.
     fn by_definition(bytes: &[u8]) -> u16 {
@@ -109,12 +108,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig {
-            rng_seed: RngSeed::Fixed(1071),
-            failure_persistence: None,
-            ..ProptestConfig::default()
-        })]
-
         #[test]
         fn parts_of_any_length_sum_like_the_whole(
             bytes in proptest::collection::vec(any::<u8>(), 0..300),

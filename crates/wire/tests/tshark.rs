@@ -135,12 +135,8 @@ fn tshark_finds_no_malformed_packet_and_no_bad_checksum() {
     *damaged.last_mut().expect("a byte") ^= 1;
     packets.push(damaged);
     let Some(lines) = dissect(&pcap(&packets)) else {
-        #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
-        {
-            eprintln!(
-                "SKIPPED: tshark is not installed, so no independent program has read the emitted packets"
-            );
-        }
+        // Past the harness, which hides what passing tests print and writes its own lines in pieces.
+        let _ = std::io::stderr().write_all(b"\nSKIPPED tshark: not installed: tshark\n");
         return;
     };
     assert_eq!(lines.len(), packets.len());

@@ -28,7 +28,7 @@ def host_support() -> Support:
     return Support(True)
 
 
-def live_support(timeout: float = 10.0) -> Support:
+def live_support(timeout: float = 30.0) -> Support:
     """Tries what a testbed needs (namespaces, mounts, a TUN device) in a process that ends at once.
 
     Args:

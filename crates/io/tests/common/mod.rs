@@ -5,10 +5,16 @@
 pub mod measuring;
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::convert::Infallible;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
+use std::time::Duration;
 use wasp_io::{Tun, TunError};
+
+/// The time after which a test counts as one that never ends. The longest, which measures, takes a fifth of it on a busy machine.
+const HANGS: Duration = Duration::from_mins(10);
 
 /// Who measures writes, and is alone; others read.
 static MACHINE: RwLock<()> = RwLock::new(());
@@ -30,13 +36,20 @@ pub fn isolated(test: impl FnOnce() + Send + 'static) {
     if let Some(missing) = missing_privilege() {
         return skip(missing);
     }
-    let outcome = std::thread::spawn(|| {
+    let (lasting, ended) = channel::<Infallible>();
+    let thread = std::thread::spawn(|| {
+        let _lasting = lasting;
         // SAFETY: only this thread's network namespace changes; no descriptor table or memory is unshared.
         unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.expect("root may make a network namespace");
         test();
-    })
-    .join();
-    if let Err(panic) = outcome {
+    });
+    let Err(why) = ended.recv_timeout(HANGS);
+    if why == RecvTimeoutError::Timeout {
+        // Others would be measured beside it.
+        tell(&format!("FAILED {}: it has not ended after {HANGS:?}", test_name()));
+        std::process::abort();
+    }
+    if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }
 }
@@ -57,20 +70,27 @@ pub fn measured_in_a_namespace(
 /// What a test in a namespace needs and does not have.
 pub fn missing_privilege() -> Option<&'static str> {
     let root = rustix::process::geteuid().is_root();
-    (!root || std::fs::metadata("/dev/net/tun").is_err()).then_some("it needs root and /dev/net/tun")
+    (!root || std::fs::metadata("/dev/net/tun").is_err()).then_some("needs root and /dev/net/tun")
 }
 
 /// Says that the present test is skipped.
 fn skip(why: &str) {
-    // Past the harness, which hides what passing tests print.
-    let name = std::thread::current().name().unwrap_or("a test").to_owned();
-    let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
+    tell(&format!("SKIPPED {}: {why}", test_name()));
+}
+
+fn test_name() -> String {
+    std::thread::current().name().unwrap_or("a test").to_owned()
+}
+
+/// Prints a line past the harness, which hides what passing tests print and writes its own lines in pieces.
+pub fn tell(line: &str) {
+    let _ = std::io::stderr().write_all(format!("\n{line}\n").as_bytes());
 }
 
 /// As [`in_a_namespace`], for a test that uses a program that may be missing.
 pub fn in_a_namespace_with(program: &str, test: impl FnOnce() + Send + 'static) {
     if Command::new(program).arg("--version").stdout(Stdio::null()).status().is_err() {
-        return skip(&format!("it needs {program}"));
+        return skip(&format!("not installed: {program}"));
     }
     in_a_namespace(test);
 }
@@ -94,7 +114,7 @@ fn create_again_and_again(queues: usize) -> (Vec<Tun>, String) {
     for _ in 0..50 {
         match Tun::create_queues(Some("wasp0"), queues) {
             Err(TunError::Attach(error)) if error.kind() == std::io::ErrorKind::ResourceBusy => {
-                std::thread::sleep(std::time::Duration::from_millis(20));
+                std::thread::sleep(Duration::from_millis(20));
             }
             made => return made.expect("a device"),
         }

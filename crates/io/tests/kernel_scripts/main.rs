@@ -10,7 +10,6 @@ mod kernel;
 use common::measuring::{Wrong, conclusive, watched};
 use kernel::KernelStack;
 use libtest_mimic::{Arguments, Failed, Trial};
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::mpsc::channel;
 use wasp_testkit::script::{Failure, Kernel, Script, ScriptFile, files, run};
@@ -24,11 +23,11 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
     let missing = common::missing_privilege();
+    let trials: Vec<_> = files().into_iter().filter_map(|file| trial(file, missing.is_some())).collect();
     if let Some(missing) = missing {
-        let _ = writeln!(std::io::stderr(), "SKIPPED every script for the kernel: {missing}");
+        common::tell(&format!("SKIPPED [{}] scripts for the kernel: {missing}", trials.len()));
     }
-    let trials = files().into_iter().filter_map(|file| trial(file, missing.is_some()));
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 fn trial(file: ScriptFile, ignored: bool) -> Option<Trial> {

@@ -413,12 +413,7 @@ pub(crate) fn pattern(len: usize) -> Vec<u8> {
     (0..len as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
 
-/// So many cases from a fixed seed.
+/// A property draws so many cases.
 pub(crate) fn cases(cases: u32) -> proptest::test_runner::Config {
-    proptest::test_runner::Config {
-        cases,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(1),
-        failure_persistence: None,
-        ..Default::default()
-    }
+    proptest::test_runner::Config { cases, ..Default::default() }
 }
