@@ -4,11 +4,12 @@ import os
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import clocks
 from fake_core import FakeEngine
 from measuring import InconclusiveError, unstable
 from waiting import HANGS
@@ -41,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuses to measure with an engine that is built for tests."""
+    """Refuses to measure with an engine that is built for tests, and watches how tests of the gate use clocks."""
     full, only_full = bool(config.getoption("--full")), bool(config.getoption("--only-full"))
     if full and only_full:
         raise pytest.UsageError("--full and --only-full: one of them would be valid")
@@ -50,11 +51,29 @@ def pytest_configure(config: pytest.Config) -> None:
             f"the engine is of profile {_core.profile()}, and tests of the full suite measure: "
             f"./run build makes the {live.RELEASE}"
         )
+    if not only_full:
+        clocks.watch_calls()
+
+
+class Root(NamedTuple):
+    """What the marker ``root`` says of a test."""
+
+    live: bool = True
+    """Whether it needs the means of live runs, too."""
+    gate: bool = False
+    """Whether its verdict depends on nothing but these."""
 
 
 def in_full_suite(item: pytest.Item) -> bool:
     """Whether the verdict on a test may depend on real time, so that only the full suite has it."""
-    return any(item.get_closest_marker(name) for name in ("full", "root"))
+    root = marked_root(item)
+    return item.get_closest_marker("full") is not None or (root is not None and not root.gate)
+
+
+def marked_root(item: pytest.Item) -> Root | None:
+    """The marker ``root`` of a test, if it has one."""
+    marker = item.get_closest_marker("root")
+    return None if marker is None else Root(**marker.kwargs)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -70,11 +89,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.timeout(FULL_TIMEOUT))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Lets only the tests of the full suite sleep and read clocks."""
+    clocks.guard(not in_full_suite(item))
+    try:
+        return (yield)
+    finally:
+        clocks.guard(False)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skips what carries the marker ``root`` where it cannot be done. That reason stands before any other."""
-    marker = item.get_closest_marker("root")
-    why = None if marker is None else obstacle(live=marker.kwargs.get("live", True))
+    root = marked_root(item)
+    why = None if root is None else obstacle(root.live)
     if why is not None:
         pytest.skip(why)
 

@@ -15,6 +15,7 @@ APT = """#!/bin/bash
 cd "$(dirname "$0")"
 while [[ "$1" == -* ]]; do [ "$1" != -o ] || shift; shift; done
 echo "$*" >>asked
+./policy-rc.d; echo $? >policy
 [ "$1" = install ] || exit 1
 shift 3
 tries=$(cat tries)
@@ -54,6 +55,7 @@ def apt(programs: Path, failures: int, place: str = PLACES) -> None:
 def said(programs: Path) -> str:
     """What `./run packages` says if it looks for the two programs."""
     text = re.sub(r"(?m)^TEST_(PROGRAMS|PACKAGES)=.*$", rf"TEST_\1=({FIRST} {SECOND})", (ROOT / "run").read_text())
+    text = text.replace("POLICY=/usr/sbin/", f"POLICY={programs}/")
     script = programs.parent / "run"
     script.write_text(text)
     words = [str(programs / "bash"), str(script), "packages"]
@@ -72,6 +74,21 @@ def test_apt_is_tried_three_times(programs: Path) -> None:
     failing = ["update", *installs]
     assert (programs / "asked").read_text().splitlines() == [*failing, *failing, *failing[:2]]
     assert (programs / "sleeped").read_text() == "10\n20\n"
+
+
+def test_no_server_is_started_that_a_package_brings(programs: Path) -> None:
+    apt(programs, 0)
+    said(programs)
+    assert (programs / "policy").read_text() == "101\n"
+    assert not (programs / "policy-rc.d").exists()
+
+
+def test_whether_servers_are_started_stays_what_the_machine_says(programs: Path) -> None:
+    apt(programs, 0)
+    executable(programs / "policy-rc.d", "#!/bin/bash\nexit 104\n")
+    said(programs)
+    assert (programs / "policy").read_text() == "104\n"
+    assert (programs / "policy-rc.d").exists()
 
 
 def test_what_cannot_be_installed_is_named_and_keeps_no_other_out(programs: Path) -> None:

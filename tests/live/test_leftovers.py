@@ -23,25 +23,13 @@ from waiting import HANGS, SOON, eventually
 from waspbench.testbed import long_backlog
 from waspbench.testbed.backlog import LONG_ENOUGH, SETTING
 
+from .leaving import await_measuring, devices_of, indices, leftovers, namespaces, processes, wasp
+
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 
-MARK = "WASP_TEST_LEFTOVERS"
 KILLS = 5
 """Times that two runs of each kind are killed."""
 LONG = "--clients 4 --rtt 10ms --warmup 300ms --duration 60s --runs 1"
-
-
-def processes(mark: str) -> set[int]:
-    """The processes with this mark in their environment, dead ones that wait for their parent left out."""
-    found = set()
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                if f"{MARK}={mark}".encode() in Path(f"/proc/{entry}/environ").read_bytes().split(b"\0"):
-                    found.add(int(entry))
-            except OSError:
-                continue
-    return found
 
 
 def settings() -> dict[str, str]:
@@ -63,24 +51,6 @@ def backlog() -> str | None:
     return settings().get(str(SETTING))
 
 
-def namespaces(pids: set[int]) -> set[str]:
-    """The namespaces of some processes, dead ones that wait for their parent left out: they still show that of their
-    numbers, and no other.
-    """
-    found = set()
-    for pid in pids:
-        try:
-            found |= {os.readlink(f"/proc/{pid}/ns/{kind}") for kind in ("net", "mnt", "pid", "ipc", "user")}
-        except OSError:
-            continue
-    return found
-
-
-def everywhere() -> set[str]:
-    """The namespaces of every process."""
-    return namespaces({int(entry) for entry in os.listdir("/proc") if entry.isdigit()})
-
-
 def machine() -> dict[str, object]:
     """What a run could leave on the machine. Devices and routes of other runs, which come and go, are not its."""
     mine = {name for name in os.listdir("/sys/class/net") if name.startswith("wasp")}
@@ -91,35 +61,6 @@ def machine() -> dict[str, object]:
         "memory": sorted(os.listdir("/dev/shm")),
         "settings": settings(),
     }
-
-
-def indices(names: set[str]) -> set[str]:
-    """The devices with these names in this network namespace, by their numbers, which are given once only."""
-    found = set()
-    for name in names:
-        try:
-            found.add(Path(f"/sys/class/net/{name}/ifindex").read_text().strip())
-        except OSError:
-            continue
-    return found
-
-
-def all_devices() -> set[str]:
-    """The numbers of every device in this network namespace."""
-    return indices(set(os.listdir("/sys/class/net")))
-
-
-def devices_of(pids: set[int]) -> set[str]:
-    """The TUN devices that some processes hold open: fdinfo names them."""
-    found = set()
-    for pid in pids:
-        for info in Path(f"/proc/{pid}/fdinfo").glob("*"):
-            try:
-                lines = info.read_text().splitlines()
-            except OSError:
-                continue
-            found |= {line.split()[1] for line in lines if line.startswith("iff:")}
-    return found
 
 
 @pytest.fixture
@@ -138,30 +79,6 @@ def running() -> Iterator[int]:
         assert server.stdout is not None
         yield int(server.stdout.readline().strip().rstrip("/").rpartition(":")[2])
         server.terminate()
-
-
-def wasp(directory: Path, mark: str, arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "waspbench", *arguments.split()]
-    environment = os.environ | {MARK: mark}
-    return subprocess.Popen(
-        command, cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def await_measuring(process: subprocess.Popen[str]) -> None:
-    """Waits until a run says that it measures."""
-    assert process.stderr is not None
-    while "measuring" not in (line := process.stderr.readline()):
-        assert line, "it ended before it measured"
-
-
-def leftovers(mark: str, entered: set[str], devices: set[str]) -> dict[str, set[Any]]:
-    """What is there of a run that was killed."""
-    return {
-        "processes": processes(mark),
-        "namespaces": entered & everywhere(),
-        "devices": devices & all_devices(),
-    }
 
 
 def asked(kind: str, port: int) -> str:

@@ -19,7 +19,8 @@ from waiting import SOON, eventually
 from waspbench.validation.programs import Seen, programs
 
 from .harness import needs
-from .test_leftovers import MARK, leftovers, machine, namespaces, processes
+from .leaving import MARK, leftovers, namespaces, processes
+from .test_leftovers import machine
 
 pytestmark = [pytest.mark.root, pytest.mark.slow, needs("nginx")]
 

@@ -70,7 +70,7 @@ class Peer:
             return tcp
 
         segment(SYN)
-        expected = int(struct.unpack("!I", answer()[4:8])[0]) + 1
+        expected = (int(struct.unpack("!I", answer()[4:8])[0]) + 1) % 2**32
         sent += 1
         request = f"GET {path} HTTP/1.0\r\n\r\n".encode()
         segment(ACK | PSH, request)
@@ -83,7 +83,7 @@ class Peer:
             if sequence != expected:
                 continue
             received += payload
-            expected += len(payload) + (flags & FIN)
+            expected = (expected + len(payload) + (flags & FIN)) % 2**32
             segment(ACK | (flags & FIN))
             if flags & FIN:
                 return received
