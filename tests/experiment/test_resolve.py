@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from defaults import DEFAULT_HTTP
 from waspbench.errors import InputError
 from waspbench.experiment import Experiment, accept, apply, parse, resolve
-from waspbench.experiment.schema import json_schema
-
-ROOT = Path(__file__).parents[2]
 
 
 def experiment() -> Experiment:
@@ -84,20 +78,6 @@ def test_a_live_run_is_told_nothing_of_the_modelled_server() -> None:
     simulated, live = (resolve(experiment(), mode=mode) for mode in ("sim", "live"))
     assert live["server"] == {"address": "198.18.0.1", "port": 80}
     assert live | {"mode": "sim", "server": simulated["server"]} == simulated
-
-
-def test_the_schema_that_is_kept_is_the_models() -> None:
-    kept = (ROOT / "schemas" / "experiment.schema.json").read_text()
-    assert kept == json_schema(), "python -m waspbench.experiment.schema > schemas/experiment.schema.json"
-
-
-def test_every_field_is_documented() -> None:
-    schema = json.loads(json_schema())
-    for name, part in [("Experiment", schema), *schema["$defs"].items()]:
-        for field, described in part["properties"].items():
-            # A field that says the same as its table leaves it to the table.
-            table = schema["$defs"].get(described.get("$ref", "").removeprefix("#/$defs/"), {})
-            assert described.get("description") or table.get("description"), f"{name}.{field}"
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])

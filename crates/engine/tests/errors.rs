@@ -1,6 +1,6 @@
 //! Transactions that end otherwise than `ok`: how they are counted, and from which share on a run must not be trusted.
 
-use crate::common::{group, independent, run, scenario};
+use crate::common::{figures_and_rows_agree, group, independent, run, scenario};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wasp_engine::{RunOutput, Scenario};
@@ -24,6 +24,7 @@ fn message(output: &RunOutput) -> Option<&str> {
 #[test]
 fn outcomes_and_status_codes_are_counted_by_group_and_add_up() {
     let output = lossy(&json!(null));
+    figures_and_rows_agree(&output);
     let summary = &output.summary;
     let [near, far] = &summary.by_group[..] else { panic!("two groups") };
     assert_eq!((near.name.as_str(), far.name.as_str()), ("clients", "far"));

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use wasp_engine::{
-    Control, MachineReport, Mark, Meters, PacketPort, PortError, RunOutput, Scenario, Transmitted, drive,
+    Control, Counters, KernelCounters, MachineReport, Mark, Meters, PacketPort, PortError, RunOutput,
+    Scenario, Transmitted, drive,
 };
 use wasp_kernel::Clock;
 use wasp_units::Instant;
@@ -232,6 +233,56 @@ fn said_of(seconds: u32, shown: MachineReport) -> Vec<String> {
     asked["measure"]["duration"] = json!(format!("{seconds}s"));
     let output = metered(&asked, 0, shown);
     output.summary.invalid.into_iter().map(|reason| format!("{}: {}", reason.code, reason.message)).collect()
+}
+
+#[test]
+fn a_hypervisor_may_take_two_hundredths_of_the_cpus() {
+    let shown = |share| MachineReport { steal: Some(share), ..MachineReport::default() };
+    assert_eq!(said_of(1, shown(0.02)), [""; 0]);
+    assert_eq!(
+        said_of(1, shown(0.021)),
+        ["steal: the hypervisor took 2.1 % of the CPUs; at most 2 % is allowed"]
+    );
+}
+
+/// What is said of kernel counters, all of which grew by `grown` under this name.
+fn said_of_counters(name: &str, grown: u64) -> Vec<String> {
+    let counted = || Some(Counters::from([(name.to_owned(), grown), ("other".to_owned(), 7)]));
+    let counters = KernelCounters {
+        device: counted(),
+        client_device: counted(),
+        tcp_ext: counted(),
+        softnet: counted(),
+    };
+    said_of(1, MachineReport { counters, ..MachineReport::default() })
+}
+
+#[test]
+fn one_packet_that_is_lost_outside_the_network_is_one_too_many() {
+    let lost = "device_drops: packets were lost outside the emulated network";
+    assert_eq!(said_of_counters("rx_dropped", 0), [""; 0]);
+    for name in ["rx_dropped", "tx_dropped", "rx_errors", "tx_errors"] {
+        assert_eq!(said_of_counters(name, 1), [format!("{lost}: {name} 1, clients' {name} 1")]);
+    }
+    assert_eq!(said_of_counters("dropped", 1), [format!("{lost}: softnet dropped 1")]);
+}
+
+#[test]
+fn one_connection_that_the_servers_kernel_turns_away_is_one_too_many() {
+    assert_eq!(said_of_counters("ListenDrops", 0), [""; 0]);
+    for name in [
+        "ListenDrops",
+        "ListenOverflows",
+        "SyncookiesSent",
+        "TCPBacklogDrop",
+        "TCPReqQFullDoCookies",
+        "TCPReqQFullDrop",
+        "TCPTimeWaitOverflow",
+        "TWOverflow",
+    ] {
+        let said = format!("server_queue: the server's kernel turned connections away: {name} 1");
+        assert_eq!(said_of_counters(name, 1), [said]);
+    }
 }
 
 #[test]

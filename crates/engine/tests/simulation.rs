@@ -1,6 +1,8 @@
 //! Whole simulated runs: exact response times, conservation, Little's law, determinism.
 
-use crate::common::{group, independent, links_and_connections_agree, run, scenario, two_state};
+use crate::common::{
+    figures_and_rows_agree, group, independent, links_and_connections_agree, run, scenario, two_state,
+};
 use proptest::prelude::*;
 use serde_json::json;
 use wasp_engine::{RunOutput, Strata};
@@ -240,6 +242,7 @@ proptest! {
         prop_assert_eq!(summary.packets.made, summary.fates.values().sum::<u64>() + summary.packets.in_flight);
         let (integral, records) = output.ledger.little();
         prop_assert_eq!(integral, records);
+        figures_and_rows_agree(&output);
         for row in output.ledger.transactions.iter() {
             prop_assert!(row.outcome != OK || row.bytes == size);
             prop_assert!(row.end_ns >= row.start_ns);

@@ -108,7 +108,15 @@ Frequency = Annotated[
 Probability = Annotated[
     str,
     BeforeValidator(_probability),
-    WithJsonSchema({"type": ["string", "number"], "format": "probability", "examples": ["3%", "0.1%", 0.03]}),
+    WithJsonSchema(
+        {
+            "type": ["string", "number"],
+            "minimum": 0,
+            "maximum": 1,
+            "format": "probability",
+            "examples": ["3%", "0.1%", 0.03],
+        }
+    ),
 ]
 """A probability from 0 to 1: a percentage, or a plain number."""
 

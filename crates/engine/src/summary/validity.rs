@@ -356,3 +356,130 @@ fn loss(name: &str, direction: &DirectionSummary) -> Option<String> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Run;
+    use crate::{Control, MachineReport, Shard, Share, sum_up};
+    use serde_json::{Value, json};
+    use wasp_units::Duration;
+
+    /// So many clients, 300 ms away, who ask for a small file again and again, and are watched for so long.
+    fn scenario(clients: u32, duration: &str) -> Value {
+        json!({
+            "seed": 1, "run": 0, "mode": "sim",
+            "server": {
+                "address": "198.18.0.1", "port": 80, "tcp": {"preset": "linux"},
+                "model": {"cores": 1, "per_connection": "20us", "per_request": "30us", "per_kib": "1us"},
+            },
+            "network": {"prefix": "198.18.0.0/17", "shared": {"up": {}, "down": {}}},
+            "workload": {"kind": "single", "path": "/file", "size": "1KB"},
+            "clients": [{
+                "name": "clients", "count": clients, "rtt": "300ms", "loss": {}, "bandwidth": {}, "queue": {}, "mtu": 1500,
+                "http": {"requests_per_connection": 1, "timeout": "60s"}, "tcp": {"preset": "linux"},
+            }],
+            "measure": {"warmup": "3s", "duration": duration},
+        })
+    }
+
+    /// A run of the scenario, as its thread leaves it, from its start on.
+    fn part(scenario: &Scenario) -> Part {
+        let (site, control) = (scenario.site(None).expect("the site is built"), Control::default());
+        let mut run = Run::new(&Share { scenario, site: &site, shard: Shard::WHOLE }, &control, ());
+        let end = run.kernel.process.ledger.interval().end();
+        run.kernel.advance(end - Duration::from_nanos(1)).expect("time passes");
+        run.finish(end, None, None, MachineReport::default())
+    }
+
+    /// What is said against a run, after a `change` of what was found.
+    fn said(asked: &Value, change: impl Fn(&mut Part, &mut Summary)) -> Vec<Reason> {
+        let scenario = Scenario::from_json(&asked.to_string()).expect("the scenario is valid");
+        // The summary takes a part with it, so there are two of the same.
+        let (mut part, mut summary) = (part(&scenario), sum_up(&scenario, vec![part(&scenario)]).summary);
+        change(&mut part, &mut summary);
+        reasons(&scenario, &part, &summary)
+    }
+
+    fn codes(asked: &Value, change: impl Fn(&mut Part, &mut Summary)) -> Vec<&'static str> {
+        said(asked, change).into_iter().map(|reason| reason.code).collect()
+    }
+
+    #[test]
+    fn throughput_that_still_grows_has_not_settled() {
+        // 2,000 clients keep the server busy at 1,000 a second from their first requests on, which come after 300 ms.
+        let settled = |warmup| {
+            let mut asked = scenario(2_000, "2s");
+            asked["server"]["model"]["per_request"] = json!("1ms");
+            asked["measure"]["warmup"] = json!(warmup);
+            !codes(&asked, |_, _| ()).contains(&"warmup")
+        };
+        assert!(!settled("0s"));
+        assert!(settled("4s"));
+    }
+
+    #[test]
+    fn the_first_quarter_may_differ_by_a_tenth_or_by_five_standard_errors() {
+        let settled = |first: u64, rest: u64, apart: u64| {
+            // Bins that lie as far above their mean as below it.
+            let bin =
+                |place: usize, mean: u64| if place.is_multiple_of(2) { mean + apart } else { mean - apart };
+            unsettled(&std::array::from_fn(|place| bin(place, if place < FIRST { first } else { rest })))
+                .is_none()
+        };
+        assert!(settled(1_100, 1_000, 0) && settled(900, 1_000, 0));
+        assert!(!settled(1_101, 1_000, 0) && !settled(899, 1_000, 0));
+        // The standard errors of the two means are 316 / 3 and 316 / sqrt(29), that of their difference is 121.
+        assert!(settled(1_590, 1_000, 316) && !settled(1_620, 1_000, 316));
+    }
+
+    #[test]
+    fn fewer_than_a_hundred_transactions_tell_too_little() {
+        // Each client ends one every 600 ms.
+        let few = said(&scenario(19, "3s"), |_, _| ());
+        assert_eq!(few[0].message, "95 ok transactions; at least 100 are needed");
+        assert_eq!((few.len(), few[0].code), (1, "too_few"));
+        assert_eq!(said(&scenario(21, "3s"), |_, _| ()), []);
+    }
+
+    #[test]
+    fn what_is_censored_is_said() {
+        let found = |lacking: f64, censored| {
+            let found =
+                Censoring { lacking, excess: None, censored, enough_s: Some(60.0), enough_warmup_s: None };
+            said(&scenario(21, "3s"), |_, summary| summary.censoring = Some(found))
+        };
+        assert_eq!(found(0.9, false), []);
+        let message = "the interval was too short for the longest transactions: the mean of those that ended lacks about 3 %; \
+                       measure for at least 60 s";
+        assert_eq!(found(0.03, true), [Reason { code: "censored", message: message.to_owned() }]);
+    }
+
+    #[test]
+    fn a_packet_for_which_there_is_no_memory_is_one_too_many() {
+        assert_eq!(codes(&scenario(21, "3s"), |part, _| part.exhausted = 1), ["pool"]);
+    }
+
+    #[test]
+    fn injected_loss_is_within_five_standard_errors_of_what_is_expected() {
+        let lost = |packets, rate, expected, error| {
+            let set = |direction: &mut DirectionSummary| {
+                direction.packets = packets;
+                direction.loss_rate = Some(rate);
+                direction.expected_loss_rate = Some(expected);
+                direction.expected_standard_error = Some(error);
+            };
+            let up = codes(&scenario(21, "3s"), |_, summary| set(&mut summary.network.up));
+            let down = codes(&scenario(21, "3s"), |_, summary| set(&mut summary.network.down));
+            assert_eq!(up, down);
+            up
+        };
+        for (rate, said) in [(0.0149, &[][..]), (0.0151, &["loss"]), (0.0051, &[]), (0.0049, &["loss"])] {
+            assert_eq!(lost(10_000, rate, 0.01, 0.001), said, "{rate}");
+        }
+        // A handful of losses is not normally distributed.
+        assert_eq!(lost(900, 0.05, 0.01, 0.003), [""; 0]);
+        // Where nothing may be lost, one loss is too many.
+        assert_eq!(lost(900, 1.0 / 900.0, 0.0, 0.0), ["loss"]);
+    }
+}

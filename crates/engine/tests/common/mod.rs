@@ -1,8 +1,9 @@
 //! Scenarios for tests, as the JSON that the Python half would write.
 
+use hdrhistogram::Histogram;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use wasp_engine::{Control, RunOutput, Scenario, TransactionRow, simulate};
+use std::collections::{BTreeMap, BTreeSet};
+use wasp_engine::{Control, ResponseTime, RunOutput, Scenario, TransactionRow, simulate};
 use wasp_host::Outcome;
 
 /// A simulated scenario of one group over an unlimited star without loss; tests change what they are about.
@@ -107,4 +108,70 @@ pub(crate) fn links_and_connections_agree(output: &RunOutput) -> u64 {
         all += strays;
     }
     all
+}
+
+/// Fails unless the figures of a simulated run, all of whose rows are kept, are those that its rows give.
+pub(crate) fn figures_and_rows_agree(output: &RunOutput) {
+    let (summary, ledger) = (&output.summary, &output.ledger);
+    assert_eq!(summary.transactions_kept_one_in, 1);
+    let rows = transactions(output);
+    let mut seen = BTreeSet::new();
+    assert!(rows.iter().all(|row| seen.insert((row.client, row.request))), "a row is there twice");
+
+    let interval = ledger.interval().start().as_nanos() as i64..ledger.interval().end().as_nanos() as i64;
+    let counted = |row: &&Row| interval.contains(&row.end) || row.outcome == "unfinished";
+    let rows: Vec<&Row> = rows.iter().filter(counted).collect();
+    assert_eq!(summary.retried, rows.iter().filter(|row| row.attempts > 1).count() as u64);
+    ended_as(&rows, &summary.outcomes, &summary.statuses);
+    for (index, group) in summary.by_group.iter().enumerate() {
+        let of_group: Vec<&Row> =
+            rows.iter().filter(|row| usize::from(row.group) == index).copied().collect();
+        ended_as(&of_group, &group.outcomes, &group.statuses);
+    }
+
+    let time = |row: &&Row| row.end - row.intended.unwrap_or(row.start);
+    let ended = rows.iter().filter(|row| row.outcome != "unfinished");
+    took(&summary.all_response_time_ms, &ledger.all_times(), ended.map(time).collect());
+    let ok: Vec<&Row> = rows.into_iter().filter(|row| row.outcome == "ok").collect();
+    took(&summary.response_time_ms, &ledger.response_times, ok.iter().map(time).collect());
+    let per_second = |count: u64| count as f64 / summary.interval_s;
+    assert_eq!(summary.throughput, per_second(ok.len() as u64));
+    assert_eq!(summary.goodput_bps, per_second(8 * ok.iter().map(|row| row.bytes).sum::<u64>()));
+}
+
+/// Fails unless the rows have these outcomes and statuses.
+fn ended_as(rows: &[&Row], outcomes: &BTreeMap<&str, u64>, statuses: &BTreeMap<u16, u64>) {
+    let mut found: (BTreeMap<&str, u64>, BTreeMap<u16, u64>) = Default::default();
+    for row in rows {
+        *found.0.entry(row.outcome).or_default() += 1;
+        if ["ok", "http_error"].contains(&row.outcome) {
+            *found.1.entry(row.status).or_default() += 1;
+        }
+    }
+    let seen = outcomes.iter().filter(|(_, count)| **count > 0).map(|(name, count)| (*name, *count));
+    assert_eq!((seen.collect(), statuses.clone()), found);
+}
+
+/// Fails unless these are the figures of response times in nanoseconds.
+fn took(shown: &ResponseTime, histogram: &Histogram<u64>, mut times: Vec<i64>) {
+    assert_eq!(histogram.len(), times.len() as u64);
+    times.sort_unstable();
+    // The q-quantile of n times is the smallest with at least q n of them at or below it.
+    let rank = |quantile: f64| times.get(((times.len() as f64 * quantile).ceil() as usize).max(1) - 1);
+    let ms = |nanos: Option<&i64>| nanos.map(|nanos| *nanos as f64 / 1e6);
+    let mean = (!times.is_empty()).then(|| times.iter().sum::<i64>() as f64 / times.len() as f64 / 1e6);
+    assert_eq!(shown.mean.is_some(), mean.is_some());
+    // The mean is a whole number of nanoseconds.
+    assert!(shown.mean.zip(mean).is_none_or(|(shown, mean)| (shown - mean).abs() < 2e-6));
+    for (name, shown, found) in [
+        ("p50", shown.p50, ms(rank(0.5))),
+        ("p90", shown.p90, ms(rank(0.9))),
+        ("p99", shown.p99, ms(rank(0.99))),
+        ("max", shown.max, ms(times.last())),
+    ] {
+        assert_eq!(shown.is_some(), found.is_some(), "{name}");
+        // The histogram tells apart what differs by 512 ns and by a ten-thousandth.
+        let same = |(shown, found): (f64, f64)| (shown - found).abs() <= (1e-4 * found).max(512e-6);
+        assert!(shown.zip(found).is_none_or(same), "{name}: {shown:?} for {found:?} ms");
+    }
 }
