@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,14 @@ def wasp(directory: Path, mark: str, arguments: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_signals,
     )
+
+
+def hear_signals() -> None:
+    """Undoes what nohup, or a shell in the background, has its children ignore."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def await_measuring(process: subprocess.Popen[str]) -> None:
