@@ -287,6 +287,39 @@ fn a_train_is_its_segments_with_the_end_on_the_last() {
         .unwrap_or_else(|failure| panic!("{failure}"));
 }
 
+/// How late a timer of the kernel may be that is set for so long: Linux keeps it in a wheel of ticks, each of whose levels is eight times as coarse as
+/// the one before (kernel/time/timer.c), and has 100 to 1,000 ticks a second.
+fn lateness(timer: Duration) -> Duration {
+    let of_ticks = |hertz: u64| {
+        let (tick, mut coarse) = (1_000_000_000 / hertz, 1);
+        while timer.as_nanos() / tick >= 64 * coarse {
+            coarse *= 8;
+        }
+        Duration::from_nanos((coarse + 1) * tick)
+    };
+    [100, 250, 300, 1_000].into_iter().map(of_ticks).max().expect("there are four")
+}
+
+#[test]
+fn a_script_that_waits_for_a_timer_of_the_kernel_lets_it_be_late() {
+    let mut waits = 0;
+    for file in files() {
+        let script = Script::parse(&file.text).expect("a script");
+        if matches!(script.kernel, Kernel::No(_)) {
+            continue;
+        }
+        let tolerance = script.tolerance.unwrap_or(Script::TOLERANCE);
+        for step in &script.steps {
+            if let (Some(Time { relative: true, from, to }), Action::Expect(_)) = (step.time, &step.action) {
+                let (late, allowed) = (lateness(from), (to - from) + tolerance);
+                assert!(late <= allowed, "{}:{}: {late} late at most, not {allowed}", file.name, step.line);
+                waits += 1;
+            }
+        }
+    }
+    assert!(waits > 50, "{waits}");
+}
+
 #[test]
 fn the_documentation_says_what_the_scripts_say_of_linux() {
     let page = include_str!("../../../docs/packet-scripts.md");
