@@ -29,8 +29,9 @@ pub(crate) struct Reassembly {
 }
 
 impl Reassembly {
+    /// Nothing waits, not even a FIN.
     pub(crate) fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
+        self.ranges.end().is_none()
     }
 
     /// Bytes that wait.
@@ -48,20 +49,26 @@ impl Reassembly {
         self.recent.iter().flatten().count()
     }
 
-    /// Keeps what is new of `payload`, which begins at `start` and is not empty. Returns the first part held already.
+    /// Keeps what is new of `payload`, which begins at `start`, and of the `fin` behind it, which has a number of its own; one of them
+    /// is there. Returns the first part held already.
     pub(crate) fn insert(
         &mut self,
         start: SequenceNumber,
         payload: Payload,
+        fin: bool,
         pool: &mut PayloadPool,
     ) -> Option<Range> {
-        let end = start + payload.len();
+        let end = start + payload.len() + u32::from(fin);
         let Self { pieces, ranges, len, .. } = self;
         let inserted = ranges.insert(start, end, |part, _| {
+            let before = part.0.since(start);
+            if before == payload.len() {
+                return; // the FIN alone
+            }
             let mut fresh = pool.share(&payload);
-            fresh.trim_front(part.0.since(start));
+            fresh.trim_front(before);
             fresh.truncate(part.1.since(part.0));
-            *len += part.1.since(part.0);
+            *len += fresh.len();
             keep(pieces, Piece { start: part.0, payload: fresh });
         });
         pool.release(payload);

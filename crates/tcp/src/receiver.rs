@@ -322,21 +322,24 @@ impl Receiver {
             let len = payload.len();
             pool.release(std::mem::replace(&mut payload, Payload::Virtual(len)));
         }
-        self.place(start, payload, pool, &mut arrival);
+        let fin = fin && self.fin == Some(end) && payload.len() == end.since(start);
+        self.place(start, payload, fin, pool, &mut arrival);
         arrival
     }
 
-    /// Puts trimmed payload where it belongs.
+    /// Puts trimmed payload, and the `fin` behind it, where they belong.
     fn place(
         &mut self,
         start: SequenceNumber,
         payload: Payload,
+        fin: bool,
         pool: &mut PayloadPool,
         arrival: &mut Arrival,
     ) {
-        if payload.is_empty() {
+        let above = start != self.next;
+        if payload.is_empty() && !(fin && above) {
             pool.release(payload);
-        } else if start == self.next {
+        } else if !above {
             arrival.in_order = payload.len();
             self.deliver(payload);
             if self.has_gap() {
@@ -348,7 +351,7 @@ impl Receiver {
             arrival.out_of_order = true;
             let queue = self.out_of_order.get_or_insert_with(Box::default);
             let before = queue.len();
-            arrival.duplicate = arrival.duplicate.or(queue.insert(start, payload, pool));
+            arrival.duplicate = arrival.duplicate.or(queue.insert(start, payload, fin, pool));
             arrival.kept = queue.len() > before;
         }
         if self.fin == Some(self.next) {
@@ -356,6 +359,9 @@ impl Receiver {
             self.edge = self.edge.max(self.next);
             self.finished = true;
             arrival.fin = true;
+            if let Some(queue) = &mut self.out_of_order {
+                queue.advance(self.next);
+            }
         }
     }
 
