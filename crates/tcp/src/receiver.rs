@@ -162,12 +162,12 @@ impl Receiver {
         }
     }
 
-    /// A full segment echoes the timestamp `echo`, which is `rtt` microseconds old.
+    /// A full segment echoes a timestamp that is `rtt` microseconds old.
     #[inline]
-    pub(crate) fn time_echo(&mut self, echo: u32, rtt: u32) {
+    pub(crate) fn time_echo(&mut self, rtt: u32) {
         let waiting = self.buffered > 0;
         if let Size::Tuned(tuning) = &mut self.size {
-            tuning.time_echo(echo, rtt, waiting);
+            tuning.time_echo(rtt, waiting);
         }
     }
 

@@ -245,11 +245,12 @@ impl Endpoint {
     #[inline]
     fn take_payload(&mut self, now: Instant, header: &TcpHeader, payload: Payload, pool: &mut PayloadPool) {
         let fin = header.flags.contains(Flags::FIN);
+        let len = payload.len();
+        self.time_echo(now, header, len);
         if (payload.is_empty() && !fin) || !self.may_receive() {
             pool.release(payload);
             return;
         }
-        let len = payload.len();
         let arrival = self.receiver.receive(header.sequence, payload, fin, pool);
         self.output_due = true;
         if len > 0 {
@@ -277,7 +278,6 @@ impl Endpoint {
             // It lies beyond the window: a probe of a closed one, perhaps.
             return self.on_needless();
         }
-        self.time_echo(now, header, len);
         let header_len = if self.timestamps { 32 } else { 20 };
         let larger = self.acks.measure(&self.config, len, header_len, header.flags);
         let seen = self.acks.segment();
@@ -328,17 +328,20 @@ impl Endpoint {
         self.timers.delayed_ack = self.timers.delayed_ack.min(now.saturating_add(wait));
     }
 
-    /// A full segment that echoes a timestamp tells the receiver's round-trip time.
+    /// The first segment that echoes a timestamp of ours tells the receiver's round-trip time where it is a full one.
     #[inline]
     fn time_echo(&mut self, at: Instant, header: &TcpHeader, len: u32) {
-        if let Some(timestamps) = header.timestamps.filter(|stamps| self.timestamps && stamps.echo != 0)
-            && len >= self.acks.segment()
-        {
-            let steps = Now::new(&self.config, self.clocks, at).timestamp().wrapping_sub(timestamps.echo);
-            let rtt = self.config.timestamp_step.saturating_mul(u64::from(steps));
-            if rtt <= self.config.max_rto {
-                self.receiver.time_echo(timestamps.echo, (rtt.as_nanos() / 1_000) as u32);
-            }
+        let Some(timestamps) = header.timestamps.filter(|stamps| self.timestamps && stamps.echo != 0) else {
+            return;
+        };
+        let Some(tuning) = self.receiver.tuning() else { return };
+        if !tuning.is_new(timestamps.echo) || len < self.acks.segment() {
+            return;
+        }
+        let steps = Now::new(&self.config, self.clocks, at).timestamp().wrapping_sub(timestamps.echo);
+        let rtt = self.config.timestamp_step.saturating_mul(u64::from(steps));
+        if rtt <= self.config.max_rto {
+            self.receiver.time_echo((rtt.as_nanos() / 1_000) as u32);
         }
     }
 

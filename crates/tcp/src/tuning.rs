@@ -289,13 +289,16 @@ impl Tuning {
         self.rtt_at = now;
     }
 
-    /// A full segment echoes the timestamp `echo`, which is `rtt` microseconds old; `waiting` says whether data waits to be read
-    /// (`tcp_rcv_rtt_measure_ts`).
-    pub(crate) fn time_echo(&mut self, echo: u32, rtt: u32, waiting: bool) {
-        if echo == self.last_echo {
-            return;
-        }
-        self.last_echo = echo;
+    /// Whether no segment before has echoed the timestamp `echo`. A pure acknowledgment may be the first: the data behind it then
+    /// tells no round-trip time (`rcv_rtt_last_tsecr`).
+    #[inline]
+    pub(crate) fn is_new(&mut self, echo: u32) -> bool {
+        std::mem::replace(&mut self.last_echo, echo) != echo
+    }
+
+    /// A full segment is the first to echo a timestamp, which is `rtt` microseconds old; `waiting` says whether data waits to be
+    /// read (`tcp_rcv_rtt_measure_ts`).
+    pub(crate) fn time_echo(&mut self, rtt: u32, waiting: bool) {
         if rtt == 0 {
             return;
         }
