@@ -178,7 +178,9 @@ impl<O: Observer> Process for Model<O> {
                 self.network.prepare(arrival, stage);
                 Star::client_reached_by(arrival.link)
             }
-            Event::ClientConnection { client, .. } | Event::ClientAlarm { client } => Some(client),
+            Event::ClientConnection { client, .. }
+            | Event::ClientReading { client, .. }
+            | Event::ClientAlarm { client } => Some(client),
             Event::ServerConnection { .. } | Event::ServerResponse { .. } => None,
         };
         if let Some(client) = client.and_then(|client| self.clients.get(client as usize)) {
@@ -202,6 +204,9 @@ impl<O: Observer> Process for Model<O> {
         match (event, &mut self.server) {
             (Event::ClientConnection { client, slot }, _) => {
                 self.clients[client as usize].handle_connection_timer(slot, &mut world);
+            }
+            (Event::ClientReading { client, slot }, _) => {
+                self.clients[client as usize].handle_reading(slot, &mut world);
             }
             (Event::ClientAlarm { client }, _) => self.clients[client as usize].handle_alarm(&mut world),
             (Event::ServerConnection { slot }, Some(server)) => {

@@ -397,3 +397,78 @@ fn the_delay_of_the_shared_link_counts_for_the_limit() {
     assert_eq!(limit(&far), 50_000.0);
     assert_eq!(message(&far, "lag"), None);
 }
+
+/// A server that answers a request by a segment that it does not push, and resets the connection at once.
+struct Hasty(Refuser);
+
+impl Hasty {
+    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
+
+    fn answer(&mut self, packet: &Packet, header: TcpHeader, content: &[u8]) {
+        let pool = &mut self.0.pool;
+        let payload =
+            if content.is_empty() { Payload::Empty } else { pool.store(content).expect("there is room") };
+        let (source, destination) = (packet.destination, packet.source);
+        let answer = Packet {
+            source,
+            destination,
+            ttl: packet.ttl,
+            traffic_class: packet.traffic_class,
+            identification: packet.identification,
+            dont_fragment: packet.dont_fragment,
+            transport: Transport::Tcp(header),
+            payload,
+        };
+        let mut buffer = vec![0; MAX_FRAME_LEN];
+        let len = frame(&answer, pool, &mut buffer);
+        buffer.truncate(len);
+        pool.release(answer.payload);
+        self.0.answers.push_back(buffer);
+    }
+}
+
+impl PacketPort for Hasty {
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, PortError> {
+        self.0.receive(buffer)
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<Transmitted, PortError> {
+        let mut packets = Vec::new();
+        cut(bytes, None, &mut self.0.pool, &mut |packet| packets.push(packet))
+            .expect("what leaves is a valid frame");
+        for packet in packets {
+            let Transport::Tcp(asked) = packet.transport else { panic!("only TCP leaves") };
+            let len = packet.payload.len();
+            let header = TcpHeader {
+                source_port: asked.destination_port,
+                destination_port: asked.source_port,
+                sequence: asked.acknowledgment,
+                acknowledgment: asked.sequence + asked.sequence_len(len),
+                flags: Flags::ACK,
+                window: 0xffff,
+                ..TcpHeader::default()
+            };
+            if asked.flags.contains(Flags::SYN) {
+                self.answer(&packet, TcpHeader { flags: Flags::SYN | Flags::ACK, ..header }, b"");
+            } else if len > 0 {
+                self.answer(&packet, header, Self::ANSWER);
+                let sequence = header.sequence + Self::ANSWER.len() as u32;
+                self.answer(&packet, TcpHeader { flags: Flags::RST, sequence, ..header }, b"");
+            }
+            self.0.pool.release(packet.payload);
+        }
+        Ok(Transmitted::Sent)
+    }
+}
+
+#[test]
+fn what_has_arrived_before_a_reset_is_read() {
+    let mut asked = scenario(1, "2B");
+    asked["clients"][0]["http"]["requests_per_connection"] = json!(null);
+    let (output, _) = live_with(&asked, &Control::default(), VirtualClock::default(), Hasty(Refuser::new(0)));
+    let (ended, _) = rows(&output);
+    assert!(ended.len() > 5, "{} transactions", ended.len());
+    let outcomes = &output.summary.outcomes;
+    assert_eq!(outcomes["reset"], 0, "{outcomes:?}");
+    assert!(outcomes["ok"] > 5, "{outcomes:?}");
+}

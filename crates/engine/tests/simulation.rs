@@ -82,6 +82,38 @@ fn without_loss_a_response_takes_the_round_trips_that_slow_start_dictates() {
     }
 }
 
+/// The receive buffer of `linux` tunes itself, and its programs wake up a little after a burst: but not for the end of a response.
+#[test]
+fn waking_up_adds_no_time_to_a_response() {
+    for (size, rounds) in [(1_000, 1), (14_000, 1), (20_000, 2)] {
+        let output = run(&scenario(1, &format!("{size}B")));
+        let rows: Vec<_> = output.ledger.transactions.iter().filter(|row| row.outcome == OK).collect();
+        assert!(rows.len() > 5, "{} responses", rows.len());
+        for row in rows {
+            let service = 20_000 + 30_000 + 1_000 * size / 1_024;
+            let (first, last) = (row.first_byte_ns - row.sent_ns, row.last_byte_ns - row.sent_ns);
+            assert_eq!((first, last), (100_000_000 + service, rounds * 100_000_000 + service), "{size} B");
+        }
+    }
+}
+
+/// The server keeps the connection, so that neither a FIN nor a short segment tells of the end: the length does.
+#[test]
+fn waking_up_adds_no_time_to_a_response_that_ends_with_a_full_segment() {
+    for segments in 1..=10 {
+        let whole = segments * MSS;
+        let head =
+            |size: u64| format!("HTTP/1.1 200 OK\r\nServer: wasp-model\r\nContent-Length: {size}\r\n\r\n");
+        let size = (0..whole).find(|&size| head(size).len() as u64 + size == whole).expect("a size");
+        let mut scenario = scenario(1, &format!("{size}B"));
+        scenario["clients"][0]["http"]["requests_per_connection"] = json!(null);
+        let output = run(&scenario);
+        let rows: Vec<_> = output.ledger.transactions.iter().filter(|row| row.outcome == OK).collect();
+        assert!(rows.len() > 5, "{} responses", rows.len());
+        assert!(rows.iter().all(|row| row.first_byte_ns == row.last_byte_ns), "{segments} segments");
+    }
+}
+
 #[test]
 fn a_kept_connection_asks_again_after_one_round_trip() {
     let mut scenario = scenario(1, "1KB");
@@ -299,7 +331,13 @@ fn a_receiver_acknowledges_every_second_segment_also_after_losses() {
     let mut scenario = scenario(4, "20MB");
     scenario["clients"][0]["loss"] = json!({"down": {"model": "independent", "rate": "0.5%"}});
     scenario["clients"][0]["rtt"] = json!("20ms");
-    let network = run(&scenario).summary.network;
-    let share = network.up.packets as f64 / network.down.packets as f64;
-    assert!(share > 0.45, "{share} acknowledgments a segment");
+    let share = |scenario| {
+        let network = run(&scenario).summary.network;
+        network.up.packets as f64 / network.down.packets as f64
+    };
+    let mut slow = scenario.clone();
+    slow["clients"][0]["bandwidth"] = json!({"down": "100Mbit/s"});
+    let (together, apart) = (share(scenario), share(slow));
+    assert!(apart > 0.45, "{apart} acknowledgments a segment that comes alone");
+    assert!(together < 0.2, "{together} acknowledgments a segment of a burst, which is read together");
 }

@@ -14,6 +14,13 @@ pub enum Event {
         /// The connection's slot.
         slot: u32,
     },
+    /// The application of a client's connection may be about to read.
+    ClientReading {
+        /// Index of the client.
+        client: u32,
+        /// The connection's slot.
+        slot: u32,
+    },
     /// A client's own deadline: its start, a request's timeout, the end of a pause.
     ClientAlarm {
         /// Index of the client.

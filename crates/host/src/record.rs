@@ -97,7 +97,7 @@ pub struct TransactionRecord {
     pub connected: Option<Instant>,
     /// When the request was handed to TCP.
     pub sent: Option<Instant>,
-    /// When the first byte of the response was read.
+    /// When the first byte of the response was there to be read.
     pub first_byte: Option<Instant>,
     /// When the last byte of the response was read; only for a whole response.
     pub last_byte: Option<Instant>,

@@ -113,6 +113,26 @@ impl ResponseReader {
         }
     }
 
+    /// How many of the next bytes the response in progress still has, where its length is known: from its head, which may be
+    /// among `bytes`, the next ones of the stream. Nothing is consumed.
+    #[must_use]
+    pub fn outstanding(&self, bytes: &[u8], last_head: &mut LastHead) -> Option<u64> {
+        match self.state {
+            State::Length { remaining } => Some(remaining),
+            State::Head => {
+                let (taken, head) = self.whole_head(bytes, last_head)?;
+                let body = match head.framing {
+                    Framing::None => 0,
+                    Framing::Length(body) => body,
+                    Framing::Chunked | Framing::Close => return None,
+                };
+                // An interim response is followed by the one that counts.
+                (head.status >= 200).then(|| body.saturating_add(taken as u64))
+            }
+            _ => None,
+        }
+    }
+
     /// Heap memory in use, in bytes.
     pub fn heap(&self) -> usize {
         self.block.heap()
@@ -205,11 +225,8 @@ impl ResponseReader {
 
     fn step_head(&mut self, bytes: &[u8], last_head: &mut LastHead) -> Result<(usize, Next), Malformed> {
         // Nearly every head arrives whole, and then one pass will do.
-        if self.block.is_empty() && bytes.starts_with(START) {
-            let possible = &bytes[..bytes.len().min(LINE_LIMIT)];
-            if let Some((taken, head)) = last_head.read(possible, self.method) {
-                return Ok((taken, self.begin_body(head)?));
-            }
+        if let Some((taken, head)) = self.whole_head(bytes, last_head) {
+            return Ok((taken, self.begin_body(head)?));
         }
         let (taken, section) = self.block.handle(bytes).map_err(|_| Malformed::HeadTooLong)?;
         let Some(section) = section else {
@@ -220,6 +237,15 @@ impl ResponseReader {
         let head = Head::parse(section, self.method)?;
         self.block = Block::new(Leading::Skipped);
         Ok((taken, self.begin_body(head)?))
+    }
+
+    /// The head that all of `bytes` begin with, of which nothing was read before, if nothing is unusual about it.
+    #[inline]
+    fn whole_head(&self, bytes: &[u8], last_head: &mut LastHead) -> Option<(usize, Head)> {
+        if !self.block.is_empty() || !bytes.starts_with(START) {
+            return None;
+        }
+        last_head.read(&bytes[..bytes.len().min(LINE_LIMIT)], self.method)
     }
 
     /// A head was read: what follows it.

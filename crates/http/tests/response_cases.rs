@@ -340,3 +340,37 @@ fn the_last_head_answers_only_the_same_method_and_the_same_bytes() {
     assert_eq!(framing(Method::Get, &nine), (nine.len(), Framing::Length(9)));
     assert_eq!(framing(Method::Get, &ten), (ten.len() - 1, Framing::Length(10)));
 }
+
+#[test]
+fn what_is_outstanding_is_known_from_a_length_alone() {
+    let mut last_head = LastHead::default();
+    let mut reader = ResponseReader::new();
+    let stream = with_fields("Content-Length: 5\r\n", "he");
+    assert_eq!(reader.outstanding(&stream, &mut last_head), None, "no request was made");
+    reader.begin(Method::Get);
+    assert_eq!(reader.outstanding(&stream[..20], &mut last_head), None, "the head is not whole");
+    assert_eq!(reader.outstanding(&stream, &mut last_head), Some(stream.len() as u64 + 3));
+    let (taken, event) = reader.handle(Piece::Bytes(&stream), &mut last_head).unwrap();
+    assert!(matches!(event, Some(Event::Head(_))));
+    assert_eq!(reader.outstanding(b"", &mut last_head), Some(5));
+    let (_, event) = reader.handle(Piece::Bytes(&stream[taken..]), &mut last_head).unwrap();
+    assert_eq!(event, None);
+    assert_eq!(reader.outstanding(b"", &mut last_head), Some(3));
+    for (method, stream, expected) in [
+        (Method::Head, with_fields("Content-Length: 5\r\n", ""), true),
+        (Method::Get, with_fields("Transfer-Encoding: chunked\r\n", "0\r\n\r\n"), false),
+        (Method::Get, with_fields("", "to the end"), false),
+        (Method::Get, b"HTTP/1.1 103 Early Hints\r\n\r\n".to_vec(), false),
+        (Method::Get, b"SSH-2.0-OpenSSH\r\n\r\n".to_vec(), false),
+    ] {
+        let mut reader = ResponseReader::new();
+        reader.begin(method);
+        let outstanding = reader.outstanding(&stream, &mut last_head);
+        assert_eq!(
+            outstanding,
+            expected.then_some(stream.len() as u64),
+            "{:?}",
+            String::from_utf8_lossy(&stream)
+        );
+    }
+}

@@ -91,6 +91,11 @@ impl Acknowledgments {
         u32::from(self.segment)
     }
 
+    /// Owes none any more: the connection is over.
+    pub(crate) fn cancel(&mut self) {
+        self.due = Due::None;
+    }
+
     /// Owes an acknowledgment at once.
     pub(crate) fn now(&mut self) {
         self.due = Due::Now;

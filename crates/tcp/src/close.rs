@@ -40,6 +40,7 @@ impl Endpoint {
             State::SynSent | State::TimeWait => {}
             _ => self.owe_reset(self.sender.next, true),
         }
+        self.acks.cancel();
         self.finish(Event::Closed);
     }
 

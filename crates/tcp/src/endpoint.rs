@@ -141,8 +141,8 @@ impl Endpoint {
         sink: &mut dyn FnMut(View<'_>),
     ) -> u64 {
         let taken = self.receiver.read(&self.config, now, self.acks.segment(), max, pool, sink);
-        if taken == 0 {
-            return 0;
+        if taken == 0 || self.state == State::Closed {
+            return taken;
         }
         if self.acks.on_read(&self.config, self.receiver.next(), self.receiver.is_empty()) {
             self.output_due = true;
@@ -215,6 +215,18 @@ impl Endpoint {
     #[must_use]
     pub fn readable(&self) -> u64 {
         u64::from(self.receiver.readable())
+    }
+
+    /// The first piece of what waits to be read in order; nothing if nothing does.
+    #[must_use]
+    pub fn peek<'a>(&self, pool: &'a PayloadPool) -> Option<View<'a>> {
+        self.receiver.first().map(|payload| pool.view(payload))
+    }
+
+    /// Whether data, or a FIN, waits above a gap.
+    #[must_use]
+    pub fn has_gap(&self) -> bool {
+        self.receiver.has_gap()
     }
 
     /// Bytes queued and never sent.

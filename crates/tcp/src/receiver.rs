@@ -125,7 +125,12 @@ impl Receiver {
         self.buffered
     }
 
-    /// Whether data waits above a gap.
+    /// The first piece of what waits to be read.
+    pub(crate) fn first(&self) -> Option<&Payload> {
+        self.ready.front()
+    }
+
+    /// Whether data, or a FIN, waits above a gap.
     pub(crate) fn has_gap(&self) -> bool {
         self.out_of_order.as_ref().is_some_and(|queue| !queue.is_empty())
     }

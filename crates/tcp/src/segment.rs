@@ -66,8 +66,12 @@ impl Endpoint {
         if self.state == State::FinWait2 {
             self.arm_fin_wait_2(now);
         }
-        if self.state == State::SynReceived && !self.handle_ack_in_syn_received(now, header) {
-            return false;
+        if self.state == State::SynReceived {
+            if !self.handle_ack_in_syn_received(now, header) {
+                return false;
+            }
+        } else {
+            self.time_echo(now, header, len);
         }
         self.handle_acknowledgment(now, header, len) && self.state != State::Closed
     }
@@ -127,6 +131,7 @@ impl Endpoint {
             State::TimeWait => Event::Closed,
             _ => Event::Reset,
         };
+        self.acks.cancel();
         self.finish(event);
     }
 
@@ -246,7 +251,6 @@ impl Endpoint {
     fn take_payload(&mut self, now: Instant, header: &TcpHeader, payload: Payload, pool: &mut PayloadPool) {
         let fin = header.flags.contains(Flags::FIN);
         let len = payload.len();
-        self.time_echo(now, header, len);
         if (payload.is_empty() && !fin) || !self.may_receive() {
             pool.release(payload);
             return;
@@ -328,14 +332,15 @@ impl Endpoint {
         self.timers.delayed_ack = self.timers.delayed_ack.min(now.saturating_add(wait));
     }
 
-    /// The first segment that echoes a timestamp of ours tells the receiver's round-trip time where it is a full one.
+    /// The first segment that echoes a timestamp of ours tells the receiver's round-trip time where it is a full one; `len` is its
+    /// sequence length (Linux `tcp_rcv_rtt_measure_ts`, which is not called for what ends the handshake).
     #[inline]
     fn time_echo(&mut self, at: Instant, header: &TcpHeader, len: u32) {
         let Some(timestamps) = header.timestamps.filter(|stamps| self.timestamps && stamps.echo != 0) else {
             return;
         };
         let Some(tuning) = self.receiver.tuning() else { return };
-        if !tuning.is_new(timestamps.echo) || len < self.acks.segment() {
+        if !tuning.note_echo(timestamps.echo) || len < self.acks.segment() {
             return;
         }
         let steps = Now::new(&self.config, self.clocks, at).timestamp().wrapping_sub(timestamps.echo);

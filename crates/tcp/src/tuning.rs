@@ -289,10 +289,10 @@ impl Tuning {
         self.rtt_at = now;
     }
 
-    /// Whether no segment before has echoed the timestamp `echo`. A pure acknowledgment may be the first: the data behind it then
-    /// tells no round-trip time (`rcv_rtt_last_tsecr`).
+    /// A segment echoes the timestamp `echo`. Returns whether the one before did not. A pure acknowledgment may be the first: the data
+    /// behind it then tells no round-trip time (`rcv_rtt_last_tsecr`).
     #[inline]
-    pub(crate) fn is_new(&mut self, echo: u32) -> bool {
+    pub(crate) fn note_echo(&mut self, echo: u32) -> bool {
         std::mem::replace(&mut self.last_echo, echo) != echo
     }
 

@@ -3,7 +3,7 @@
 use crate::common::*;
 use wasp_tcp::{Config, Event, State};
 use wasp_units::Duration;
-use wasp_wire::{Flags, TcpHeader};
+use wasp_wire::{Flags, Payload, TcpHeader};
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -222,6 +222,58 @@ fn a_reset_counts_only_at_exactly_the_next_number() {
     pair.inject(SERVER, exact, b"");
     assert!(pair.sides[SERVER].has(Event::Reset));
     pair.finish();
+}
+
+/// With data queued and in flight, an acknowledgment due, a loss under repair: whatever was to leave stays, and no timer runs. Segments that
+/// were on their way meet a closed port, which answers with resets.
+#[test]
+fn nothing_leaves_after_a_reset() {
+    for repairing in [false, true] {
+        let mut pair = established();
+        if repairing {
+            pair.path = Box::new(|crossing: &Crossing| {
+                let lost = crossing.from == SERVER && crossing.len > 0 && crossing.index < 4;
+                if lost { Fate::Drop } else { Fate::Deliver }
+            });
+        }
+        pair.send_virtual(SERVER, 1 << 20);
+        pair.send(CLIENT, b"one more");
+        pair.run_for(RTT * 5 / 2);
+        let reset = TcpHeader { flags: Flags::RST, timestamps: None, ..pair.template(CLIENT) };
+        pair.inject(SERVER, reset, b"");
+        assert!(pair.sides[SERVER].has(Event::Reset), "{repairing}");
+        let sent = flags_from(&pair, SERVER).len();
+        pair.run_for(Duration::from_secs(300));
+        let after = flags_from(&pair, SERVER).split_off(sent);
+        assert!(after.iter().all(|flags| flags.contains(Flags::RST)), "{repairing}: {after:?}");
+        assert!(pair.sides[SERVER].endpoint.as_ref().is_none_or(|tcp| tcp.poll_timeout().is_none()));
+        pair.finish();
+    }
+}
+
+/// What arrives at one moment is answered together: here first data, whose acknowledgment is due, and then the connection's end.
+#[test]
+fn no_acknowledgment_leaves_after_the_end() {
+    for reset in [false, true] {
+        let mut pair = established();
+        let data = TcpHeader { flags: Flags::PSH | Flags::ACK, ..pair.template(CLIENT) };
+        let end = TcpHeader { flags: Flags::RST, sequence: data.sequence + 8, timestamps: None, ..data };
+        let (now, sent) = (pair.now, flags_from(&pair, SERVER).len());
+        pair.command(SERVER, |tcp, pool| {
+            let bytes = pool.store(b"one more").expect("room");
+            tcp.handle_segment(now, &data, bytes, pool);
+            if reset {
+                tcp.handle_segment(now, &end, Payload::Empty, pool);
+            } else {
+                tcp.abort();
+            }
+        });
+        pair.run_for(RTT);
+        let left = flags_from(&pair, SERVER).split_off(sent);
+        assert!(left.iter().all(|flags| flags.contains(Flags::RST)), "{reset}: {left:?}");
+        assert_eq!(left.len(), usize::from(!reset));
+        pair.finish();
+    }
 }
 
 #[test]

@@ -33,7 +33,7 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             ),
             ("connected_ns", "Int64", "The connection was established; null if it was open already."),
             ("sent_ns", "Int64", "The request was handed to TCP."),
-            ("first_byte_ns", "Int64", "The first byte of the response was read."),
+            ("first_byte_ns", "Int64", "The first byte of the response was there to be read; null if none was read."),
             ("last_byte_ns", "Int64", "The last byte was read; null unless the response was whole."),
             ("end_ns", "Int64", "The transaction ended, whatever its outcome."),
             ("status", "UInt16", "Status of the response, 0 without one."),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wasp_http::Method;
 use wasp_kernel::NodeId;
 use wasp_net::LinkId;
+use wasp_tcp::ReceiveBuffer;
 use wasp_units::{Duration, Rate};
 use wasp_wire::Address;
 use wasp_workload::FileId;
@@ -38,6 +39,12 @@ impl Behaviour {
     /// Whether a connection with so many requests takes no more.
     pub(super) fn is_last(&self, requests: u32) -> bool {
         self.requests_per_connection.is_some_and(|limit| requests >= limit.get())
+    }
+
+    /// Whether a program takes time to wake up for data. It matters where the window follows from what is read: there an
+    /// acknowledgment that would narrow the window waits until then (Linux `__tcp_ack_snd_check`).
+    pub(super) fn wakes_up(&self) -> bool {
+        self.read_rate.is_none() && matches!(self.tcp.receive_buffer, ReceiveBuffer::Tuned { .. })
     }
 }
 

@@ -4,10 +4,11 @@ use super::behaviour::Behaviour;
 use super::queue::Queue;
 use super::transaction::Transaction;
 use crate::socket::Socket;
-use wasp_http::ResponseReader;
+use wasp_http::{LastHead, ResponseReader};
+use wasp_kernel::Timer;
 use wasp_tcp::{Chunk, Endpoint, State};
 use wasp_units::{Duration, Instant};
-use wasp_wire::Address;
+use wasp_wire::{Address, Flags, PayloadPool, TcpHeader, View};
 
 /// How long the client leaves it to the server to close first, as the last request of a connection asks it to (RFC 9112 section 9.6).
 const LINGER: Duration = Duration::from_secs(2);
@@ -15,6 +16,24 @@ const LINGER: Duration = Duration::from_secs(2);
 const READ_SIZE: u64 = 1_024;
 /// ... or what its rate gives in this time, if that is more.
 const READ_INTERVAL: Duration = Duration::from_millis(10);
+/// How long a program takes to wake up for data after which more is to come: a burst of segments is read, and acknowledged, together.
+/// It is awake at once for a short segment that the server pushed, and when the response is whole: nothing follows with which it
+/// could be read, and no time is to be added to responses.
+const WAKE_UP: Duration = Duration::from_micros(100);
+/// Segments that a receiver takes in within that time: an application does not wait for more, also where they arrive at one instant.
+const TAKEN_IN: u64 = 20;
+
+/// What the peer has pushed, in order or not, since the application read all there was.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+enum Pushed {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A full segment at most: that tells little, since Linux pushes at the end of every two or so.
+    Full,
+    /// A short segment: the peer had no more to send.
+    Short,
+}
 
 /// A connection that serves transactions, or that lingers after its last one.
 #[derive(Debug)]
@@ -43,6 +62,11 @@ pub(super) struct Connection {
     pub(super) remote_closed: bool,
     /// When a slow application reads again.
     pub(super) read_at: Instant,
+    /// Since when data waits for an application that reads as fast as it can.
+    pub(super) waiting_since: Option<Instant>,
+    /// The wake-up of the application, which moves more often than other deadlines.
+    pub(super) reading: Timer,
+    pushed: Pushed,
     /// When the client stops waiting for the server to close.
     linger: Option<Instant>,
 }
@@ -71,6 +95,9 @@ impl Connection {
             spent: false,
             remote_closed: false,
             read_at: Instant::ZERO,
+            waiting_since: None,
+            reading: Timer::default(),
+            pushed: Pushed::Nothing,
             linger: None,
         }
     }
@@ -120,6 +147,64 @@ impl Connection {
         }
     }
 
+    /// A segment with so many bytes arrives.
+    #[inline]
+    pub(super) fn note_push(&mut self, header: &TcpHeader, len: u32) {
+        if header.flags.intersects(Flags::PSH | Flags::FIN) {
+            let is_short = len < u32::from(self.socket.endpoint.mss());
+            self.pushed = self.pushed.max(if is_short { Pushed::Short } else { Pushed::Full });
+        }
+    }
+
+    /// The application has read what was in order. What was pushed beyond a gap still counts: it ends what fills the gap.
+    pub(super) fn forget_push(&mut self) {
+        if !self.socket.endpoint.has_gap() {
+            self.pushed = Pushed::Nothing;
+        }
+    }
+
+    /// Data has arrived in order. Returns whether the application reads now; otherwise it is about to wake up.
+    pub(super) fn reads_at_once(
+        &mut self,
+        behaviour: &Behaviour,
+        now: Instant,
+        pool: &PayloadPool,
+        last_head: &mut LastHead,
+    ) -> bool {
+        let wakes_up = behaviour.wakes_up()
+            && self.pushed != Pushed::Short
+            && self.socket.endpoint.readable() < TAKEN_IN * u64::from(self.socket.endpoint.mss())
+            && !self.is_whole(pool, last_head);
+        if wakes_up {
+            self.waiting_since.get_or_insert(now);
+        }
+        !wakes_up
+    }
+
+    /// Whether all of the response in progress waits to be read, where its length is known. A response may end with a full
+    /// segment, or with one that is sent again.
+    fn is_whole(&self, pool: &PayloadPool, last_head: &mut LastHead) -> bool {
+        let endpoint = &self.socket.endpoint;
+        let outstanding = match self.reader.countable() {
+            // Before its head is read, only a segment that was pushed may be its last.
+            0 if self.pushed == Pushed::Full => match endpoint.peek(pool) {
+                Some(View::Bytes(bytes)) => self.reader.outstanding(bytes, last_head),
+                _ => None,
+            },
+            0 => None,
+            rest => Some(rest),
+        };
+        outstanding.is_some_and(|outstanding| endpoint.readable() >= outstanding)
+    }
+
+    /// When the application reads what waits at the endpoint.
+    pub(super) fn reads_at(&self, behaviour: &Behaviour) -> Option<Instant> {
+        if behaviour.read_rate.is_none() {
+            return self.waiting_since.map(|since| since + WAKE_UP);
+        }
+        (self.socket.endpoint.readable() > 0).then_some(self.read_at)
+    }
+
     /// How much the application may read now.
     pub(super) fn allowance(&self, behaviour: &Behaviour, now: Instant) -> u64 {
         match behaviour.read_rate {
@@ -140,11 +225,7 @@ impl Connection {
                 .map_or(behaviour.request_timeout, |after| after.min(behaviour.request_timeout));
             transaction.record.start.saturating_add(patience)
         });
-        if behaviour.read_rate.is_none() && self.linger.is_none() {
-            return timeout;
-        }
-        let read = behaviour.read_rate.is_some() && self.socket.endpoint.readable() > 0;
-        [timeout, self.linger, read.then_some(self.read_at)].into_iter().flatten().min()
+        if self.linger.is_none() { timeout } else { timeout.into_iter().chain(self.linger).min() }
     }
 
     /// The server is expected to close.

@@ -129,6 +129,7 @@ impl Client {
             return;
         };
         self.with_connection(slot, world, |client, connection, world| {
+            connection.note_push(&header, payload.len());
             let endpoint = &mut connection.socket.endpoint;
             let connecting = endpoint.state() == State::SynSent;
             endpoint.handle_segment(world.now(), &header, payload, &mut world.network.pool);
@@ -150,6 +151,21 @@ impl Client {
         self.with_connection(slot, world, |client, connection, world| {
             connection.socket.endpoint.handle_timeout(world.now());
             client.handle_deadlines(connection, world);
+        });
+        self.go_on(world);
+    }
+
+    /// The application of the connection in `slot` may be about to read.
+    pub fn handle_reading<O: Observer>(&mut self, slot: u32, world: &mut World<'_, O>) {
+        let now = world.now();
+        let connection = self.connections.get_mut(slot as usize).and_then(Option::as_mut);
+        if !connection.is_some_and(|connection| connection.reading.fired(now)) {
+            return;
+        }
+        self.with_connection(slot, world, |client, connection, world| {
+            if connection.reads_at(&client.behaviour).is_some_and(|at| at <= world.now()) {
+                client.read(connection, world);
+            }
         });
         self.go_on(world);
     }
@@ -241,15 +257,25 @@ impl Client {
                 connection.established = Some(world.now());
                 self.due = true;
             }
-            TcpEvent::Readable => self.read(connection, world),
+            TcpEvent::Readable => {
+                let (now, pool) = (world.now(), &world.network.pool);
+                if connection.reads_at_once(&self.behaviour, now, pool, world.last_head) {
+                    self.read(connection, world);
+                }
+            }
             TcpEvent::RemoteClosed => {
                 connection.remote_closed = true;
-                if connection.socket.endpoint.readable() == 0 {
+                if connection.waiting_since.is_some() {
+                    self.read(connection, world);
+                } else if connection.socket.endpoint.readable() == 0 {
                     self.handle_end(connection, world);
                 }
             }
             TcpEvent::SendSpace => {}
             TcpEvent::Closed | TcpEvent::Reset | TcpEvent::Refused | TcpEvent::TimedOut => {
+                if connection.waiting_since.is_some() {
+                    self.read(connection, world);
+                }
                 self.handle_loss(connection, event, world);
                 return true;
             }
@@ -269,6 +295,9 @@ impl Client {
             let event = Event::ClientConnection { client: self.place.index, slot };
             let deadline = connection.deadline(&self.behaviour);
             connection.socket.arm(deadline, self.place.node, event, world);
+            let event = Event::ClientReading { client: self.place.index, slot };
+            let reads_at = connection.reads_at(&self.behaviour);
+            connection.reading.arm(reads_at, self.place.node, event, world.scheduler);
         }
     }
 

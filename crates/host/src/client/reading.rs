@@ -26,7 +26,7 @@ impl Reading {
         Self { complete: 0, last: false, malformed: false, enough: false, limit }
     }
 
-    /// Reads one piece of the stream. What belongs to no transaction is thrown away.
+    /// Reads one piece of the stream, whose first byte arrived at `arrived`, at `now`. What belongs to no transaction is thrown away.
     pub(super) fn feed(
         &mut self,
         queue: &mut Queue,
@@ -34,7 +34,7 @@ impl Reading {
         last_head: &mut LastHead,
         method: Method,
         view: View<'_>,
-        now: Instant,
+        (arrived, now): (Instant, Instant),
     ) {
         let (mut bytes, mut counted) = match view {
             View::Bytes(bytes) => (bytes, 0),
@@ -42,7 +42,9 @@ impl Reading {
         };
         while !self.last && !self.malformed && !self.enough {
             let Some(transaction) = queue.get_mut(self.complete) else { return };
-            transaction.record.first_byte.get_or_insert(now);
+            // A response that follows another has mostly just arrived: had it waited, the one before would have been read then.
+            let first_byte = if self.complete == 0 { arrived } else { now };
+            transaction.record.first_byte.get_or_insert(first_byte);
             let piece = if counted > 0 { Piece::Counted(counted) } else { Piece::Bytes(bytes) };
             let Ok((used, event)) = reader.handle(piece, last_head) else {
                 self.malformed = true;

@@ -39,12 +39,13 @@ impl Client {
         if max == 0 {
             return;
         }
+        let arrived = connection.waiting_since.take().unwrap_or(now);
         let method = self.behaviour.requests.method;
         let Connection { socket, reader, queue, .. } = &mut *connection;
         let mut reading = Reading::up_to(self.behaviour.abort_bytes.unwrap_or(u64::MAX));
         let last_head = &mut *world.last_head;
         let taken = socket.endpoint.read(now, max, &mut world.network.pool, &mut |view| {
-            reading.feed(queue, reader, last_head, method, view, now);
+            reading.feed(queue, reader, last_head, method, view, (arrived, now));
         });
         if let Some(rate) = self.behaviour.read_rate {
             connection.read_at = now + rate.transmission_time(taken);
@@ -52,6 +53,7 @@ impl Client {
         for _ in 0..reading.complete {
             self.complete(connection, world);
         }
+        connection.forget_push();
         if reading.malformed {
             self.give_up(connection, Outcome::Malformed, world);
         } else if reading.last {
@@ -189,9 +191,6 @@ impl Client {
     ) {
         let now = world.now();
         connection.handle_linger(now);
-        if self.behaviour.read_rate.is_some() && connection.socket.endpoint.readable() > 0 {
-            self.read(connection, world);
-        }
         let Some(transaction) = connection.queue.front() else { return };
         let passed = |limit| -> bool {
             let deadline: Instant = transaction.record.start.saturating_add(limit);
