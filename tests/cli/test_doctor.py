@@ -76,6 +76,7 @@ def test_a_low_limit_of_open_files_is_worth_a_word(limit: int, status: Status, m
 
 def test_steal_is_the_eighth_column_of_all() -> None:
     assert stolen("cpu  50 0 20 20 5 0 0 5 0 0\ncpu0 1\n") == 0.05
+    assert stolen("cpu  60 0 20 20 5 0 0 15 0 0\n", "cpu  50 0 20 20 5 0 0 5 0 0\n") == 0.5
     assert stolen("cpu  0 0 0 0 0 0 0 0\n") is None
     here = stolen(Path("/proc/stat").read_text())
     assert here is None or 0 <= here <= 1

@@ -170,16 +170,25 @@ def _steal() -> Iterable[Finding]:
         yield Finding("steal", "ok", f"{100 * share:.1f} % of the CPUs' time since the start")
 
 
-def stolen(stat: str) -> float | None:
-    """The part of all CPU time that the hypervisor took, in the text of /proc/stat."""
+def stolen(stat: str, since: str | None = None) -> float | None:
+    """The part of all CPU time that the hypervisor took, in the text of /proc/stat: since the machine's start, or
+    since an earlier text.
+    """
+    times = _cpu_times(stat)
+    if since is not None:
+        times = [now - before for now, before in zip(times, _cpu_times(since), strict=False)]
+    whole = sum(times)
+    return times[7] / whole if whole else None
+
+
+def _cpu_times(stat: str) -> list[int]:
+    """Ticks of all CPUs by what they did, steal as the eighth (proc(5)); empty where the kernel does not say."""
     fields = stat.partition("\n")[0].split()
     try:
         times = [int(field) for field in fields[1:9]]
     except ValueError:
-        return None
-    if fields[:1] != ["cpu"] or len(times) < 8 or not sum(times):
-        return None
-    return times[7] / sum(times)
+        return []
+    return times if fields[:1] == ["cpu"] and len(times) == 8 else []
 
 
 def _backlog() -> Iterable[Finding]:
