@@ -73,6 +73,14 @@ def test_a_warm_up_that_is_too_short_is_said() -> None:
     assert unsettled(series, 150) is None
 
 
+def test_a_single_value_does_not_show_that_a_warm_up_is_too_short() -> None:
+    series = np.random.default_rng(1).poisson(4, 300)
+    series[:150] += 20
+    assert mser(series).dropped == 150
+    assert unsettled(series, 145) is not None
+    assert unsettled(series, 149) is None
+
+
 def test_correlation_at_lag_1() -> None:
     assert lag1([1.0, -1.0] * 50) == pytest.approx(-0.99)
     assert lag1([3.0] * 10) == 0.0

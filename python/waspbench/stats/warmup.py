@@ -89,9 +89,12 @@ def unsettled(values: ArrayLike, warmup: int) -> str | None:
 
 def _error(values: NDArray[np.float64]) -> float:
     """Standard error of the mean of a stretch of a correlated series: from the differences between up to ten
-    neighbouring batches' means (von Neumann), which a trend hardly widens.
+    neighbouring batches' means (von Neumann), which a trend hardly widens. A single value tells nothing of its error,
+    which may then be any.
     """
     batches = min(10, len(values))
+    if batches < 2:
+        return float("inf")
     size = len(values) // batches
     means = values[-size * batches :].reshape(batches, size).mean(axis=1)
     return float(np.sqrt((np.diff(means) ** 2).mean() / 2 / batches))
