@@ -125,6 +125,19 @@ def test_the_number_of_clients_follows_the_machine(busy: float, expected: int, m
     assert clients.fitted(PLACES[4], 0).clients == expected
 
 
+@pytest.mark.parametrize(("bears", "expected"), [(400, 355), (300, 284), (230, 227), (120, 112), (10, 46)])
+def test_the_number_of_clients_is_no_more_than_the_emulator_bears(
+    bears: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def programs(document: dict[str, Any], _run: int) -> Seen:
+        count = document["clients"][0]["count"]
+        return replace(FAIR, busy=0.15 * count / 140, against=("unread",) if count > bears else ())
+
+    monkeypatch.setattr(clients, "await_quiet", lambda: None)
+    monkeypatch.setattr(clients, "programs", programs)
+    assert clients.fitted(PLACES[4], 0).clients == expected
+
+
 @pytest.mark.parametrize(("taken", "looks"), [([0.0], 1), ([0.2, 0.01, 0.009], 3), ([None], 1), ([0.2] * 60, 60)])
 def test_a_pair_waits_until_the_hypervisor_leaves_the_machine_alone(
     taken: list[float | None], looks: int, monkeypatch: pytest.MonkeyPatch
