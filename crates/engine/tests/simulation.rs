@@ -339,5 +339,8 @@ fn a_receiver_acknowledges_every_second_segment_also_after_losses() {
     slow["clients"][0]["bandwidth"] = json!({"down": "100Mbit/s"});
     let (together, apart) = (share(scenario), share(slow));
     assert!(apart > 0.45, "{apart} acknowledgments a segment that comes alone");
-    assert!(together < 0.2, "{together} acknowledgments a segment of a burst, which is read together");
+    assert!(
+        (0.18..0.25).contains(&together),
+        "{together} acknowledgments a segment where five of a burst are read together"
+    );
 }

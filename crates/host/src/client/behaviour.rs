@@ -29,6 +29,8 @@ pub struct Behaviour {
     pub abort_bytes: Option<u64>,
     /// How fast the application reads; `None` reads at once.
     pub read_rate: Option<Rate>,
+    /// Segments that wait after which a program reads, although it has not yet woken up.
+    pub read_after: u8,
     /// The clients' TCP.
     pub tcp: Arc<wasp_tcp::Config>,
     /// The requests.

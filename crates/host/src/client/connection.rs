@@ -17,11 +17,10 @@ const READ_SIZE: u64 = 1_024;
 /// ... or what its rate gives in this time, if that is more.
 const READ_INTERVAL: Duration = Duration::from_millis(10);
 /// How long a program takes to wake up for data after which more is to come: a burst of segments is read, and acknowledged, together.
+/// It is awake sooner when [`Behaviour::read_after`] segments wait.
 /// It is awake at once for a short segment that the server pushed, and when the response is whole: nothing follows with which it
 /// could be read, and no time is to be added to responses.
 const WAKE_UP: Duration = Duration::from_micros(100);
-/// Segments that a receiver takes in within that time: an application does not wait for more, also where they arrive at one instant.
-const TAKEN_IN: u64 = 20;
 
 /// What the peer has pushed, in order or not, since the application read all there was.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
@@ -173,7 +172,8 @@ impl Connection {
     ) -> bool {
         let wakes_up = behaviour.wakes_up()
             && self.pushed != Pushed::Short
-            && self.socket.endpoint.readable() < TAKEN_IN * u64::from(self.socket.endpoint.mss())
+            && self.socket.endpoint.readable()
+                < u64::from(behaviour.read_after) * u64::from(self.socket.endpoint.mss())
             && !self.is_whole(pool, last_head);
         if wakes_up {
             self.waiting_since.get_or_insert(now);
