@@ -5,6 +5,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::time::Duration as WallDuration;
 use wasp_engine::PacketPort;
 use wasp_io::{MAX_FRAME, Stopper, Tun, WallClock};
@@ -20,13 +21,19 @@ const PATIENCE: WallDuration = WallDuration::from_secs(1);
 const SETTINGS: [(&str, &str); 3] =
     [("sack", "tcp_sack"), ("timestamps", "tcp_timestamps"), ("window_scaling", "tcp_window_scaling")];
 
+/// What each socket of a script is told.
+struct Settings {
+    no_delay: bool,
+    congestion: String,
+}
+
 /// The TCP of the calling thread's namespace.
 pub(crate) struct KernelStack {
     tun: Tun,
     clock: WallClock,
     listener: Option<TcpListener>,
     connection: Option<TcpStream>,
-    no_delay: bool,
+    settings: Settings,
     sent: VecDeque<Sent>,
     pool: PayloadPool,
     buffer: Vec<u8>,
@@ -37,8 +44,7 @@ impl KernelStack {
     /// Makes the device and sets the kernel up as `script` says, or says what it cannot.
     pub(crate) fn new(script: &Script) -> Result<Self, String> {
         let tun = device_that_is_up();
-        set("tcp_congestion_control", "reno");
-        let no_delay = configure(script)?;
+        let settings = configure(script)?;
         let stopper = Stopper::new().expect("descriptors");
         let clock = WallClock::new(&tun, &stopper, Duration::ZERO).expect("a clock");
         Ok(Self {
@@ -46,7 +52,7 @@ impl KernelStack {
             clock,
             listener: None,
             connection: None,
-            no_delay,
+            settings,
             sent: VecDeque::new(),
             pool: PayloadPool::new(16 << 20),
             buffer: vec![0; MAX_FRAME],
@@ -84,29 +90,34 @@ impl KernelStack {
         self.connection.as_mut().ok_or_else(|| "there is no connection".to_owned())
     }
 
+    /// By the socket: a namespace takes no congestion control that ordinary users may not choose. Connections have their listener's.
+    fn set_congestion(&self, socket: impl AsFd) -> Result<(), String> {
+        sockopt::set_tcp_congestion(socket, &self.settings.congestion).map_err(|error| error.to_string())
+    }
+
     fn prepare(&self, stream: &TcpStream) {
         stream.set_nonblocking(false).expect("a socket");
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
         stream.set_write_timeout(Some(PATIENCE)).expect("a socket");
-        stream.set_nodelay(self.no_delay).expect("a socket");
+        stream.set_nodelay(self.settings.no_delay).expect("a socket");
     }
 }
 
-/// Sets what the script's stack says; returns whether small segments are not held back.
-fn configure(script: &Script) -> Result<bool, String> {
+/// Sets what the script's stack says; returns what its sockets are to be told.
+fn configure(script: &Script) -> Result<Settings, String> {
     let fields = serde_json::to_value(&script.options).expect("options");
-    let mut no_delay = false;
+    let mut settings = Settings { no_delay: false, congestion: "reno".to_owned() };
     for (field, value) in fields.as_object().expect("options are an object") {
         let setting = SETTINGS.iter().find(|(name, _)| name == field);
         match (field.as_str(), value.as_bool(), setting) {
             ("preset", ..) if value == "linux" => {}
-            ("congestion", ..) => set("tcp_congestion_control", value.as_str().unwrap_or_default()),
-            ("nagle", Some(held_back), _) => no_delay = !held_back,
+            ("congestion", ..) => settings.congestion = value.as_str().unwrap_or_default().to_owned(),
+            ("nagle", Some(held_back), _) => settings.no_delay = !held_back,
             (_, Some(on), Some((_, name))) => set(name, if on { "1" } else { "0" }),
             _ => return Err(format!("tcp: {field} = {value} has no counterpart in the kernel")),
         }
     }
-    Ok(no_delay)
+    Ok(settings)
 }
 
 fn set(name: &str, value: &str) {
@@ -175,12 +186,14 @@ impl Stack for KernelStack {
         if !active {
             let listener = TcpListener::bind("198.18.0.1:80").map_err(|error| error.to_string())?;
             listener.set_nonblocking(true).map_err(|error| error.to_string())?;
+            self.set_congestion(&listener)?;
             self.listener = Some(listener);
             return Ok(());
         }
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, Some(ipproto::TCP));
         let socket = socket.map_err(|error| error.to_string())?;
+        self.set_congestion(&socket)?;
         let to = "198.18.0.2:40000".parse::<SocketAddrV4>().expect("an address");
         match rustix::net::connect(&socket, &to) {
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
