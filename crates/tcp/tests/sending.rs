@@ -63,7 +63,7 @@ fn a_timeout_starts_again_from_one_segment() {
         pair.send(SERVER, &pattern(6 * 1_448));
         pair.run_for(Duration::from_millis(320));
         assert_eq!(pair.server().cwnd(), 1_448);
-        assert_eq!(pair.server().ssthresh(), 3 * 1_448, "{kind:?}: half the flight");
+        assert_eq!(pair.server().ssthresh(), 5 * 1_448, "{kind:?}: half the window");
         assert_eq!(pair.server().rto(), Duration::from_millis(600));
         pair.run_for(Duration::from_secs(2));
         assert_eq!(

@@ -22,11 +22,15 @@ impl Algorithm for Reno {
         }
     }
 
-    /// `ssthresh = max(FlightSize / 2, 2 SMSS)` (equation 4), or BSD's min(cwnd, window) / 2 in whole segments.
+    /// `ssthresh = max(FlightSize / 2, 2 SMSS)` (equation 4). In whole segments: half the window where it only grows while it limits
+    /// the sender (Linux `tcp_reno_ssthresh`), or BSD's min(cwnd, window) / 2.
     fn on_loss(&mut self, window: &mut Window, config: &Config, mss: u32, _now: Instant, event: LossEvent) {
         self.acknowledged = 0;
+        let half_of = |bytes: u32| (bytes / 2 / mss).max(2) * mss;
         window.ssthresh = if config.bsd_ssthresh {
-            (window.cwnd.min(event.send_window) / 2 / mss).max(2) * mss
+            half_of(window.cwnd.min(event.send_window))
+        } else if config.congestion_window_validation {
+            half_of(window.cwnd)
         } else {
             (event.flight / 2).max(2 * mss)
         };
@@ -134,13 +138,22 @@ mod tests {
 
     #[test]
     fn a_loss_halves_the_flight_and_a_repeated_timeout_does_not() {
-        let config = reno(AckCounting::Segments);
+        let config = Config { congestion_window_validation: false, ..reno(AckCounting::Segments) };
         let mut congestion = Congestion::new(&config, MSS, 20);
         let event = LossEvent { flight: 18 * MSS, send_window: 1 << 20 };
         congestion.on_timeout(&config, MSS, Instant::ZERO, event, true);
         assert_eq!((congestion.window(), congestion.ssthresh()), (MSS, 9 * MSS));
         congestion.on_timeout(&config, MSS, Instant::ZERO, LossEvent { flight: MSS, ..event }, false);
         assert_eq!((congestion.window(), congestion.ssthresh()), (MSS, 9 * MSS));
+    }
+
+    #[test]
+    fn a_validated_window_is_halved_itself() {
+        let config = reno(AckCounting::Segments);
+        let mut congestion = Congestion::new(&config, MSS, 21);
+        let event = LossEvent { flight: 3 * MSS, send_window: 1 << 20 };
+        congestion.on_fast_retransmit(&config, MSS, Instant::ZERO, event);
+        assert_eq!((congestion.window(), congestion.ssthresh()), (10 * MSS, 10 * MSS));
     }
 
     #[test]
