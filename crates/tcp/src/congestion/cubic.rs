@@ -44,9 +44,10 @@ impl Cubic {
         }
     }
 
-    /// Sending resumes after `idle` with nothing in flight: that time does not count (as in Linux `cubictcp_cwnd_event`).
-    pub(super) fn on_resume(&mut self, idle: Duration) {
-        self.epoch_start = self.epoch_start.map(|start| start.saturating_add(idle));
+    /// Sending resumes at `now`, `idle` after data last left, with nothing in flight: that time does not count (as in Linux
+    /// `cubictcp_cwnd_event`).
+    pub(super) fn on_resume(&mut self, now: Instant, idle: Duration) {
+        self.epoch_start = self.epoch_start.map(|start| start.saturating_add(idle).min(now));
     }
 
     /// Grows the window in slow start and returns the bytes acknowledged that go beyond it.
@@ -275,8 +276,8 @@ mod tests {
         let mut congestion = Congestion::new(&config, MSS, 1_000);
         lose(&mut congestion, &config);
         let before = grow(&mut congestion, &config, Instant::ZERO, 10)[9];
-        congestion.on_resume(Duration::from_secs(100));
         let later = Instant::ZERO + Duration::from_secs(101);
+        congestion.on_resume(later, Duration::from_secs(100));
         let after = grow(&mut congestion, &config, later, 1)[0];
         assert!(after - before < 20.0, "{before} {after}");
     }

@@ -183,11 +183,11 @@ impl Congestion {
         }
     }
 
-    /// Data leaves after `idle` with nothing in flight.
+    /// Data leaves at `now`, after `idle` with nothing in flight.
     #[inline]
-    pub(crate) fn on_resume(&mut self, idle: Duration) {
+    pub(crate) fn on_resume(&mut self, now: Instant, idle: Duration) {
         if let Kind::Cubic(cubic) = &mut self.kind {
-            cubic.on_resume(idle);
+            cubic.on_resume(now, idle);
         }
     }
 

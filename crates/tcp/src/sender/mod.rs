@@ -111,6 +111,8 @@ pub(crate) struct Sender {
     pub(crate) timeouts: u16,
     /// When data was last sent.
     last_data: Instant,
+    /// The window has restarted after the present idle time.
+    idle_counted: bool,
     /// End of the last segment that was not full (Minshall's variant of Nagle's algorithm).
     small_end: SequenceNumber,
     /// Congestion window validation: whether the window limited what was sent, the most segments in flight, and the end
@@ -145,6 +147,7 @@ impl Sender {
             probes: 0,
             timeouts: 0,
             last_data: Instant::ZERO,
+            idle_counted: false,
             small_end: iss,
             limited: false,
             max_packets: 0,

@@ -45,9 +45,9 @@ impl Sender {
         }
         let idle = now.at.saturating_since(self.last_data);
         let rto = self.rto.current(now.config);
-        if idle > rto {
+        if idle > rto && !self.idle_counted {
             self.congestion.on_idle(now.config, u32::from(self.mss), idle, rto);
-            self.last_data = now.at;
+            self.idle_counted = true;
         }
     }
 
@@ -151,7 +151,8 @@ impl Sender {
         let start = self.next;
         let first = self.scoreboard.is_empty();
         if first {
-            self.congestion.on_resume(now.at.saturating_since(self.last_data));
+            self.congestion.on_resume(now.at, now.at.saturating_since(self.last_data));
+            self.idle_counted = false;
         }
         self.next = start + len + u32::from(fin);
         self.scoreboard.push(self.next, fin, now.at);
