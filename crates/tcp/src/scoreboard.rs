@@ -80,6 +80,9 @@ pub(crate) struct Acked {
     pub(crate) original: bool,
     /// The range that the acknowledgment reports to have been received twice (RFC 2883).
     pub(crate) duplicate: Option<Range>,
+    /// The segment does nothing but repeat an acknowledgment: no data, nothing newly acknowledged in any way, no newer sequence number
+    /// and no wider window (Linux: none of `FLAG_NOT_DUP`).
+    pub(crate) repeated: bool,
 }
 
 impl Acked {
@@ -87,6 +90,11 @@ impl Acked {
     /// what was in flight when the present recovery began.
     pub(crate) fn new(fack: SequenceNumber, credible: Instant, high: SequenceNumber) -> Self {
         Self { fack, credible, high, ..Self::default() }
+    }
+
+    /// What an acknowledgment says that finds nothing in flight.
+    pub(crate) fn of_nothing(duplicate: Option<Range>, repeated: bool) -> Self {
+        Self { duplicate, repeated, ..Self::default() }
     }
 
     /// Bytes that are known to have left the network only now (RFC 9937's DeliveredData).

@@ -207,7 +207,7 @@ impl Endpoint {
             return true;
         }
         if self.sender.scoreboard.is_empty() {
-            self.output_due |= self.sender.acknowledge_nothing(header);
+            self.output_due |= self.sender.acknowledge_nothing(header, len);
             return true;
         }
         self.take_acknowledgment(at, header, len);

@@ -11,8 +11,6 @@ mod reno;
 mod sack;
 mod undo;
 
-pub(crate) use rack::Answer;
-
 use crate::config::{Config, RecoveryKind};
 use crate::congestion::{Congestion, LossEvent};
 use crate::rto::Rto;
@@ -209,10 +207,23 @@ impl Recovery {
         congestion: &mut Congestion,
         mss: u32,
         una: SequenceNumber,
-        answer: Answer,
+        acked: &Acked,
     ) {
         if let Some(rack) = &mut self.rack {
-            rack::on_repeated(rack, congestion, mss, una, answer);
+            rack::on_repeated(rack, congestion, mss, una, acked);
+        }
+    }
+
+    /// Whether there is anything that an acknowledgment with nothing in flight may bear on.
+    #[inline]
+    pub(crate) fn remembers(&self) -> bool {
+        self.rack.is_some()
+    }
+
+    /// An acknowledgment of `una` that brings no news: perhaps it answers a probe.
+    pub(crate) fn note_repetition(&mut self, una: SequenceNumber, acked: &Acked) {
+        if let Some(rack) = &mut self.rack {
+            rack.process_probe(una, acked);
         }
     }
 

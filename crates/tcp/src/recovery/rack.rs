@@ -124,6 +124,12 @@ impl Rack {
         self.tlp_end_seq = None;
     }
 
+    /// Fast recovery begins, which answers for a probe in flight, too (RFC 8985 section 7.1; Linux `tcp_init_cwnd_reduction`).
+    fn on_fast_retransmit(&mut self, context: &Context<'_>) {
+        self.remember(context);
+        self.tlp_end_seq = None;
+    }
+
     /// The window is about to be reduced.
     fn remember(&mut self, context: &Context<'_>) {
         let probed = self.is_probing() && self.tlp_is_retrans;
@@ -213,27 +219,17 @@ impl Rack {
     }
 
     /// What the acknowledgment `ack` means for the probe in flight (TLP_process_ack). Returns whether the probe has
-    /// repaired a loss, to which congestion control must respond.
-    fn process_probe(&mut self, ack: SequenceNumber, answer: Answer) -> bool {
+    /// repaired a loss, to which congestion control must respond. Where it repeats the last acknowledgment, both the original and
+    /// the probe have arrived.
+    pub(super) fn process_probe(&mut self, ack: SequenceNumber, acked: &Acked) -> bool {
         let Some(end) = self.tlp_end_seq.filter(|end| ack.at_or_after(*end)) else { return false };
-        let reported = matches!(answer, Answer::Duplicate(range) if range.1 == end);
-        let settled = !self.tlp_is_retrans || reported || answer == Answer::Plain;
+        let reported = acked.duplicate.is_some_and(|range| range.1 == end);
+        let settled = !self.tlp_is_retrans || reported || acked.repeated;
         if settled || ack.after(end) {
             self.tlp_end_seq = None;
         }
         !settled && ack.after(end)
     }
-}
-
-/// What an acknowledgment says of duplicates.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Answer {
-    /// It acknowledges something new, or selectively.
-    Progress,
-    /// It reports that this was received twice (D-SACK).
-    Duplicate(Range),
-    /// It repeats an acknowledgment without any SACK block.
-    Plain,
 }
 
 /// How long to wait for an acknowledgment before the end of the flight is probed (TLP_calc_PTO).
@@ -270,8 +266,7 @@ pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>, acked: 
     if recovery.phase == Phase::Open {
         recovery.duplicates = u32::from(context.scoreboard.sacked_segments() > 0);
     }
-    let answer = acked.duplicate.map_or(Answer::Progress, Answer::Duplicate);
-    let repaired = recovery.rack.as_mut().is_some_and(|rack| rack.process_probe(una, answer));
+    let repaired = recovery.rack.as_mut().is_some_and(|rack| rack.process_probe(una, acked));
     if repaired && recovery.phase == Phase::Open {
         let event = recovery.loss_event(context);
         context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
@@ -286,11 +281,7 @@ pub(super) fn on_news(recovery: &mut Recovery, context: &mut Context<'_>, acked:
     if acked.sacked > 0 {
         recovery.duplicates += 1;
     }
-    let answer = acked.duplicate.map_or(Answer::Progress, Answer::Duplicate);
-    let una = context.scoreboard.una();
-    if let Some(rack) = &mut recovery.rack {
-        rack.process_probe(una, answer);
-    }
+    recovery.note_repetition(context.scoreboard.una(), acked);
     judge(recovery, context, acked, false);
     process(recovery, context, acked, false, true);
 }
@@ -365,15 +356,13 @@ pub(super) fn on_repeated(
     congestion: &mut Congestion,
     mss: u32,
     una: SequenceNumber,
-    answer: Answer,
+    acked: &Acked,
 ) {
-    rack.process_probe(una, answer);
-    if let Answer::Duplicate(range) = answer
-        && rack.note_duplicate(range, mss)
-    {
+    rack.process_probe(una, acked);
+    if acked.duplicate.is_some_and(|range| rack.note_duplicate(range, mss)) {
         rack.take_back(congestion);
     }
-    rack.adapt(una, una, matches!(answer, Answer::Duplicate(_)), false);
+    rack.adapt(una, una, acked.duplicate.is_some(), false);
 }
 
 /// The reordering timer fired: what was given the benefit of the doubt is lost.
@@ -390,7 +379,7 @@ pub(super) fn on_reordering_timeout(recovery: &mut Recovery, context: &mut Conte
 /// Enters fast recovery if something was lost, and sets its window.
 fn pace(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, lost: bool) {
     if recovery.phase == Phase::Open && lost {
-        recovery.rack.get_or_insert_default().remember(context);
+        recovery.rack.get_or_insert_default().on_fast_retransmit(context);
         let event = recovery.loss_event(context);
         context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
         let held = context.scoreboard.sacked_bytes();

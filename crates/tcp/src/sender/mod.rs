@@ -7,7 +7,7 @@ pub(crate) use plan::Plan;
 use crate::config::{Config, RttEstimator};
 use crate::congestion::{AckEvent, Congestion};
 use crate::ranges::Range;
-use crate::recovery::{Answer, Context, Recovery};
+use crate::recovery::{Context, Recovery};
 use crate::rto::Rto;
 use crate::scoreboard::{Acked, Scoreboard};
 use crate::send_buffer::SendBuffer;
@@ -224,6 +224,7 @@ impl Sender {
 
     /// Takes in an acknowledgment between SND.UNA and SND.NXT. `len` is the segment's sequence length.
     pub(crate) fn acknowledge(&mut self, now: &Now<'_>, header: &TcpHeader, len: u32) -> Outcome {
+        let repeated = self.is_repeated(header, len);
         let window_changed = self.update_window(header, self.scale);
         if self.flight() > self.window {
             // What lies beyond a window that shrank is sent in vain, but the peer lives (RFC 9293 section 3.8.6, SHLD-17).
@@ -238,6 +239,7 @@ impl Sender {
         if !header.sack.is_empty() && self.recovery.uses_sack() {
             self.take_sack(header, &mut acked);
         }
+        acked.repeated = repeated && acked.sacked == 0;
         let mut outcome = Outcome { progress, window_changed, ..Outcome::default() };
         let was_fast = self.recovery.is_fast();
         if progress {
@@ -249,8 +251,11 @@ impl Sender {
             if acked.sacked > 0 && self.recovery.grows_by_reports() {
                 self.grow(now, &acked);
             }
-        } else if now.config.bsd_duplicate_quirk {
-            self.recovery.break_run();
+        } else {
+            self.recovery.note_repetition(self.scoreboard.una(), &acked);
+            if now.config.bsd_duplicate_quirk {
+                self.recovery.break_run();
+            }
         }
         if !was_fast && self.recovery.is_fast() {
             outcome.entered_recovery = true;
@@ -266,17 +271,26 @@ impl Sender {
 
     /// Nothing is in flight and the acknowledgment says so: only the window may be news. Returns whether it was.
     #[inline]
-    pub(crate) fn acknowledge_nothing(&mut self, header: &TcpHeader) -> bool {
+    pub(crate) fn acknowledge_nothing(&mut self, header: &TcpHeader, len: u32) -> bool {
         // The answer to a window probe, perhaps: the peer lives.
         self.timeouts = 0;
-        let answer = match duplicate_report(header) {
-            Some(range) => Answer::Duplicate(range),
-            None if header.sack.is_empty() => Answer::Plain,
-            None => Answer::Progress,
-        };
-        let mss = u32::from(self.mss);
-        self.recovery.on_repeated(&mut self.congestion, mss, header.acknowledgment, answer);
+        if self.recovery.remembers() {
+            let acked = Acked::of_nothing(duplicate_report(header), self.is_repeated(header, len));
+            let una = self.una();
+            self.recovery.on_repeated(&mut self.congestion, u32::from(self.mss), una, &acked);
+        }
         self.update_window(header, self.scale)
+    }
+
+    /// Whether a segment of the sequence length `len` does nothing but repeat an acknowledgment, as far as its header tells. Call it
+    /// before the window is taken.
+    #[inline]
+    fn is_repeated(&self, header: &TcpHeader, len: u32) -> bool {
+        let window = u32::from(header.window) << self.scale;
+        let wider = window > self.window || window == 0;
+        let updates = self.window_sequence.before(header.sequence)
+            || (self.window_sequence == header.sequence && wider);
+        len == 0 && header.acknowledgment == self.una() && !updates
     }
 
     /// A retransmission sent later than this is not what `header` answers: it would have taken less than any round trip so
