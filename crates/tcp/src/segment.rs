@@ -216,6 +216,7 @@ impl Endpoint {
 
     fn take_acknowledgment(&mut self, at: Instant, header: &TcpHeader, len: u32) {
         let now = Now::new(&self.config, self.clocks, at);
+        let early = self.timers.early != Timers::NONE;
         let outcome = self.sender.acknowledge(&now, header, len);
         self.statistics.duplicate_acks += u32::from(outcome.duplicate);
         self.statistics.fast_retransmits += u32::from(outcome.entered_recovery);
@@ -225,6 +226,8 @@ impl Endpoint {
         if outcome.restart_timer || (outcome.progress && self.sender.scoreboard.is_empty()) {
             if self.sender.scoreboard.is_empty() {
                 self.timers.retransmit = Timers::NONE;
+            } else if early && !self.sender.arms_early(&now) {
+                self.resume_retransmission(at);
             } else {
                 self.arm_retransmission(at);
             }
@@ -244,6 +247,15 @@ impl Endpoint {
     pub(crate) fn arm_retransmission(&mut self, at: Instant) {
         let wait = self.sender.rto.current(&self.config);
         self.timers.retransmit = timers::deadline(&self.config, at, wait, self.clocks.phase);
+    }
+
+    /// The retransmission timer takes over from the reordering timer or that of the probe: it ends when it would have ended had it run since
+    /// the first segment was last sent (Linux `tcp_rearm_rto`).
+    pub(crate) fn resume_retransmission(&mut self, at: Instant) {
+        if let Some((_, first)) = self.sender.scoreboard.get(0) {
+            self.arm_retransmission(first.sent_at);
+            self.timers.retransmit = self.timers.retransmit.max(at);
+        }
     }
 
     /// The segment's text and FIN.

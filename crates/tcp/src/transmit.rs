@@ -2,6 +2,7 @@
 
 use crate::acknowledgment::Due;
 use crate::endpoint::Endpoint;
+use crate::recovery::times_the_first;
 use crate::scoreboard::Segment;
 use crate::sender::{Fin, Now, Plan, Probe};
 use crate::timers::{self, Timers};
@@ -122,7 +123,8 @@ impl Endpoint {
         let flags = self.data_flags(distance, len, fin);
         self.sender.on_resent(&Now::new(&self.config, self.clocks, now), index, len, rescue);
         self.statistics.retransmitted += 1;
-        if self.timers.retransmit == Timers::NONE {
+        let restarts = index == 0 && times_the_first(&self.config);
+        if restarts || self.timers.retransmit == Timers::NONE {
             self.arm_retransmission(now);
         }
         payload.map(|payload| (start, payload, flags))
@@ -264,8 +266,8 @@ impl Endpoint {
         let now = Now::new(&self.config, self.clocks, at);
         if self.sender.on_reordering_timeout(&now) {
             self.statistics.fast_retransmits += 1;
-            self.arm_retransmission(at);
         }
+        self.resume_retransmission(at);
         self.arm_early(at);
     }
 

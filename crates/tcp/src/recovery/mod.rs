@@ -78,6 +78,11 @@ pub(crate) enum Next {
     New,
 }
 
+/// Whether the retransmission timer starts anew whenever the first segment is sent again (Linux `tcp_xmit_retransmit_queue`).
+pub(crate) fn times_the_first(config: &Config) -> bool {
+    config.recovery == RecoveryKind::Rack
+}
+
 /// The loss recovery of one connection.
 #[derive(Debug)]
 pub(crate) struct Recovery {

@@ -7,7 +7,7 @@ pub(crate) use plan::Plan;
 use crate::config::{Config, RttEstimator};
 use crate::congestion::{AckEvent, Congestion};
 use crate::ranges::Range;
-use crate::recovery::{Context, Recovery};
+use crate::recovery::{Context, Recovery, times_the_first};
 use crate::rto::Rto;
 use crate::scoreboard::{Acked, Scoreboard};
 use crate::send_buffer::SendBuffer;
@@ -259,17 +259,26 @@ impl Sender {
         }
         if !was_fast && self.recovery.is_fast() {
             outcome.entered_recovery = true;
-            outcome.restart_timer = true;
+            outcome.restart_timer |= !times_the_first(now.config);
             self.rto.stop_timing();
         }
         if acked.sacked > 0 && !progress {
+            outcome.restart_timer |= times_the_first(now.config) && self.first_is_later(&acked);
             self.sample(now, header, &acked);
         }
         self.check();
         outcome
     }
 
-    /// Nothing is in flight and the acknowledgment says so: only the window may be news. Returns whether it was.
+    /// Whether the first segment was last sent after what is newly held. What was sent after it tells nothing of it: the timer would be
+    /// put off for ever (Linux `tcp_clean_rtx_queue`).
+    fn first_is_later(&self, acked: &Acked) -> bool {
+        let first = self.scoreboard.get(0).map(|(_, first)| first.sent_at);
+        acked.sample.zip(first).is_some_and(|(held, first)| held < first)
+    }
+
+    /// Nothing is in flight and the acknowledgment says so: only the window may be news. Returns whether it was. `len` is the segment's
+    /// sequence length.
     #[inline]
     pub(crate) fn acknowledge_nothing(&mut self, header: &TcpHeader, len: u32) -> bool {
         // The answer to a window probe, perhaps: the peer lives.
@@ -455,6 +464,12 @@ impl Sender {
         };
         let deadline = self.recovery.reordering_deadline().unwrap_or_else(probe);
         if deadline == Instant::MAX { deadline } else { deadline.min(timeout) }
+    }
+
+    /// Whether the reordering timer runs, or the one after which the end of the flight is probed.
+    pub(crate) fn arms_early(&self, now: &Now<'_>) -> bool {
+        self.recovery.reordering_deadline().is_some()
+            || self.recovery.probe_timeout(now.config, &self.rto, &self.scoreboard).is_some()
     }
 
     /// The end of the flight is to be probed.
