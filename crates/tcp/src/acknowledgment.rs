@@ -109,12 +109,19 @@ impl Acknowledgments {
     /// An unacceptable segment arrived: an answer is owed unless one was given less than `interval` ago (RFC 5961
     /// section 7).
     pub(crate) fn challenge(&mut self, now: Instant, interval: Duration) {
+        if self.may_answer(now, interval) {
+            self.due = Due::Now;
+        }
+    }
+
+    /// Whether what is unacceptable may be answered at `now`, which then counts as an answer (Linux `tcp_oow_rate_limited`).
+    pub(crate) fn may_answer(&mut self, now: Instant, interval: Duration) -> bool {
         if self.challenged && now.saturating_since(self.last_challenge) < interval {
-            return;
+            return false;
         }
         self.challenged = true;
         self.last_challenge = now;
-        self.due = Due::Now;
+        true
     }
 
     /// A segment of `len` bytes arrived, which is what a header of `header` bytes and these flags make of it. Returns whether it is

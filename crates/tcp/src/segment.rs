@@ -156,8 +156,12 @@ impl Endpoint {
             self.handle_acknowledgment(now, &rest, payload_len);
             return false;
         }
-        self.syn_due = true;
-        self.output_due = true;
+        // The answer counts as the next retransmission would: its timer starts anew (Linux `tcp_check_req`).
+        if self.acks.may_answer(now, self.config.challenge_ack_interval) {
+            self.syn_due = true;
+            self.output_due = true;
+            self.arm_handshake(now);
+        }
         false
     }
 
