@@ -40,6 +40,8 @@ pub(crate) struct Context<'a> {
     pub(crate) next: SequenceNumber,
     /// The peer's window in bytes.
     pub(crate) send_window: u32,
+    /// There is new data, and room for some of it in the peer's window.
+    pub(crate) may_send_new: bool,
     pub(crate) rto: &'a Rto,
     pub(crate) scoreboard: &'a mut Scoreboard,
     pub(crate) congestion: &'a mut Congestion,

@@ -205,7 +205,7 @@ impl Rack {
     }
 
     /// F-RTO's steps 2 and 3 (RFC 5682 section 3.1; Linux `tcp_process_loss`) for an acknowledgment that shows nothing of originals: after
-    /// the first one new data shall leave, in the place of what is taken for lost.
+    /// the first one new data shall leave, in the place of what is taken for lost. Without new data F-RTO ends.
     fn watch_timeout(&mut self, context: &Context<'_>, acked: &Acked, recover: &mut SequenceNumber) {
         if !self.frto {
             return;
@@ -214,7 +214,8 @@ impl Rack {
             self.frto = acked.sacked == 0 && acked.bytes > 0;
         } else if acked.bytes > 0 && context.scoreboard.una().before(*recover) {
             *recover = context.next;
-            self.new_data_first = true;
+            self.new_data_first = context.may_send_new;
+            self.frto = context.may_send_new;
         }
     }
 

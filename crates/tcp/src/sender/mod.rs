@@ -352,6 +352,7 @@ impl Sender {
     }
 
     fn context<'a>(&'a mut self, now: &Now<'a>, echo: Option<u32>) -> (&'a mut Recovery, Context<'a>) {
+        let unsent = self.buffer.unsent() > 0 || self.fin == Fin::Queued;
         let context = Context {
             config: now.config,
             mss: u32::from(self.mss),
@@ -359,6 +360,7 @@ impl Sender {
             echo,
             next: self.next,
             send_window: self.window,
+            may_send_new: unsent && self.window > self.flight(),
             rto: &self.rto,
             scoreboard: &mut self.scoreboard,
             congestion: &mut self.congestion,
