@@ -1,15 +1,20 @@
-//! Cost of TCP's two sides: a full-size segment received, and one sent and acknowledged.
+//! Cost of TCP's two sides: a full-size segment received, one sent and acknowledged, and one of a window of which half is lost.
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::sync::Arc;
 use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceiveBuffer, ReceivePolicy};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{PayloadPool, TcpHeader};
+use wasp_wire::{Payload, PayloadPool, TcpHeader};
 
 /// Bytes of each measured step.
 const STEP: u64 = 64 * 1_448;
 /// One way.
 const DELAY: Duration = Duration::from_micros(10);
+
+/// A host with so many bytes of room in either direction.
+fn with_buffers(bytes: u32) -> Config {
+    Config { receive_buffer: ReceiveBuffer::Fixed(bytes), send_buffer: bytes, ..Config::linux() }
+}
 
 /// A connection whose segments arrive at once.
 struct Pair {
@@ -21,17 +26,16 @@ struct Pair {
 
 impl Pair {
     fn new(policy: ReceivePolicy) -> Self {
-        let config = Arc::new(Config {
-            receive_buffer: ReceiveBuffer::Fixed(4 << 20),
-            send_buffer: 4 << 20,
-            ..Config::linux()
-        });
+        Self::of(policy, &Arc::new(with_buffers(4 << 20)))
+    }
+
+    fn of(policy: ReceivePolicy, config: &Arc<Config>) -> Self {
         let identity = |isn| Identity { isn, timestamp_offset: 0, timer_phase: Duration::ZERO };
         let (mut pool, now) = (PayloadPool::new(16 << 20), Instant::ZERO);
-        let mut client = Endpoint::connect(&config, 1_000, 80, identity(1), now);
+        let mut client = Endpoint::connect(config, 1_000, 80, identity(1), now);
         client.set_receive_policy(policy);
         let (syn, _) = client.poll_transmit(now, &mut pool).expect("a SYN");
-        let server = Endpoint::accept(&config, &syn, 80, identity(2), now);
+        let server = Endpoint::accept(config, &syn, 80, identity(2), now);
         let mut pair = Self { client, server, pool, now };
         pair.exchange();
         pair
@@ -89,7 +93,7 @@ fn receive(criterion: &mut Criterion) {
     criterion.bench_function("receive", |bencher| {
         bencher.iter(|| {
             pair.now += DELAY;
-            let payload = wasp_wire::Payload::Virtual(1_448);
+            let payload = Payload::Virtual(1_448);
             pair.client.handle_segment(pair.now, &header, payload, &mut pair.pool);
             header.sequence += 1_448;
             pair.client.read(pair.now, u64::MAX, &mut pair.pool, &mut |_| ());
@@ -99,5 +103,52 @@ fn receive(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, both_sides, receive);
+/// Segments that have left.
+type Flight = Vec<(TcpHeader, Payload)>;
+
+/// A connection with `segments` in flight, the whole of its first window.
+fn flight(segments: u32) -> (Pair, Flight) {
+    let config = Config { initial_window: segments, ..with_buffers(segments * 1_460) };
+    let mut pair = Pair::of(ReceivePolicy::Counted, &Arc::new(config));
+    pair.server.send(Chunk::Virtual(u64::from(segments) * 1_448));
+    let left = std::iter::from_fn(|| pair.server.poll_transmit(pair.now, &mut pair.pool)).collect();
+    (pair, left)
+}
+
+/// Loses every second segment of `flight`, and repairs that.
+fn repair(pair: &mut Pair, flight: &mut Flight) {
+    let mut again = Flight::new();
+    for (header, payload) in flight.drain(..).skip(1).step_by(2) {
+        pair.now += DELAY;
+        pair.client.handle_segment(pair.now, &header, payload, &mut pair.pool);
+        while let Some((header, payload)) = pair.client.poll_transmit(pair.now, &mut pair.pool) {
+            pair.server.handle_segment(pair.now, &header, payload, &mut pair.pool);
+        }
+        again.extend(std::iter::from_fn(|| pair.server.poll_transmit(pair.now, &mut pair.pool)));
+    }
+    for (header, payload) in again {
+        pair.client.handle_segment(pair.now, &header, payload, &mut pair.pool);
+    }
+    pair.exchange();
+    assert_eq!(pair.server.unacknowledged(), 0);
+}
+
+/// Twice the window costs twice as much: what is lost is not looked at on every acknowledgment.
+fn half_of_a_window_lost(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("half of a window lost");
+    group.sample_size(10);
+    for segments in [2_000, 4_000, 8_000, 16_000, 32_000, 64_000] {
+        group.throughput(Throughput::Elements(segments.into()));
+        group.bench_function(BenchmarkId::from_parameter(segments), |bencher| {
+            bencher.iter_batched_ref(
+                || flight(segments),
+                |(pair, flight)| repair(pair, flight),
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, both_sides, receive, half_of_a_window_lost);
 criterion_main!(benches);

@@ -5,6 +5,7 @@
 
 use crate::fifo::Fifo;
 use crate::ranges::{Range, Ranges};
+use std::collections::VecDeque;
 use wasp_units::{Duration, Instant};
 use wasp_wire::SequenceNumber;
 
@@ -34,6 +35,11 @@ impl Segment {
 
     pub(crate) fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
+    }
+
+    /// Whether its last transmission may still arrive.
+    fn flies(&self) -> bool {
+        !self.has(Self::SACKED) && (!self.has(Self::LOST) || self.has(Self::RETRANSMITTED))
     }
 }
 
@@ -137,6 +143,61 @@ pub(crate) struct Overdue {
     pub(crate) next: Option<Instant>,
 }
 
+/// A retransmission: the end of its segment, and when it was sent.
+#[derive(Clone, Copy, Debug)]
+struct Resent {
+    end: SequenceNumber,
+    sent: Sent,
+}
+
+impl Resent {
+    fn new(segment: &Segment) -> Self {
+        Self { end: segment.end, sent: Sent::new(segment) }
+    }
+}
+
+/// Segments in the order in which they were last sent, for searches (Linux `tsorted_sent_queue`).
+#[derive(Debug, Default)]
+struct ByTime {
+    /// Segments before this index are held, taken for lost, or were sent again. Those from it on were sent in the order of their numbers.
+    fresh: u32,
+    /// Retransmissions. One that does not fly any more stays until it comes to the front.
+    resent: VecDeque<Resent>,
+}
+
+/// A search for what was sent before `newest`, which has arrived, and at least `wait` before `now`.
+struct Search {
+    newest: Sent,
+    wait: Duration,
+    now: Instant,
+    found: Overdue,
+}
+
+/// What a search says of a segment in flight.
+enum Fate {
+    /// It was sent after what has arrived, and so was all that was sent after it.
+    Later,
+    /// It is lost.
+    Overdue,
+    /// It may still arrive.
+    Waiting,
+}
+
+impl Search {
+    fn judge(&mut self, segment: &Segment) -> Fate {
+        if !self.newest.after(Sent::new(segment)) {
+            return Fate::Later;
+        }
+        let due = segment.sent_at.saturating_add(self.wait);
+        if due <= self.now {
+            self.found.lost = true;
+            return Fate::Overdue;
+        }
+        self.found.next = self.found.next.max(Some(due));
+        Fate::Waiting
+    }
+}
+
 /// Segments between SND.UNA and SND.NXT.
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
@@ -153,6 +214,8 @@ pub(crate) struct Scoreboard {
     candidate: u32,
     /// Segments before this index are sacked or, by RFC 6675's rules, lost; those from it on are not lost by any rule.
     lost_end: u32,
+    /// Made at the first search.
+    by_time: Option<Box<ByTime>>,
 }
 
 impl Scoreboard {
@@ -228,6 +291,9 @@ impl Scoreboard {
         self.una = ack;
         self.candidate = self.candidate.saturating_sub(popped);
         self.lost_end = self.lost_end.saturating_sub(popped);
+        if let Some(by_time) = &mut self.by_time {
+            by_time.fresh = by_time.fresh.saturating_sub(popped);
+        }
         if let Some(sacked) = &mut self.sacked {
             sacked.advance(ack);
         }
@@ -275,32 +341,69 @@ impl Scoreboard {
     /// Takes for lost what was sent before `newest`, which has arrived, and at least `wait` ago (RFC 8985's
     /// RACK_detect_loss).
     ///
-    /// Segments were first sent in order, so the search ends at the first one sent once and later than `newest`.
+    /// Both segments that were sent once and retransmissions are looked at in the order of their times, and what is lost is not looked
+    /// at again: the cost is that of what is newly lost and of what may still arrive.
     pub(crate) fn lose_overdue(&mut self, newest: Sent, wait: Duration, now: Instant) -> Overdue {
-        let mut overdue = Overdue::default();
-        let mut index = 0;
+        let mut search = Search { newest, wait, now, found: Overdue::default() };
+        let mut by_time = self.by_time.take().unwrap_or_default();
+        self.search_fresh(&mut by_time.fresh, &mut search);
+        self.search_resent(&mut by_time.resent, &mut search);
+        self.by_time = Some(by_time);
+        search.found
+    }
+
+    /// Judges what was sent once: in the order of the numbers.
+    fn search_fresh(&mut self, fresh: &mut u32, search: &mut Search) {
+        let mut index = *fresh as usize;
+        let mut waiting = false;
         while let Some(&segment) = self.segments.get(index) {
             if segment.has(Segment::SACKED) {
                 index = self.after_sacked(index);
-                continue;
-            }
-            let earlier = newest.after(Sent::new(&segment));
-            if !earlier && !segment.has(Segment::RESENT) {
-                break;
-            }
-            let flying = !segment.has(Segment::LOST) || segment.has(Segment::RETRANSMITTED);
-            if earlier && flying {
-                let due = segment.sent_at.saturating_add(wait);
-                if due <= now {
-                    self.lose(index);
-                    overdue.lost = true;
-                } else {
-                    overdue.next = overdue.next.max(Some(due));
+            } else if segment.has(Segment::LOST | Segment::RESENT) {
+                index += 1;
+            } else {
+                match search.judge(&segment) {
+                    Fate::Later => break,
+                    Fate::Overdue => self.lose(index),
+                    Fate::Waiting => waiting = true,
                 }
+                index += 1;
             }
-            index += 1;
+            if !waiting {
+                *fresh = index as u32;
+            }
         }
-        overdue
+    }
+
+    /// Judges retransmissions, and drops those before the first that may still arrive.
+    fn search_resent(&mut self, resent: &mut VecDeque<Resent>, search: &mut Search) {
+        let mut index = 0;
+        while let Some(&retransmission) = resent.get(index) {
+            let place = self.place_in_flight(retransmission);
+            let fate = place.map(|place| search.judge(&self.segments[place]));
+            match (place, fate) {
+                (_, Some(Fate::Later)) => break,
+                (_, Some(Fate::Waiting)) => {
+                    index += 1;
+                    continue;
+                }
+                (Some(place), _) => self.lose(place),
+                (None, _) => {}
+            }
+            if index == 0 {
+                resent.pop_front();
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    /// The place of a segment that was sent again, if that transmission is its last and may still arrive.
+    fn place_in_flight(&self, retransmission: Resent) -> Option<usize> {
+        let place = self.segments.partition_point(|segment| segment.end.before(retransmission.end));
+        let segment = self.segments.get(place)?;
+        let same = segment.end == retransmission.end && Sent::new(segment) == retransmission.sent;
+        (same && segment.flies()).then_some(place)
     }
 
     /// The index after the run of segments that the receiver holds and `index` belongs to.
@@ -341,6 +444,18 @@ impl Scoreboard {
             self.change(index, |flags| flags & !Segment::LOST);
         }
         self.lost_end = 0;
+        self.look_at_all_again();
+    }
+
+    /// What is not held may be in flight again.
+    fn look_at_all_again(&mut self) {
+        let Some(by_time) = &mut self.by_time else { return };
+        let again = self.segments.iter().filter(|segment| segment.has(Segment::RESENT));
+        by_time.fresh = 0;
+        by_time.resent.clear();
+        by_time.resent.extend(again.map(Resent::new));
+        let later = |one: &Resent, other: &Resent| one.sent.after(other.sent);
+        by_time.resent.make_contiguous().sort_by(|one, other| later(one, other).cmp(&later(other, one)));
     }
 
     /// Whether a segment that the receiver is not known to hold has one of `flags`.
@@ -384,6 +499,7 @@ impl Scoreboard {
             self.change(index, |flags| flags & !Segment::SACKED);
         }
         self.candidate = 0;
+        self.look_at_all_again();
     }
 
     /// The highest number acknowledged in any way (RFC 8985's RACK.fack).
@@ -421,8 +537,16 @@ impl Scoreboard {
     pub(crate) fn retransmit(&mut self, index: usize, now: Instant) {
         self.change(index, |flags| flags | Segment::RETRANSMITTED | Segment::RESENT);
         self.transmissions = self.transmissions.wrapping_add(1);
-        self.segments[index].sent_at = now;
-        self.segments[index].order = self.transmissions;
+        let segment = &mut self.segments[index];
+        segment.sent_at = now;
+        segment.order = self.transmissions;
+        let retransmission = Resent::new(segment);
+        let mut by_time = self.by_time.take().unwrap_or_default();
+        while by_time.resent.front().is_some_and(|first| self.place_in_flight(*first).is_none()) {
+            by_time.resent.pop_front();
+        }
+        by_time.resent.push_back(retransmission);
+        self.by_time = Some(by_time);
     }
 
     fn change(&mut self, index: usize, change: impl FnOnce(u8) -> u8) {
@@ -431,6 +555,16 @@ impl Scoreboard {
         let flags = change(segment.flags);
         self.pipe = self.pipe - in_flight(segment.flags, len) + in_flight(flags, len);
         segment.flags = flags;
+    }
+
+    /// Whether a search comes to this segment in flight.
+    #[cfg(debug_assertions)]
+    fn will_look_at(&self, index: u32, segment: &Segment) -> bool {
+        let Some(by_time) = &self.by_time else { return !segment.has(Segment::RESENT) };
+        if !segment.has(Segment::RESENT) {
+            return index >= by_time.fresh;
+        }
+        by_time.resent.iter().any(|one| one.sent == Sent::new(segment))
     }
 
     /// Checks the counters against a full count, where that is cheap.
@@ -446,6 +580,10 @@ impl Scoreboard {
             sacked += u32::from(segment.has(Segment::SACKED));
             let settled = segment.has(Segment::SACKED | Segment::RETRANSMITTED);
             debug_assert!(settled || index >= self.candidate, "the candidate passed a segment over");
+            debug_assert!(
+                !segment.flies() || self.will_look_at(index, segment),
+                "a search passes a segment over"
+            );
             start = segment.end;
         }
         debug_assert_eq!(pipe, self.pipe, "pipe is the sum over the segments");
