@@ -115,7 +115,7 @@ fn flight(segments: u32) -> (Pair, Flight) {
     (pair, left)
 }
 
-/// Loses every second segment of `flight`, and repairs that.
+/// Loses every second segment of `flight`, and repairs the loss.
 fn repair(pair: &mut Pair, flight: &mut Flight) {
     let mut again = Flight::new();
     for (header, payload) in flight.drain(..).skip(1).step_by(2) {
@@ -133,7 +133,7 @@ fn repair(pair: &mut Pair, flight: &mut Flight) {
     assert_eq!(pair.server.unacknowledged(), 0);
 }
 
-/// Twice the window costs twice as much: what is lost is not looked at on every acknowledgment.
+/// Twice the window costs twice as much where nothing is given the benefit of reordering.
 fn half_of_a_window_lost(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("half of a window lost");
     group.sample_size(10);

@@ -2,7 +2,6 @@
 
 use crate::acknowledgment::Due;
 use crate::endpoint::Endpoint;
-use crate::recovery::times_the_first;
 use crate::scoreboard::Segment;
 use crate::sender::{Fin, Now, Plan, Probe};
 use crate::timers::{self, Timers};
@@ -123,7 +122,7 @@ impl Endpoint {
         let flags = self.data_flags(distance, len, fin);
         self.sender.on_resent(&Now::new(&self.config, self.clocks, now), index, len, rescue);
         self.statistics.retransmitted += 1;
-        let restarts = index == 0 && times_the_first(&self.config);
+        let restarts = index == 0 && self.sender.recovery.first_restarts_timer();
         if restarts || self.timers.retransmit == Timers::NONE {
             self.arm_retransmission(now);
         }

@@ -80,11 +80,6 @@ pub(crate) enum Next {
     New,
 }
 
-/// Whether the retransmission timer starts anew whenever the first segment is sent again (Linux `tcp_xmit_retransmit_queue`).
-pub(crate) fn times_the_first(config: &Config) -> bool {
-    config.recovery == RecoveryKind::Rack
-}
-
 /// The loss recovery of one connection.
 #[derive(Debug)]
 pub(crate) struct Recovery {
@@ -129,6 +124,11 @@ impl Recovery {
         }
     }
 
+    /// Whether the retransmission timer starts anew whenever the first segment is sent again (Linux `tcp_xmit_retransmit_queue`).
+    pub(crate) fn first_restarts_timer(&self) -> bool {
+        self.kind == RecoveryKind::Rack
+    }
+
     /// Whether selective acknowledgments are used.
     pub(crate) fn uses_sack(&self) -> bool {
         matches!(self.kind, RecoveryKind::Sack | RecoveryKind::Rack)
@@ -150,7 +150,8 @@ impl Recovery {
     }
 
     /// Whether a tail loss probe is in flight.
-    fn is_probing(&self) -> bool {
+    #[inline]
+    pub(crate) fn is_probing(&self) -> bool {
         self.rack.as_ref().is_some_and(|rack| rack.is_probing())
     }
 
@@ -221,9 +222,9 @@ impl Recovery {
         }
     }
 
-    /// Whether there is anything that an acknowledgment with nothing in flight may bear on.
+    /// Whether there has been a loss, reordering or a probe: else an acknowledgment with nothing in flight says nothing.
     #[inline]
-    pub(crate) fn remembers(&self) -> bool {
+    pub(crate) fn has_rack_state(&self) -> bool {
         self.rack.is_some()
     }
 

@@ -7,7 +7,7 @@ pub(crate) use plan::Plan;
 use crate::config::{Config, RttEstimator};
 use crate::congestion::{AckEvent, Congestion};
 use crate::ranges::Range;
-use crate::recovery::{Context, Recovery, times_the_first};
+use crate::recovery::{Context, Recovery};
 use crate::rto::Rto;
 use crate::scoreboard::{Acked, Scoreboard};
 use crate::send_buffer::SendBuffer;
@@ -224,7 +224,7 @@ impl Sender {
 
     /// Takes in an acknowledgment between SND.UNA and SND.NXT. `len` is the segment's sequence length.
     pub(crate) fn acknowledge(&mut self, now: &Now<'_>, header: &TcpHeader, len: u32) -> Outcome {
-        let repeated = self.is_repeated(header, len);
+        let repeated = self.recovery.is_probing() && self.is_repeated(header, len);
         let window_changed = self.update_window(header, self.scale);
         if self.flight() > self.window {
             // What lies beyond a window that shrank is sent in vain, but the peer lives (RFC 9293 section 3.8.6, SHLD-17).
@@ -259,22 +259,22 @@ impl Sender {
         }
         if !was_fast && self.recovery.is_fast() {
             outcome.entered_recovery = true;
-            outcome.restart_timer |= !times_the_first(now.config);
+            outcome.restart_timer |= !self.recovery.first_restarts_timer();
             self.rto.stop_timing();
         }
         if acked.sacked > 0 && !progress {
-            outcome.restart_timer |= times_the_first(now.config) && self.first_is_later(&acked);
+            outcome.restart_timer |= self.recovery.first_restarts_timer() && self.first_is_later(&acked);
             self.sample(now, header, &acked);
         }
         self.check();
         outcome
     }
 
-    /// Whether the first segment was last sent after what is newly held. What was sent after it tells nothing of it: the timer would be
-    /// put off for ever (Linux `tcp_clean_rtx_queue`).
+    /// Whether the first segment was last sent after something that is newly held. Reports of what was sent after it would put the timer
+    /// off for ever (Linux `tcp_clean_rtx_queue`).
     fn first_is_later(&self, acked: &Acked) -> bool {
         let first = self.scoreboard.get(0).map(|(_, first)| first.sent_at);
-        acked.sample.zip(first).is_some_and(|(held, first)| held < first)
+        acked.earliest.zip(first).is_some_and(|(held, first)| held < first)
     }
 
     /// Nothing is in flight and the acknowledgment says so: only the window may be news. Returns whether it was. `len` is the segment's
@@ -283,7 +283,7 @@ impl Sender {
     pub(crate) fn acknowledge_nothing(&mut self, header: &TcpHeader, len: u32) -> bool {
         // The answer to a window probe, perhaps: the peer lives.
         self.timeouts = 0;
-        if self.recovery.remembers() {
+        if self.recovery.has_rack_state() {
             let acked = Acked::of_nothing(duplicate_report(header), self.is_repeated(header, len));
             let una = self.una();
             self.recovery.on_repeated(&mut self.congestion, u32::from(self.mss), una, &acked);
@@ -291,14 +291,14 @@ impl Sender {
         self.update_window(header, self.scale)
     }
 
-    /// Whether a segment of the sequence length `len` does nothing but repeat an acknowledgment, as far as its header tells. Call it
-    /// before the window is taken.
+    /// Whether a segment of the sequence length `len` does nothing but repeat an acknowledgment, as far as its header tells (Linux
+    /// `tcp_may_update_window`, to which a closed window is an update, too). Call it before the window is taken.
     #[inline]
     fn is_repeated(&self, header: &TcpHeader, len: u32) -> bool {
         let window = u32::from(header.window) << self.scale;
-        let wider = window > self.window || window == 0;
+        let changed = window > self.window || window == 0;
         let updates = self.window_sequence.before(header.sequence)
-            || (self.window_sequence == header.sequence && wider);
+            || (self.window_sequence == header.sequence && changed);
         len == 0 && header.acknowledgment == self.una() && !updates
     }
 
@@ -345,7 +345,7 @@ impl Sender {
             segments: acked.delivered_segments().max(1),
             una: self.scoreboard.una(),
             next: self.next,
-            rtt: acked.sample.map(|sent| now.at.saturating_since(sent)),
+            rtt: acked.sample().map(|sent| now.at.saturating_since(sent)),
             rto: &self.rto,
         };
         self.congestion.on_ack(now.config, u32::from(self.mss), now.at, event);
@@ -394,14 +394,14 @@ impl Sender {
     #[inline]
     fn sample(&mut self, now: &Now<'_>, header: &TcpHeader, acked: &Acked) {
         let (una, next) = (self.una(), self.next);
-        if let Some(sent) = acked.sample {
+        if let Some(sent) = acked.sample() {
             self.rto.note_rtt(now.at.saturating_since(sent));
         }
         if now.config.rtt_estimator == RttEstimator::Bsd && header.timestamps.is_none() {
             if let Some(ticks) = self.rto.timed_ticks(una, now.at, now.config, now.clocks.phase) {
                 self.rto.sample_ticks(now.config, ticks);
             }
-        } else if let Some(sent) = acked.sample {
+        } else if let Some(sent) = acked.sample() {
             self.rto.sample(now.config, now.at.saturating_since(sent), una, next);
         } else if let Some(timestamps) = header.timestamps {
             self.sample_echo(now, timestamps.echo);

@@ -3,10 +3,14 @@
 //! One record a segment, in order, with what is known of it. `pipe` is kept by differences, so an acknowledgment costs
 //! in proportion to what it newly acknowledges, not to the window.
 
+mod search;
+
+pub(crate) use search::Overdue;
+
 use crate::fifo::Fifo;
 use crate::ranges::{Range, Ranges};
-use std::collections::VecDeque;
-use wasp_units::{Duration, Instant};
+use search::ByTime;
+use wasp_units::Instant;
 use wasp_wire::SequenceNumber;
 
 /// One segment in flight. It starts where the one before it ends.
@@ -62,8 +66,8 @@ pub(crate) struct Acked {
     pub(crate) segments: u32,
     /// Bytes newly selectively acknowledged.
     pub(crate) sacked: u32,
-    /// When the earliest of these segments was sent, none of them having been sent twice.
-    pub(crate) sample: Option<Instant>,
+    /// When the earliest of those segments was sent that were sent once.
+    pub(crate) earliest: Option<Instant>,
     /// Some segment among them had been sent twice.
     pub(crate) resent: bool,
     /// Bytes and segments cumulatively acknowledged that had been selectively acknowledged before.
@@ -86,8 +90,8 @@ pub(crate) struct Acked {
     pub(crate) original: bool,
     /// The range that the acknowledgment reports to have been received twice (RFC 2883).
     pub(crate) duplicate: Option<Range>,
-    /// The segment does nothing but repeat an acknowledgment: no data, nothing newly acknowledged in any way, no newer sequence number
-    /// and no wider window (Linux: none of `FLAG_NOT_DUP`).
+    /// While a probe is in flight: the segment does nothing but repeat an acknowledgment. It has no data, acknowledges nothing new in
+    /// any way, and has neither a newer sequence number nor a window that is wider or zero (Linux: none of `FLAG_NOT_DUP`).
     pub(crate) repeated: bool,
 }
 
@@ -101,6 +105,11 @@ impl Acked {
     /// What an acknowledgment says that finds nothing in flight.
     pub(crate) fn of_nothing(duplicate: Option<Range>, repeated: bool) -> Self {
         Self { duplicate, repeated, ..Self::default() }
+    }
+
+    /// When the earliest of these segments was sent, none of them having been sent twice.
+    pub(crate) fn sample(&self) -> Option<Instant> {
+        self.earliest.filter(|_| !self.resent)
     }
 
     /// Bytes that are known to have left the network only now (RFC 9937's DeliveredData).
@@ -134,70 +143,6 @@ impl Sent {
     }
 }
 
-/// What a search for segments that should have been answered by now has found.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Overdue {
-    /// Some were taken for lost.
-    pub(crate) lost: bool,
-    /// When the last of the others will be overdue.
-    pub(crate) next: Option<Instant>,
-}
-
-/// A retransmission: the end of its segment, and when it was sent.
-#[derive(Clone, Copy, Debug)]
-struct Resent {
-    end: SequenceNumber,
-    sent: Sent,
-}
-
-impl Resent {
-    fn new(segment: &Segment) -> Self {
-        Self { end: segment.end, sent: Sent::new(segment) }
-    }
-}
-
-/// Segments in the order in which they were last sent, for searches (Linux `tsorted_sent_queue`).
-#[derive(Debug, Default)]
-struct ByTime {
-    /// Segments before this index are held, taken for lost, or were sent again. Those from it on were sent in the order of their numbers.
-    fresh: u32,
-    /// Retransmissions. One that does not fly any more stays until it comes to the front.
-    resent: VecDeque<Resent>,
-}
-
-/// A search for what was sent before `newest`, which has arrived, and at least `wait` before `now`.
-struct Search {
-    newest: Sent,
-    wait: Duration,
-    now: Instant,
-    found: Overdue,
-}
-
-/// What a search says of a segment in flight.
-enum Fate {
-    /// It was sent after what has arrived, and so was all that was sent after it.
-    Later,
-    /// It is lost.
-    Overdue,
-    /// It may still arrive.
-    Waiting,
-}
-
-impl Search {
-    fn judge(&mut self, segment: &Segment) -> Fate {
-        if !self.newest.after(Sent::new(segment)) {
-            return Fate::Later;
-        }
-        let due = segment.sent_at.saturating_add(self.wait);
-        if due <= self.now {
-            self.found.lost = true;
-            return Fate::Overdue;
-        }
-        self.found.next = self.found.next.max(Some(due));
-        Fate::Waiting
-    }
-}
-
 /// Segments between SND.UNA and SND.NXT.
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
@@ -214,7 +159,7 @@ pub(crate) struct Scoreboard {
     candidate: u32,
     /// Segments before this index are sacked or, by RFC 6675's rules, lost; those from it on are not lost by any rule.
     lost_end: u32,
-    /// Made at the first search.
+    /// Made at the first search or retransmission.
     by_time: Option<Box<ByTime>>,
 }
 
@@ -292,13 +237,10 @@ impl Scoreboard {
         self.candidate = self.candidate.saturating_sub(popped);
         self.lost_end = self.lost_end.saturating_sub(popped);
         if let Some(by_time) = &mut self.by_time {
-            by_time.fresh = by_time.fresh.saturating_sub(popped);
+            by_time.advance(popped, self.segments.is_empty());
         }
         if let Some(sacked) = &mut self.sacked {
             sacked.advance(ack);
-        }
-        if acked.resent {
-            acked.sample = None;
         }
     }
 
@@ -311,9 +253,6 @@ impl Scoreboard {
             *sacked_segments += marked;
             acked.sacked_segments += marked;
         });
-        if acked.resent {
-            acked.sample = None;
-        }
     }
 
     /// Takes for lost whatever RFC 6675's IsLost finds: `threshold` separate ranges, or more than `threshold - 1`
@@ -336,82 +275,6 @@ impl Scoreboard {
             }
             self.lost_end += 1;
         }
-    }
-
-    /// Takes for lost what was sent before `newest`, which has arrived, and at least `wait` ago (RFC 8985's
-    /// RACK_detect_loss).
-    ///
-    /// Both segments that were sent once and retransmissions are looked at in the order of their times, and what is lost is not looked
-    /// at again: the cost is that of what is newly lost and of what may still arrive.
-    pub(crate) fn lose_overdue(&mut self, newest: Sent, wait: Duration, now: Instant) -> Overdue {
-        let mut search = Search { newest, wait, now, found: Overdue::default() };
-        let mut by_time = self.by_time.take().unwrap_or_default();
-        self.search_fresh(&mut by_time.fresh, &mut search);
-        self.search_resent(&mut by_time.resent, &mut search);
-        self.by_time = Some(by_time);
-        search.found
-    }
-
-    /// Judges what was sent once: in the order of the numbers.
-    fn search_fresh(&mut self, fresh: &mut u32, search: &mut Search) {
-        let mut index = *fresh as usize;
-        let mut waiting = false;
-        while let Some(&segment) = self.segments.get(index) {
-            if segment.has(Segment::SACKED) {
-                index = self.after_sacked(index);
-            } else if segment.has(Segment::LOST | Segment::RESENT) {
-                index += 1;
-            } else {
-                match search.judge(&segment) {
-                    Fate::Later => break,
-                    Fate::Overdue => self.lose(index),
-                    Fate::Waiting => waiting = true,
-                }
-                index += 1;
-            }
-            if !waiting {
-                *fresh = index as u32;
-            }
-        }
-    }
-
-    /// Judges retransmissions, and drops those before the first that may still arrive.
-    fn search_resent(&mut self, resent: &mut VecDeque<Resent>, search: &mut Search) {
-        let mut index = 0;
-        while let Some(&retransmission) = resent.get(index) {
-            let place = self.place_in_flight(retransmission);
-            let fate = place.map(|place| search.judge(&self.segments[place]));
-            match (place, fate) {
-                (_, Some(Fate::Later)) => break,
-                (_, Some(Fate::Waiting)) => {
-                    index += 1;
-                    continue;
-                }
-                (Some(place), _) => self.lose(place),
-                (None, _) => {}
-            }
-            if index == 0 {
-                resent.pop_front();
-            } else {
-                index += 1;
-            }
-        }
-    }
-
-    /// The place of a segment that was sent again, if that transmission is its last and may still arrive.
-    fn place_in_flight(&self, retransmission: Resent) -> Option<usize> {
-        let place = self.segments.partition_point(|segment| segment.end.before(retransmission.end));
-        let segment = self.segments.get(place)?;
-        let same = segment.end == retransmission.end && Sent::new(segment) == retransmission.sent;
-        (same && segment.flies()).then_some(place)
-    }
-
-    /// The index after the run of segments that the receiver holds and `index` belongs to.
-    fn after_sacked(&self, index: usize) -> usize {
-        let start = self.start(index);
-        let end = self.sacked.as_ref().and_then(|sacked| sacked.end_of(start));
-        let after = |end| self.segments.partition_point(|segment| segment.end.at_or_before(end));
-        end.map_or(0, after).max(index + 1)
     }
 
     /// Takes the segment at `index` for lost, its latest retransmission included.
@@ -445,17 +308,6 @@ impl Scoreboard {
         }
         self.lost_end = 0;
         self.look_at_all_again();
-    }
-
-    /// What is not held may be in flight again.
-    fn look_at_all_again(&mut self) {
-        let Some(by_time) = &mut self.by_time else { return };
-        let again = self.segments.iter().filter(|segment| segment.has(Segment::RESENT));
-        by_time.fresh = 0;
-        by_time.resent.clear();
-        by_time.resent.extend(again.map(Resent::new));
-        let later = |one: &Resent, other: &Resent| one.sent.after(other.sent);
-        by_time.resent.make_contiguous().sort_by(|one, other| later(one, other).cmp(&later(other, one)));
     }
 
     /// Whether a segment that the receiver is not known to hold has one of `flags`.
@@ -540,13 +392,7 @@ impl Scoreboard {
         let segment = &mut self.segments[index];
         segment.sent_at = now;
         segment.order = self.transmissions;
-        let retransmission = Resent::new(segment);
-        let mut by_time = self.by_time.take().unwrap_or_default();
-        while by_time.resent.front().is_some_and(|first| self.place_in_flight(*first).is_none()) {
-            by_time.resent.pop_front();
-        }
-        by_time.resent.push_back(retransmission);
-        self.by_time = Some(by_time);
+        self.note_resent(index);
     }
 
     fn change(&mut self, index: usize, change: impl FnOnce(u8) -> u8) {
@@ -555,16 +401,6 @@ impl Scoreboard {
         let flags = change(segment.flags);
         self.pipe = self.pipe - in_flight(segment.flags, len) + in_flight(flags, len);
         segment.flags = flags;
-    }
-
-    /// Whether a search comes to this segment in flight.
-    #[cfg(debug_assertions)]
-    fn will_look_at(&self, index: u32, segment: &Segment) -> bool {
-        let Some(by_time) = &self.by_time else { return !segment.has(Segment::RESENT) };
-        if !segment.has(Segment::RESENT) {
-            return index >= by_time.fresh;
-        }
-        by_time.resent.iter().any(|one| one.sent == Sent::new(segment))
     }
 
     /// Checks the counters against a full count, where that is cheap.
@@ -601,7 +437,7 @@ fn note(acked: &mut Acked, segment: &Segment) {
         return;
     }
     if !resent {
-        acked.sample = Some(acked.sample.map_or(segment.sent_at, |first| first.min(segment.sent_at)));
+        acked.earliest = Some(acked.earliest.map_or(segment.sent_at, |first| first.min(segment.sent_at)));
         if segment.end.before(acked.fack) {
             acked.reordered = true;
             acked.displaced = acked.displaced.max(acked.fack.since(segment.end));
