@@ -109,19 +109,25 @@ impl Acknowledgments {
     /// An unacceptable segment arrived: an answer is owed unless one was given less than `interval` ago (RFC 5961
     /// section 7).
     pub(crate) fn challenge(&mut self, now: Instant, interval: Duration) {
-        if self.may_answer(now, interval) {
+        if self.take_answer(now, interval) {
             self.due = Due::Now;
         }
     }
 
-    /// Whether what is unacceptable may be answered at `now`, which then counts as an answer (Linux `tcp_oow_rate_limited`).
-    pub(crate) fn may_answer(&mut self, now: Instant, interval: Duration) -> bool {
+    /// Whether what does not belong into the connection may be answered at `now`; if so, that counts as an answer (Linux
+    /// `tcp_oow_rate_limited`).
+    pub(crate) fn take_answer(&mut self, now: Instant, interval: Duration) -> bool {
         if self.challenged && now.saturating_since(self.last_challenge) < interval {
             return false;
         }
         self.challenged = true;
         self.last_challenge = now;
         true
+    }
+
+    /// The connection is established: its answers have a limit of their own.
+    pub(crate) fn forget_answers(&mut self) {
+        self.challenged = false;
     }
 
     /// A segment of `len` bytes arrived, which is what a header of `header` bytes and these flags make of it. Returns whether it is

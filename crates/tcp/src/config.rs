@@ -152,7 +152,8 @@ pub struct Config {
     pub initial_ssthresh: u32,
     /// What makes the window grow.
     pub ack_counting: AckCounting,
-    /// Grow the window only while it limits what is sent (RFC 7661; Linux `tcp_is_cwnd_limited`).
+    /// Grow the window only while it limits what is sent (RFC 7661; Linux `tcp_is_cwnd_limited`). A loss then reduces the window itself,
+    /// and not the data in flight (Linux `tcp_reno_ssthresh`, `cubictcp_recalc_ssthresh`).
     pub congestion_window_validation: bool,
     /// 4.4BSD's arithmetic: a loss sets ssthresh to half of min(cwnd, send window) in whole segments, also on each
     /// repeated timeout, instead of half the flight size once (RFC 5681 equation 4).
@@ -216,7 +217,7 @@ pub struct Config {
     pub comp_sack_slack: Duration,
     /// What makes a window update.
     pub window_update: WindowUpdate,
-    /// Least time between two acknowledgments that answer unacceptable segments (RFC 5961 section 5; Linux
+    /// Least time between two answers to unacceptable segments or repeated SYNs (RFC 5961 section 5; Linux
     /// `tcp_invalid_ratelimit`).
     pub challenge_ack_interval: Duration,
 

@@ -122,6 +122,7 @@ impl Endpoint {
         let segment = self.segment();
         self.receiver.establish(at, segment);
         self.timers.retransmit = Timers::NONE;
+        self.acks.forget_answers();
         self.syn_due = false;
         self.state = State::Established;
         self.events.push(Event::Connected);

@@ -157,7 +157,7 @@ impl Endpoint {
             return false;
         }
         // The answer counts as the next retransmission would: its timer starts anew (Linux `tcp_check_req`).
-        if self.acks.may_answer(now, self.config.challenge_ack_interval) {
+        if self.acks.take_answer(now, self.config.challenge_ack_interval) {
             self.syn_due = true;
             self.output_due = true;
             self.arm_handshake(now);
@@ -220,24 +220,23 @@ impl Endpoint {
 
     fn take_acknowledgment(&mut self, at: Instant, header: &TcpHeader, len: u32) {
         let now = Now::new(&self.config, self.clocks, at);
-        let early = self.timers.early != Timers::NONE;
+        let early_was_armed = self.timers.early != Timers::NONE;
         let outcome = self.sender.acknowledge(&now, header, len);
         self.statistics.duplicate_acks += u32::from(outcome.duplicate);
         self.statistics.fast_retransmits += u32::from(outcome.entered_recovery);
         if outcome.progress || outcome.duplicate || outcome.window_changed {
             self.output_due = true;
         }
-        if outcome.restart_timer || (outcome.progress && self.sender.scoreboard.is_empty()) {
-            if self.sender.scoreboard.is_empty() {
-                self.timers.retransmit = Timers::NONE;
-            } else if early && !self.sender.arms_early(&now) {
-                self.resume_retransmission(at);
-            } else {
-                self.arm_retransmission(at);
-            }
+        if self.sender.scoreboard.is_empty() {
+            self.timers.retransmit = Timers::NONE;
+        } else if outcome.restart_timer {
+            self.arm_retransmission(at);
         }
         if outcome.progress || outcome.duplicate {
             self.arm_early(at);
+            if early_was_armed && self.timers.early == Timers::NONE {
+                self.resume_retransmission(at);
+            }
         }
         if outcome.progress {
             self.check_send_space();
@@ -253,12 +252,13 @@ impl Endpoint {
         self.timers.retransmit = timers::deadline(&self.config, at, wait, self.clocks.phase);
     }
 
-    /// The retransmission timer takes over from the reordering timer or that of the probe: it ends when it would have ended had it run since
-    /// the first segment was last sent (Linux `tcp_rearm_rto`).
+    /// The retransmission timer takes over from the reordering timer or that of the probe: it ends as if it had run since the first
+    /// segment was last sent, but not before what is lost has been sent again (Linux `tcp_rearm_rto`).
     pub(crate) fn resume_retransmission(&mut self, at: Instant) {
         if let Some((_, first)) = self.sender.scoreboard.get(0) {
             self.arm_retransmission(first.sent_at);
-            self.timers.retransmit = self.timers.retransmit.max(at);
+            let soonest = at.saturating_add(self.config.timer_granularity);
+            self.timers.retransmit = self.timers.retransmit.max(soonest);
         }
     }
 

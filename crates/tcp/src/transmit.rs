@@ -250,6 +250,10 @@ impl Endpoint {
     /// The reordering timer or the one for tail loss probes, whichever is to run, starts anew.
     #[inline]
     pub(crate) fn arm_early(&mut self, at: Instant) {
+        if self.sender.recovery.reordering_deadline().is_some() {
+            // The reordering timer takes the place of the other (Linux has one timer for both).
+            self.arm_retransmission(at);
+        }
         let now = Now::new(&self.config, self.clocks, at);
         self.timers.early = self.sender.early_deadline(&now, self.timers.retransmit);
     }
@@ -267,7 +271,6 @@ impl Endpoint {
             self.statistics.fast_retransmits += 1;
         }
         self.resume_retransmission(at);
-        self.arm_early(at);
     }
 
     fn retransmission_timeout(&mut self, at: Instant) {

@@ -468,12 +468,6 @@ impl Sender {
         if deadline == Instant::MAX { deadline } else { deadline.min(timeout) }
     }
 
-    /// Whether the reordering timer runs, or the one after which the end of the flight is probed.
-    pub(crate) fn arms_early(&self, now: &Now<'_>) -> bool {
-        self.recovery.reordering_deadline().is_some()
-            || self.recovery.probe_timeout(now.config, &self.rto, &self.scoreboard).is_some()
-    }
-
     /// The end of the flight is to be probed.
     pub(crate) fn on_probe_timeout(&mut self) {
         self.probe = Probe::Tail;
