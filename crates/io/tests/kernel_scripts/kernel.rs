@@ -90,7 +90,7 @@ impl KernelStack {
         self.connection.as_mut().ok_or_else(|| "there is no connection".to_owned())
     }
 
-    /// By the socket: a namespace takes no congestion control that ordinary users may not choose. Connections have their listener's.
+    /// Sets it on the socket, since a namespace refuses what ordinary users may not choose. Connections have their listener's.
     fn set_congestion(&self, socket: impl AsFd) -> Result<(), String> {
         sockopt::set_tcp_congestion(socket, &self.settings.congestion).map_err(|error| error.to_string())
     }

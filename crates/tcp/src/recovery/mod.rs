@@ -149,6 +149,11 @@ impl Recovery {
         self.phase != Phase::Fast && self.rack.as_ref().is_some_and(|rack| rack.reordered_far())
     }
 
+    /// Whether new data, where there is any, goes before what is taken for lost.
+    pub(crate) fn prefers_new_data(&self) -> bool {
+        self.rack.as_ref().is_some_and(|rack| rack.prefers_new_data())
+    }
+
     /// Whether a tail loss probe is in flight.
     #[inline]
     pub(crate) fn is_probing(&self) -> bool {
@@ -307,7 +312,7 @@ impl Recovery {
         if self.forced {
             return Next::Forced(0);
         }
-        if new_data && self.rack.as_ref().is_some_and(|rack| rack.prefers_new_data()) {
+        if new_data && self.prefers_new_data() {
             return Next::New;
         }
         let candidate = scoreboard.next_candidate();
@@ -326,6 +331,9 @@ impl Recovery {
     pub(crate) fn on_retransmitted(&mut self, len: u32, rescue: bool) {
         self.forced = false;
         self.rescued |= rescue;
+        if let Some(rack) = &mut self.rack {
+            rack.note_old_data();
+        }
         self.pace(len);
     }
 

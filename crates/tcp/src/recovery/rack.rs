@@ -124,7 +124,8 @@ impl Rack {
         self.tlp_end_seq = None;
     }
 
-    /// Fast recovery begins, which answers for a probe in flight, too (RFC 8985 section 7.1; Linux `tcp_init_cwnd_reduction`).
+    /// Fast recovery begins. It reduces the window, so that the answer to a probe in flight must not reduce it again (RFC 8985 section
+    /// 7.1; Linux `tcp_init_cwnd_reduction`).
     fn on_fast_retransmit(&mut self, context: &Context<'_>) {
         self.remember(context);
         self.tlp_end_seq = None;
@@ -146,6 +147,12 @@ impl Rack {
     /// Whether new data, where there is any, goes before what is taken for lost.
     pub(super) fn prefers_new_data(&self) -> bool {
         self.new_data_first
+    }
+
+    /// Something leaves again. F-RTO ends where that was to be new data, and none could leave (Linux `tcp_xmit_recovery`).
+    pub(super) fn note_old_data(&mut self) {
+        self.frto &= !self.new_data_first;
+        self.new_data_first = false;
     }
 
     /// The peer has received `range` twice. Returns whether that proves the last reduction to have been needless.

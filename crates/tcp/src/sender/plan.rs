@@ -130,7 +130,8 @@ impl Sender {
         let last = u64::from(len) == unsent;
         let fin = last && self.fin == Fin::Queued && len < room;
         let small = len < limit && last && !fin && len < (self.max_window / 2).max(1);
-        if small && self.probe != Probe::Tail && self.nagle_holds(config, flight) {
+        let urgent = self.probe == Probe::Tail || self.recovery.prefers_new_data();
+        if small && !urgent && self.nagle_holds(config, flight) {
             return None;
         }
         Some((len, fin))
