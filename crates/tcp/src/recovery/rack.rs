@@ -280,8 +280,8 @@ pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>, acked: 
         context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
     }
     process(recovery, context, acked, exiting, judged != Judgment::Wait);
-    let reduced = was_fast && judged != Judgment::Needless;
-    if reduced || repaired || recovery.phase == Phase::Fast { Verdict::RECOVERING } else { Verdict::OPEN }
+    // The acknowledgment that ends recovery grows the window (Linux `tcp_cong_control`).
+    if recovery.phase == Phase::Fast { Verdict::RECOVERING } else { Verdict::OPEN }
 }
 
 /// An acknowledgment of nothing new whose SACK blocks bring news.
