@@ -115,6 +115,7 @@ EVERY_CONSTANT: dict[str, Any] = {
     "initial_window": 2,
     "recovery": "newreno",
     "congestion": "cubic",
+    "cubic": "rfc9438",
     "hystart": True,
     "ack_counting": "bytes",
     "abc_limit": 2,

@@ -27,6 +27,17 @@ pub enum CongestionKind {
     Cubic,
 }
 
+/// Whose CUBIC, and with it whose HyStart.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CubicKind {
+    /// Linux's: Reno's region is slower above the window of the last loss, the growth after a timeout faster; with the HyStart
+    /// of Ha and Rhee (2011).
+    Linux,
+    /// RFC 9438, with HyStart++ (RFC 9406).
+    Rfc9438,
+}
+
 /// How the round-trip time is sampled and the retransmission timeout computed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RttEstimator {
@@ -144,7 +155,9 @@ pub struct Config {
     pub recovery: RecoveryKind,
     /// Congestion control.
     pub congestion: CongestionKind,
-    /// Let a rising round-trip time end the first slow start (HyStart++, RFC 9406); `cubic` only.
+    /// Whose CUBIC it is.
+    pub cubic: CubicKind,
+    /// Let a rising round-trip time end slow start before a loss does (HyStart); `cubic` only.
     pub hystart: bool,
     /// Initial window in segments (RFC 6928: 10).
     pub initial_window: u32,
@@ -246,6 +259,7 @@ impl Config {
             send_buffer: 4 << 20,
             recovery: RecoveryKind::Rack,
             congestion: CongestionKind::Cubic,
+            cubic: CubicKind::Linux,
             hystart: true,
             initial_window: 10,
             initial_ssthresh: u32::MAX,

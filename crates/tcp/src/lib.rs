@@ -27,8 +27,8 @@ mod tuning;
 mod types;
 
 pub use config::{
-    AckCounting, Config, CongestionKind, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind, RttEstimator,
-    WindowUpdate,
+    AckCounting, Config, CongestionKind, CubicKind, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind,
+    RttEstimator, WindowUpdate,
 };
 pub use endpoint::Endpoint;
 pub use options::{ConfigError, Counting, Options, Preset};

@@ -1,6 +1,8 @@
 //! The options of a scenario file: a preset and what departs from it, checked.
 
-use crate::config::{AckCounting, Config, CongestionKind, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind};
+use crate::config::{
+    AckCounting, Config, CongestionKind, CubicKind, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind,
+};
 use wasp_units::{Bytes, Duration};
 
 /// A named set of constants.
@@ -62,7 +64,10 @@ pub struct Options {
     /// Congestion control.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<CongestionKind>,
-    /// HyStart++.
+    /// Whose CUBIC it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cubic: Option<CubicKind>,
+    /// Whether HyStart may end slow start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hystart: Option<bool>,
     /// What makes the congestion window grow.
@@ -226,6 +231,16 @@ impl Options {
     fn growth(&self, config: &mut Config) -> Result<(), ConfigError> {
         config.congestion = self.congestion.unwrap_or(config.congestion);
         let cubic = config.congestion == CongestionKind::Cubic;
+        if let Some(kind) = self.cubic
+            && !cubic
+        {
+            let name = match kind {
+                CubicKind::Linux => "linux",
+                CubicKind::Rfc9438 => "rfc9438",
+            };
+            return Err(error("cubic", name, "congestion = cubic beside it, or no such option"));
+        }
+        config.cubic = self.cubic.unwrap_or(config.cubic);
         if self.hystart == Some(true) && !cubic {
             return Err(error("hystart", "true", "congestion = cubic beside it, or false"));
         }

@@ -1,7 +1,7 @@
 //! The options of a scenario: presets, overrides, and what is refused.
 
 use wasp_tcp::{
-    AckCounting, Config, CongestionKind, IdleRestart, Nagle, Options, ReceiveBuffer, RecoveryKind,
+    AckCounting, Config, CongestionKind, CubicKind, IdleRestart, Nagle, Options, ReceiveBuffer, RecoveryKind,
 };
 use wasp_units::Duration;
 
@@ -79,6 +79,8 @@ fn options_of_the_window_contradict_each_other_where_one_would_be_ignored() {
     assert!(!resolve(r#"{"congestion": "reno"}"#).unwrap().hystart, "the preset's is cubic's");
     let bsd = resolve(r#"{"preset": "bsd1999", "congestion": "cubic", "hystart": true}"#).unwrap();
     assert!(bsd.hystart && !bsd.bsd_ssthresh);
+    assert_eq!(resolve("{}").unwrap().cubic, CubicKind::Linux);
+    assert_eq!(resolve(r#"{"cubic": "rfc9438"}"#).unwrap().cubic, CubicKind::Rfc9438);
     assert_eq!(
         resolve(r#"{"ack_counting": "bytes"}"#).unwrap().ack_counting,
         AckCounting::Bytes { limit: 2 }
@@ -87,6 +89,10 @@ fn options_of_the_window_contradict_each_other_where_one_would_be_ignored() {
         (
             r#"{"congestion": "reno", "hystart": true}"#,
             "hystart: true: expected congestion = cubic beside it, or false",
+        ),
+        (
+            r#"{"congestion": "reno", "cubic": "linux"}"#,
+            "cubic: linux: expected congestion = cubic beside it, or no such option",
         ),
         (r#"{"abc_limit": 2}"#, "abc_limit: 2: expected ack_counting = bytes beside it, or none"),
         (r#"{"ack_counting": "bytes", "abc_limit": 0}"#, "abc_limit: 0: expected 1 to 255"),

@@ -44,6 +44,7 @@ PRESETS: dict[str, tuple[str, str]] = {
     "initial_window": ("10", "1"),
     "recovery": ("rack", "reno"),
     "congestion": ("cubic", "reno"),
+    "cubic": ("linux", "linux"),
     "hystart": ("true", "false"),
     "ack_counting": ("segments", "acks"),
     "abc_limit": ("2", "2"),

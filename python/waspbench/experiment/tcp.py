@@ -14,6 +14,7 @@ Recovery = Annotated[
     Literal["reno", "newreno", "sack", "rack"], BeforeValidator(one_of("reno", "newreno", "sack", "rack"))
 ]
 Congestion = Annotated[Literal["reno", "cubic"], BeforeValidator(one_of("reno", "cubic", later=("bbr",)))]
+Cubic = Annotated[Literal["linux", "rfc9438"], BeforeValidator(one_of("linux", "rfc9438"))]
 AckCounting = Annotated[Literal["acks", "bytes", "segments"], BeforeValidator(one_of("acks", "bytes", "segments"))]
 IdleRestart = Annotated[
     Literal["keep", "restart-window", "decay"], BeforeValidator(one_of("keep", "restart-window", "decay"))
@@ -48,9 +49,12 @@ class Tcp(Part):
     recovery: Recovery | None = None
     """Loss recovery: reno (RFC 5681), newreno (RFC 6582), sack (RFC 6675) or rack (RACK-TLP, RFC 8985)."""
     congestion: Congestion | None = None
-    """Congestion control: reno (RFC 5681) or cubic (RFC 9438)."""
+    """Congestion control: reno (RFC 5681) or cubic."""
+    cubic: Cubic | None = None
+    """Whose CUBIC, and with it whose HyStart: that of Linux, or of RFC 9438 and 9406; with congestion cubic only."""
     hystart: bool | None = None
-    """Whether a rising round-trip time ends the first slow start (HyStart++, RFC 9406); with congestion cubic only."""
+    """Whether a rising round-trip time, with Linux's also a long train of acknowledgements, ends slow start before a
+    loss does; with congestion cubic only."""
     ack_counting: AckCounting | None = None
     """What makes the window grow: acknowledgements (RFC 5681), or the bytes (RFC 3465) or segments they cover."""
     abc_limit: PositiveCount | None = None

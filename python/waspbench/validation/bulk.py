@@ -152,7 +152,9 @@ def cubic(losses: int = 40) -> Table:
             rtt=rtt,
             size=BULK,
             down={"model": "periodic", "every": round(1 / loss)},
-            server={"recovery": "rack", "congestion": "cubic", "hystart": False} | WIDE | {"receive_buffer": "1MiB"},
+            server={"recovery": "rack", "congestion": "cubic", "cubic": "rfc9438", "hystart": False}
+            | WIDE
+            | {"receive_buffer": "1MiB"},
             client=EVERY_SEGMENT | {"receive_buffer": "12MiB"},
             count=1,
             warmup=15 * epoch,
@@ -180,9 +182,9 @@ def cubic(losses: int = 40) -> Table:
     return Table(
         "cubic",
         "CUBIC's window against RFC 9438",
-        "One sender `cubic` (HyStart++ off) with `rack`, every segment acknowledged, exactly one packet of every "
-        f"1/p lost; the mean window is the sending rate times the round-trip time over {losses} periods after 15. "
-        "Expected is the formula of section 5.1, or that of Reno's window, sqrt(3/2p), where that is larger.",
+        "One sender `cubic` of RFC 9438 (HyStart++ off) with `rack`, every segment acknowledged, exactly one packet of "
+        f"every 1/p lost; the mean window is the sending rate times the round-trip time over {losses} periods after "
+        "15. Expected is the formula of section 5.1, or that of Reno's window, sqrt(3/2p), where that is larger.",
         "within 20 %.",
         ("RTT", "loss", "region", "mean window, segments", "RFC 9438", "ratio"),
         rows,

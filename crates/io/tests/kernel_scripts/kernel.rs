@@ -110,7 +110,7 @@ fn configure(script: &Script) -> Result<Settings, String> {
     for (field, value) in fields.as_object().expect("options are an object") {
         let setting = SETTINGS.iter().find(|(name, _)| name == field);
         match (field.as_str(), value.as_bool(), setting) {
-            ("preset", ..) if value == "linux" => {}
+            ("preset" | "cubic", ..) if value == "linux" => {}
             ("congestion", ..) => settings.congestion = value.as_str().unwrap_or_default().to_owned(),
             ("nagle", Some(held_back), _) => settings.no_delay = !held_back,
             (_, Some(on), Some((_, name))) => set(name, if on { "1" } else { "0" }),

@@ -63,9 +63,7 @@ impl Cubic {
                 }
             }
         }
-        let room = window.ssthresh - window.cwnd;
-        window.cwnd = window.cwnd.saturating_add(growth.min(room));
-        growth.saturating_sub(room)
+        window.slow_start(growth)
     }
 
     /// Section 4.2: a new epoch begins where the window stands.
@@ -140,7 +138,7 @@ impl Algorithm for Cubic {
     ///
     /// Every timeout ends the first slow start (RFC 9406 section 4.3), also one that lowers no threshold: HyStart++ would
     /// end the slow start after it at a window of a segment.
-    fn on_timeout(&mut self) {
+    fn on_timeout(&mut self, _now: Instant, _event: LossEvent) {
         self.w_max = 0.0;
         self.epoch_start = None;
         self.hystart = None;
@@ -151,7 +149,7 @@ impl Algorithm for Cubic {
 mod tests {
     use super::super::Congestion;
     use super::*;
-    use crate::config::CongestionKind;
+    use crate::config::{CongestionKind, CubicKind};
     use crate::rto::Rto;
     use wasp_wire::SequenceNumber;
 
@@ -159,7 +157,8 @@ mod tests {
     const RTT: Duration = Duration::from_millis(100);
 
     fn config() -> Config {
-        Config { congestion: CongestionKind::Cubic, hystart: false, ..Config::linux() }
+        let (congestion, cubic) = (CongestionKind::Cubic, CubicKind::Rfc9438);
+        Config { congestion, cubic, hystart: false, ..Config::linux() }
     }
 
     fn rto(config: &Config) -> Rto {
@@ -190,7 +189,7 @@ mod tests {
     }
 
     fn lose(congestion: &mut Congestion, config: &Config) {
-        let event = LossEvent { flight: congestion.window(), send_window: u32::MAX };
+        let event = LossEvent { next: SequenceNumber(0), flight: congestion.window(), send_window: u32::MAX };
         congestion.on_fast_retransmit(config, MSS, Instant::ZERO, event);
     }
 
@@ -222,7 +221,8 @@ mod tests {
         for first in [true, false] {
             let mut congestion = Congestion::new(&config, MSS, 1_000);
             lose(&mut congestion, &config);
-            let event = LossEvent { flight: congestion.window(), send_window: u32::MAX };
+            let event =
+                LossEvent { next: SequenceNumber(0), flight: congestion.window(), send_window: u32::MAX };
             congestion.on_timeout(&config, MSS, Instant::ZERO, event, first);
             let threshold = if first { 489.0 } else { 700.0 };
             assert_eq!(f64::from(congestion.ssthresh() / MSS), threshold);
@@ -240,7 +240,7 @@ mod tests {
         let config = Config { hystart: true, ..config() };
         let rto = rto(&config);
         let mut congestion = Congestion::new(&config, MSS, 10);
-        let event = LossEvent { flight: 10 * MSS, send_window: u32::MAX };
+        let event = LossEvent { next: SequenceNumber(0), flight: 10 * MSS, send_window: u32::MAX };
         let before = congestion.snapshot();
         congestion.on_timeout(&config, MSS, Instant::ZERO, event, true);
         congestion.restore(before);

@@ -6,9 +6,11 @@
 
 mod cubic;
 mod hystart;
+mod linux_cubic;
+mod linux_hystart;
 mod reno;
 
-use crate::config::{AckCounting, Config, CongestionKind, IdleRestart};
+use crate::config::{AckCounting, Config, CongestionKind, CubicKind, IdleRestart};
 use crate::rto::Rto;
 use wasp_units::{Duration, Instant};
 use wasp_wire::SequenceNumber;
@@ -29,9 +31,21 @@ pub(crate) struct AckEvent<'a> {
     pub(crate) rto: &'a Rto,
 }
 
+/// Segments that were sent once are known to have arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RttEvent {
+    /// How long the one sent last took.
+    pub(crate) rtt: Duration,
+    /// SND.UNA and SND.NXT, after the acknowledgment.
+    pub(crate) una: SequenceNumber,
+    pub(crate) next: SequenceNumber,
+}
+
 /// Data was found lost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LossEvent {
+    /// SND.NXT.
+    pub(crate) next: SequenceNumber,
     /// FlightSize (RFC 5681): bytes sent and not acknowledged, without those sent by limited transmit.
     pub(crate) flight: u32,
     /// The peer's window in bytes.
@@ -44,7 +58,7 @@ trait Algorithm {
     /// Sets the slow-start threshold.
     fn on_loss(&mut self, window: &mut Window, config: &Config, mss: u32, now: Instant, event: LossEvent);
     /// The window falls to a segment, whether or not the threshold has just been set.
-    fn on_timeout(&mut self) {}
+    fn on_timeout(&mut self, _now: Instant, _event: LossEvent) {}
 }
 
 /// The state every algorithm shares, in bytes.
@@ -73,12 +87,22 @@ impl Window {
             AckCounting::Bytes { .. } => event.bytes,
         }
     }
+
+    /// Slow start grows the window by `bytes`, as far as the threshold, below which it must be. Returns what goes beyond it.
+    #[inline]
+    fn slow_start(&mut self, bytes: u32) -> u32 {
+        debug_assert!(self.cwnd < self.ssthresh, "in slow start");
+        let growth = bytes.min(self.ssthresh - self.cwnd);
+        self.cwnd = self.cwnd.saturating_add(growth);
+        bytes - growth
+    }
 }
 
 #[derive(Debug)]
 enum Kind {
     Reno(reno::Reno),
     Cubic(Box<cubic::Cubic>),
+    LinuxCubic(Box<linux_cubic::LinuxCubic>),
 }
 
 impl Kind {
@@ -86,6 +110,7 @@ impl Kind {
         match self {
             Self::Reno(reno) => reno,
             Self::Cubic(cubic) => &mut **cubic,
+            Self::LinuxCubic(cubic) => &mut **cubic,
         }
     }
 }
@@ -112,7 +137,10 @@ impl Congestion {
         let window = Window { cwnd, ssthresh: config.initial_ssthresh, after_timeout: false };
         let kind = match config.congestion {
             CongestionKind::Reno => Kind::Reno(reno::Reno::default()),
-            CongestionKind::Cubic => Kind::Cubic(Box::new(cubic::Cubic::new(config))),
+            CongestionKind::Cubic => match config.cubic {
+                CubicKind::Linux => Kind::LinuxCubic(Box::new(linux_cubic::LinuxCubic::new(config))),
+                CubicKind::Rfc9438 => Kind::Cubic(Box::new(cubic::Cubic::new(config))),
+            },
         };
         Self { window, kind }
     }
@@ -129,11 +157,20 @@ impl Congestion {
         self.window.cwnd < self.window.ssthresh
     }
 
+    /// Segments that were sent once have arrived, in fast recovery or not.
+    #[inline]
+    pub(crate) fn on_rtt(&mut self, mss: u32, now: Instant, event: RttEvent) {
+        if let Kind::LinuxCubic(cubic) = &mut self.kind {
+            cubic.on_rtt(&mut self.window, mss, now, event);
+        }
+    }
+
     /// New data was acknowledged outside fast recovery, and the window was in use.
     pub(crate) fn on_ack(&mut self, config: &Config, mss: u32, now: Instant, event: AckEvent<'_>) {
         match &mut self.kind {
             Kind::Reno(reno) => reno.on_ack(&mut self.window, config, mss, now, event),
             Kind::Cubic(cubic) => cubic.on_ack(&mut self.window, config, mss, now, event),
+            Kind::LinuxCubic(cubic) => cubic.on_ack(&mut self.window, config, mss, now, event),
         }
         self.window.after_timeout &= self.in_slow_start();
     }
@@ -158,7 +195,7 @@ impl Congestion {
         if first || config.bsd_ssthresh {
             self.kind.algorithm().on_loss(&mut self.window, config, mss, now, event);
         }
-        self.kind.algorithm().on_timeout();
+        self.kind.algorithm().on_timeout(now, event);
         self.window.cwnd = mss;
         self.window.after_timeout = true;
     }
@@ -166,7 +203,8 @@ impl Congestion {
     /// The present state, for [`Self::restore`].
     pub(crate) fn snapshot(&self) -> Snapshot {
         let cubic = match &self.kind {
-            Kind::Reno(_) => None,
+            // Linux takes back no more than the window and the threshold.
+            Kind::Reno(_) | Kind::LinuxCubic(_) => None,
             Kind::Cubic(cubic) => Some((**cubic).clone()),
         };
         Snapshot { cwnd: self.window.cwnd, ssthresh: self.window.ssthresh, cubic }
@@ -186,8 +224,10 @@ impl Congestion {
     /// Data leaves at `now`, after `idle` with nothing in flight.
     #[inline]
     pub(crate) fn on_resume(&mut self, now: Instant, idle: Duration) {
-        if let Kind::Cubic(cubic) = &mut self.kind {
-            cubic.on_resume(now, idle);
+        match &mut self.kind {
+            Kind::Reno(_) => {}
+            Kind::Cubic(cubic) => cubic.on_resume(now, idle),
+            Kind::LinuxCubic(cubic) => cubic.on_resume(now, idle),
         }
     }
 

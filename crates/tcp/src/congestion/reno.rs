@@ -54,12 +54,7 @@ impl Reno {
     /// As many bytes as were acknowledged in slow start; in congestion avoidance one segment for each window of them.
     #[inline]
     fn count_bytes(&mut self, window: &mut Window, mss: u32, bytes: u32) {
-        let mut left = bytes;
-        if window.cwnd < window.ssthresh {
-            let growth = bytes.min(window.ssthresh - window.cwnd);
-            window.cwnd = window.cwnd.saturating_add(growth);
-            left = bytes - growth;
-        }
+        let left = if window.cwnd < window.ssthresh { window.slow_start(bytes) } else { bytes };
         if left == 0 {
             return;
         }
@@ -119,7 +114,7 @@ mod tests {
         let mut congestion = Congestion::new(&config, MSS, 4);
         round(&mut congestion, &config, 1, 4);
         assert_eq!(congestion.window(), 6 * MSS, "L = 2");
-        let event = LossEvent { flight: 20 * MSS, send_window: 1 << 20 };
+        let event = LossEvent { next: SequenceNumber(0), flight: 20 * MSS, send_window: 1 << 20 };
         congestion.on_timeout(&config, MSS, Instant::ZERO, event, true);
         round(&mut congestion, &config, 1, 4);
         assert_eq!(congestion.window(), 2 * MSS, "L = 1");
@@ -140,7 +135,7 @@ mod tests {
     fn a_loss_halves_the_flight_and_a_repeated_timeout_does_not() {
         let config = Config { congestion_window_validation: false, ..reno(AckCounting::Segments) };
         let mut congestion = Congestion::new(&config, MSS, 20);
-        let event = LossEvent { flight: 18 * MSS, send_window: 1 << 20 };
+        let event = LossEvent { next: SequenceNumber(0), flight: 18 * MSS, send_window: 1 << 20 };
         congestion.on_timeout(&config, MSS, Instant::ZERO, event, true);
         assert_eq!((congestion.window(), congestion.ssthresh()), (MSS, 9 * MSS));
         congestion.on_timeout(&config, MSS, Instant::ZERO, LossEvent { flight: MSS, ..event }, false);
@@ -151,7 +146,7 @@ mod tests {
     fn a_validated_window_is_halved_itself() {
         let config = reno(AckCounting::Segments);
         let mut congestion = Congestion::new(&config, MSS, 21);
-        let event = LossEvent { flight: 3 * MSS, send_window: 1 << 20 };
+        let event = LossEvent { next: SequenceNumber(0), flight: 3 * MSS, send_window: 1 << 20 };
         congestion.on_fast_retransmit(&config, MSS, Instant::ZERO, event);
         assert_eq!((congestion.window(), congestion.ssthresh()), (10 * MSS, 10 * MSS));
     }
@@ -160,7 +155,7 @@ mod tests {
     fn bsd_halves_the_window_in_whole_segments_at_each_timeout() {
         let config = Config { initial_ssthresh: 16 * MSS, ..Config::bsd1999() };
         let mut congestion = Congestion::new(&config, MSS, 7);
-        let event = LossEvent { flight: 7 * MSS, send_window: 1 << 20 };
+        let event = LossEvent { next: SequenceNumber(0), flight: 7 * MSS, send_window: 1 << 20 };
         congestion.on_timeout(&config, MSS, Instant::ZERO, event, true);
         assert_eq!(congestion.ssthresh(), 3 * MSS);
         congestion.on_timeout(&config, MSS, Instant::ZERO, event, false);

@@ -385,7 +385,7 @@ impl Recovery {
 
     fn loss_event(&self, context: &Context<'_>) -> LossEvent {
         let flight = context.flight().saturating_sub(self.limited);
-        LossEvent { flight, send_window: context.send_window }
+        LossEvent { next: context.next, flight, send_window: context.send_window }
     }
 
     /// Begins fast recovery: halve, remember the end, and send the first segment again.

@@ -68,6 +68,8 @@ pub(crate) struct Acked {
     pub(crate) sacked: u32,
     /// When the earliest of those segments was sent that were sent once.
     pub(crate) earliest: Option<Instant>,
+    /// When the last of them, in the order of their numbers, was sent that was sent once.
+    latest: Option<Instant>,
     /// Some segment among them had been sent twice.
     pub(crate) resent: bool,
     /// Bytes and segments cumulatively acknowledged that had been selectively acknowledged before.
@@ -110,6 +112,12 @@ impl Acked {
     /// When the earliest of these segments was sent, none of them having been sent twice.
     pub(crate) fn sample(&self) -> Option<Instant> {
         self.earliest.filter(|_| !self.resent)
+    }
+
+    /// When the last of the segments noted since the last call was sent that were sent once.
+    #[inline]
+    pub(crate) fn take_latest(&mut self) -> Option<Instant> {
+        self.latest.take()
     }
 
     /// Bytes that are known to have left the network only now (RFC 9937's DeliveredData).
@@ -437,6 +445,7 @@ fn note(acked: &mut Acked, segment: &Segment) {
         return;
     }
     if !resent {
+        acked.latest = Some(segment.sent_at);
         acked.earliest = Some(acked.earliest.map_or(segment.sent_at, |first| first.min(segment.sent_at)));
         if segment.end.before(acked.fack) {
             acked.reordered = true;

@@ -5,7 +5,7 @@ mod plan;
 pub(crate) use plan::Plan;
 
 use crate::config::{Config, RttEstimator};
-use crate::congestion::{AckEvent, Congestion};
+use crate::congestion::{AckEvent, Congestion, RttEvent};
 use crate::ranges::Range;
 use crate::recovery::{Context, Recovery};
 use crate::rto::Rto;
@@ -66,6 +66,13 @@ impl<'a> Now<'a> {
     pub(crate) fn timestamp(&self) -> u32 {
         let steps = self.at.as_nanos() / self.config.timestamp_step.as_nanos();
         self.clocks.timestamp_offset.wrapping_add(steps as u32)
+    }
+
+    /// The time since our timestamp clock showed `echo`, at least a microsecond; `None` where it is no round trip.
+    fn since_echo(&self, echo: u32) -> Option<Duration> {
+        let steps = self.timestamp().wrapping_sub(echo);
+        let rtt = self.config.timestamp_step.saturating_mul(u64::from(steps));
+        (rtt <= self.config.max_rto).then(|| rtt.max(Duration::from_micros(1)))
     }
 }
 
@@ -236,10 +243,13 @@ impl Sender {
         if progress {
             self.scoreboard.acknowledge(header.acknowledgment, &mut acked);
         }
+        let acknowledged = acked.take_latest().filter(|_| !acked.resent);
         if !header.sack.is_empty() && self.recovery.uses_sack() {
             self.take_sack(header, &mut acked);
         }
         acked.repeated = repeated && acked.sacked == 0;
+        let reported = acked.take_latest();
+        self.note_round_trip(now, header, progress, reported.or(acknowledged));
         let mut outcome = Outcome { progress, window_changed, ..Outcome::default() };
         let was_fast = self.recovery.is_fast();
         if progress {
@@ -315,6 +325,18 @@ impl Sender {
         let step = now.config.timestamp_step.as_nanos();
         let until = (now.at.as_nanos() / step + 1).saturating_sub(u64::from(steps)).saturating_mul(step);
         by_time.min(Instant::from_nanos(until.saturating_sub(1)))
+    }
+
+    /// Tells congestion control how long the last segment took of which there is news, sent at `sent` and only then; else the answer to
+    /// the timestamp that is echoed, if something new is acknowledged (Linux `tcp_ack_update_rtt`).
+    #[inline]
+    fn note_round_trip(&mut self, now: &Now<'_>, header: &TcpHeader, progress: bool, sent: Option<Instant>) {
+        let by_echo = || echo(header).filter(|_| progress).and_then(|echo| now.since_echo(echo));
+        let rtt = sent.map(|sent| now.at.saturating_since(sent)).or_else(by_echo);
+        if let Some(rtt) = rtt {
+            let event = RttEvent { rtt, una: self.una(), next: self.next };
+            self.congestion.on_rtt(u32::from(self.mss), now.at, event);
+        }
     }
 
     /// Something new was acknowledged. Returns whether the timer restarts.
@@ -410,11 +432,11 @@ impl Sender {
 
     /// A sample by the timestamp that the peer echoes.
     pub(crate) fn sample_echo(&mut self, now: &Now<'_>, echo: u32) {
-        let steps = now.timestamp().wrapping_sub(echo);
-        let rtt = now.config.timestamp_step.saturating_mul(u64::from(steps));
-        if echo != 0 && rtt <= now.config.max_rto {
+        if echo != 0
+            && let Some(rtt) = now.since_echo(echo)
+        {
             let (una, next) = (self.una(), self.next);
-            self.rto.sample(now.config, rtt.max(Duration::from_micros(1)), una, next);
+            self.rto.sample(now.config, rtt, una, next);
         }
     }
 
