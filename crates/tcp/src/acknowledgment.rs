@@ -158,9 +158,10 @@ impl Acknowledgments {
         false
     }
 
-    /// Segments are acknowledged at once again: as many as half of `window` holds (Linux `tcp_incr_quickack`).
+    /// Segments are acknowledged at once again: as many as half of `window` holds, two if that is none (Linux `tcp_incr_quickack`).
     fn hurry(&mut self, config: &Config, window: u32) {
-        let segments = (window / (2 * self.segment().max(1))).max(2);
+        let held = window / (2 * self.segment().max(1));
+        let segments = if held == 0 { 2 } else { held };
         self.quick = self.quick.max(segments.min(config.quickack_segments) as u16);
     }
 

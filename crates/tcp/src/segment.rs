@@ -224,7 +224,7 @@ impl Endpoint {
         let outcome = self.sender.acknowledge(&now, header, len);
         self.statistics.duplicate_acks += u32::from(outcome.duplicate);
         self.statistics.fast_retransmits += u32::from(outcome.entered_recovery);
-        if outcome.progress || outcome.duplicate || outcome.window_changed {
+        if outcome.progress || outcome.duplicate || outcome.window_changed || outcome.released {
             self.output_due = true;
         }
         if self.sender.scoreboard.is_empty() {

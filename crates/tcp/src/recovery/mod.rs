@@ -233,11 +233,9 @@ impl Recovery {
         self.rack.is_some()
     }
 
-    /// An acknowledgment of `una` that brings no news: perhaps it answers a probe.
-    pub(crate) fn note_repetition(&mut self, una: SequenceNumber, acked: &Acked) {
-        if let Some(rack) = &mut self.rack {
-            rack.process_probe(una, acked);
-        }
+    /// An acknowledgment of `una` that brings no news: perhaps it answers a probe. Returns whether what was held back may be sent again.
+    pub(crate) fn note_repetition(&mut self, una: SequenceNumber, acked: &Acked) -> bool {
+        self.rack.as_mut().is_some_and(|rack| rack.on_repetition(una, acked))
     }
 
     /// How long to wait from now before the end of the flight is probed; `None` when it is not to be.
@@ -281,14 +279,10 @@ impl Recovery {
         // With RACK the window has already been reduced for this flight (Linux `tcp_enter_loss`).
         let reduces = first && !(self.kind == RecoveryKind::Rack && self.phase == Phase::Fast);
         if self.kind == RecoveryKind::Rack {
-            self.rack.get_or_insert_default().on_timeout(
-                context,
-                reduces,
-                self.phase == Phase::Open || !first,
-            );
+            self.rack.get_or_insert_default().on_timeout(context, self.phase, reduces, first);
         }
         context.congestion.on_timeout(context.config, context.mss, context.now, event, reduces);
-        let limit = self.rack.as_ref().and_then(|rack| rack.overdue_by(context));
+        let limit = self.rack.as_ref().and_then(|rack| rack.overdue_by(context.now));
         match limit {
             Some(limit) => context.scoreboard.lose_first_and_sent_by(limit),
             None => context.scoreboard.lose_all(),
@@ -313,6 +307,9 @@ impl Recovery {
             return Next::Forced(0);
         }
         if new_data && self.prefers_new_data() {
+            return Next::New;
+        }
+        if self.rack.as_ref().is_some_and(|rack| rack.holds_back()) {
             return Next::New;
         }
         let candidate = scoreboard.next_candidate();

@@ -46,6 +46,8 @@ pub(super) struct Rack {
     /// again.
     frto: bool,
     new_data_first: bool,
+    /// The last acknowledgment left it open whether the reduction was needless ([`Judgment::Wait`]): nothing is sent again.
+    holds_back: bool,
 }
 
 impl Default for Rack {
@@ -65,6 +67,7 @@ impl Default for Rack {
             undo: None,
             frto: false,
             new_data_first: false,
+            holds_back: false,
         }
     }
 }
@@ -84,11 +87,11 @@ impl Rack {
         (self.deadline != Instant::MAX).then_some(self.deadline)
     }
 
-    /// Sent at or before this, a segment is overdue: what a timeout takes for lost.
-    pub(super) fn overdue_by(&self, context: &Context<'_>) -> Option<Instant> {
+    /// Sent at or before this, a segment is overdue: what a timeout takes for lost. It allows for no reordering (Linux
+    /// `tcp_timeout_mark_lost`).
+    pub(super) fn overdue_by(&self, now: Instant) -> Option<Instant> {
         self.newest?;
-        let wait = self.rtt + self.reo_wnd(context, true);
-        Some(Instant::ZERO + context.now.saturating_since(Instant::ZERO + wait))
+        Some(Instant::ZERO + now.saturating_since(Instant::ZERO + self.rtt))
     }
 
     /// Whether a probe is in flight.
@@ -112,16 +115,28 @@ impl Rack {
         }
     }
 
-    /// A timeout, before the window falls: no timer, no probe. `reduces` says whether ssthresh falls with it, `frto` whether F-RTO may
-    /// judge it (not where it ends a fast recovery, Linux `tcp_enter_loss`).
-    pub(super) fn on_timeout(&mut self, context: &Context<'_>, reduces: bool, frto: bool) {
+    /// A timeout in `phase`, before the window falls: no timer, no probe. `reduces` says whether ssthresh falls with it, `first` whether
+    /// it is the first of its segment (Linux `tcp_enter_loss`).
+    pub(super) fn on_timeout(&mut self, context: &Context<'_>, phase: Phase, reduces: bool, first: bool) {
         if reduces {
             self.remember(context);
         }
-        self.frto = frto;
+        if phase == Phase::Open {
+            let threshold = context.config.duplicate_ack_threshold;
+            self.doubt_reordering(context.scoreboard.sacked_segments(), threshold);
+        }
+        // F-RTO does not judge a timeout that ends a fast recovery.
+        self.frto = phase == Phase::Open || !first;
         self.new_data_first = false;
+        self.holds_back = false;
         self.deadline = Instant::MAX;
         self.tlp_end_seq = None;
+    }
+
+    /// A timeout outside recovery, with `sacked` segments held: where as many as usually show a loss had arrived, those that overtook
+    /// others were no sign that these would come.
+    fn doubt_reordering(&mut self, sacked: u32, threshold: u32) {
+        self.reordered_far &= sacked < threshold;
     }
 
     /// Fast recovery begins. It reduces the window, so that the answer to a probe in flight must not reduce it again (RFC 8985 section
@@ -147,6 +162,18 @@ impl Rack {
     /// Whether new data, where there is any, goes before what is taken for lost.
     pub(super) fn prefers_new_data(&self) -> bool {
         self.new_data_first
+    }
+
+    /// Whether nothing is to be sent again until the next acknowledgment.
+    pub(super) fn holds_back(&self) -> bool {
+        self.holds_back
+    }
+
+    /// Whether the D-SACK of an acknowledgment tells that the reordering window was too narrow: reordering has been seen, and it does
+    /// not report a tail loss probe, which no window gave rise to (Linux `tcp_dsack_seen`). Ask before the answer to a probe is taken.
+    fn was_hasty(&self, acked: &Acked, mss: u32) -> bool {
+        let probe = |range: Range| self.tlp_end_seq == Some(range.1) && range.1.since(range.0) <= mss;
+        self.reordering_seen && acked.duplicate.is_some_and(|range| !probe(range))
     }
 
     /// Something leaves again. F-RTO ends where that was to be new data, and none could leave (Linux `tcp_xmit_recovery`).
@@ -177,10 +204,10 @@ impl Rack {
         }
     }
 
-    /// Step 4, first half (RACK_update_reo_wnd): D-SACKs widen the window, recoveries without them narrow it.
-    fn adapt(&mut self, una: SequenceNumber, next: SequenceNumber, dsack: bool, exiting: bool) {
+    /// Step 4, first half (RACK_update_reo_wnd): reports that it was too narrow widen the window, recoveries without them narrow it.
+    fn adapt(&mut self, una: SequenceNumber, next: SequenceNumber, hasty: bool, exiting: bool) {
         self.end_round(una);
-        if self.dsack_round.is_none() && dsack {
+        if self.dsack_round.is_none() && hasty {
             self.dsack_round = Some(next);
             self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
             self.reo_wnd_persist = REO_WND_PERSIST;
@@ -226,6 +253,12 @@ impl Rack {
         }
     }
 
+    /// An acknowledgment of `una` that brings no news: perhaps it answers a probe. Returns whether what was held back may be sent again.
+    pub(super) fn on_repetition(&mut self, una: SequenceNumber, acked: &Acked) -> bool {
+        self.process_probe(una, acked);
+        std::mem::take(&mut self.holds_back)
+    }
+
     /// What the acknowledgment `ack` means for the probe in flight (TLP_process_ack). Returns whether the probe has
     /// repaired a loss, to which congestion control must respond. Where it repeats the last acknowledgment, both the original and
     /// the probe have arrived.
@@ -261,6 +294,7 @@ pub(super) fn may_probe(recovery: &Recovery, scoreboard: &Scoreboard) -> bool {
 pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked) -> Verdict {
     let una = context.scoreboard.una();
     let was_fast = recovery.phase == Phase::Fast;
+    let hasty = recovery.rack.as_ref().is_some_and(|rack| rack.was_hasty(acked, context.mss));
     let exiting = recovery.phase != Phase::Open && una.at_or_after(recovery.recover);
     let judged = judge(recovery, context, acked, exiting);
     if was_fast && exiting && judged != Judgment::Needless {
@@ -279,7 +313,7 @@ pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>, acked: 
         let event = recovery.loss_event(context);
         context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
     }
-    process(recovery, context, acked, exiting, judged != Judgment::Wait);
+    process(recovery, context, acked, Findings { exiting, hasty, detect: judged != Judgment::Wait });
     // The acknowledgment that ends recovery grows the window (Linux `tcp_cong_control`).
     if recovery.phase == Phase::Fast { Verdict::RECOVERING } else { Verdict::OPEN }
 }
@@ -289,9 +323,10 @@ pub(super) fn on_news(recovery: &mut Recovery, context: &mut Context<'_>, acked:
     if acked.sacked > 0 {
         recovery.duplicates += 1;
     }
+    let hasty = recovery.rack.as_ref().is_some_and(|rack| rack.was_hasty(acked, context.mss));
     recovery.note_repetition(context.scoreboard.una(), acked);
     judge(recovery, context, acked, false);
-    process(recovery, context, acked, false, true);
+    process(recovery, context, acked, Findings { exiting: false, hasty, detect: true });
 }
 
 /// What an acknowledgment says of the last reduction.
@@ -301,7 +336,7 @@ enum Judgment {
     Stands,
     /// It was needless, and has been taken back.
     Needless,
-    /// It was needless so far, but retransmissions are still in flight: nothing more is to be taken for lost.
+    /// It was needless so far, but retransmissions are still in flight: nothing more is to be taken for lost, or sent again.
     Wait,
 }
 
@@ -312,10 +347,15 @@ fn judge(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, exit
     let progress = acked.bytes > 0;
     let delayed = progress && rack.undo.as_ref().is_some_and(|undo| undo.is_delayed(context.echo));
     rack.new_data_first = false;
+    rack.holds_back = false;
     match recovery.phase {
         Phase::Fast if delayed && !exiting => {
-            // `tcp_try_undo_partial`: the hole was filled by the original.
+            // `tcp_try_undo_partial`: the hole was filled by the original, which had been overtaken.
+            let overtaken_by = context.scoreboard.fack().since(context.scoreboard.una() - acked.bytes);
+            rack.reordering_seen = true;
+            rack.reordered_far |= overtaken_by > context.config.duplicate_ack_threshold * context.mss;
             if context.scoreboard.any_outstanding(Segment::RETRANSMITTED) {
+                rack.holds_back = true;
                 return Judgment::Wait;
             }
             context.scoreboard.lose_nothing();
@@ -339,8 +379,19 @@ fn judge(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, exit
     Judgment::Needless
 }
 
-/// Steps 2 to 5 for an acknowledgment; without the last, nothing more is taken for lost.
-fn process(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, exiting: bool, detect: bool) {
+/// What steps 4 and 5 are to know of an acknowledgment.
+struct Findings {
+    /// It ends recovery.
+    exiting: bool,
+    /// Its D-SACK tells that the reordering window was too narrow.
+    hasty: bool,
+    /// It may show losses.
+    detect: bool,
+}
+
+/// Steps 2 to 5 for an acknowledgment.
+fn process(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, findings: Findings) {
+    let Findings { exiting, hasty, detect } = findings;
     let recovering = recovery.phase != Phase::Open;
     let mut rack = recovery.rack.take().unwrap_or_default();
     if let Some(newest) = acked.newest {
@@ -348,8 +399,12 @@ fn process(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, ex
     }
     rack.reordering_seen |= acked.reordered;
     rack.reordered_far |= acked.displaced >= context.config.duplicate_ack_threshold * context.mss;
-    rack.adapt(context.scoreboard.una(), context.next, acked.duplicate.is_some(), exiting);
+    rack.adapt(context.scoreboard.una(), context.next, hasty, exiting);
     let mut lost = detect && rack.detect_loss(context, recovering);
+    if !detect {
+        // The retransmission timer takes the place of the reordering timer (Linux `tcp_rearm_rto`).
+        rack.deadline = Instant::MAX;
+    }
     recovery.rack = Some(rack);
     if recovery.phase == Phase::Open && context.scoreboard.has_lost() {
         // What a recovery that was taken back has left behind.
@@ -366,17 +421,19 @@ pub(super) fn on_repeated(
     una: SequenceNumber,
     acked: &Acked,
 ) {
+    let hasty = rack.was_hasty(acked, mss);
     rack.process_probe(una, acked);
     if acked.duplicate.is_some_and(|range| rack.note_duplicate(range, mss)) {
         rack.take_back(congestion);
     }
-    rack.adapt(una, una, acked.duplicate.is_some(), false);
+    rack.adapt(una, una, hasty, false);
 }
 
 /// The reordering timer fired: what was given the benefit of the doubt is lost.
 pub(super) fn on_reordering_timeout(recovery: &mut Recovery, context: &mut Context<'_>) {
     let recovering = recovery.phase != Phase::Open;
     let Some(mut rack) = recovery.rack.take() else { return };
+    rack.holds_back = false;
     let lost = rack.detect_loss(context, recovering);
     recovery.rack = Some(rack);
     if lost {
@@ -417,6 +474,15 @@ fn pace(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, lost:
 mod tests {
     use super::*;
     use crate::config::Config;
+
+    #[test]
+    fn a_timeout_doubts_reordering_where_enough_had_overtaken_a_segment() {
+        let mut rack = Rack { reordered_far: true, ..Rack::default() };
+        rack.doubt_reordering(2, 3);
+        assert!(rack.reordered_far());
+        rack.doubt_reordering(3, 3);
+        assert!(!rack.reordered_far());
+    }
 
     #[test]
     fn the_round_of_a_duplicate_ends_in_quiet_too() {

@@ -89,6 +89,8 @@ pub(crate) struct Outcome {
     pub(crate) duplicate: bool,
     /// Fast recovery began.
     pub(crate) entered_recovery: bool,
+    /// What was held back may be sent again.
+    pub(crate) released: bool,
 }
 
 /// The send sequence space of a connection (RFC 9293 section 3.3.1) and everything that governs it.
@@ -262,7 +264,7 @@ impl Sender {
                 self.grow(now, &acked);
             }
         } else {
-            self.recovery.note_repetition(self.scoreboard.una(), &acked);
+            outcome.released = self.recovery.note_repetition(self.scoreboard.una(), &acked);
             if now.config.bsd_duplicate_quirk {
                 self.recovery.break_run();
             }
