@@ -1,7 +1,7 @@
 //! The clients of a scenario: where they are, what they ask for, how, and when.
 
 use crate::scenario::{
-    ArrivalModel, Arrivals, Group, Http, Method, Mode, NextAfter, Scenario, ScenarioError, Version,
+    ArrivalModel, Arrivals, Group, Http, Method, NextAfter, Scenario, ScenarioError, Version,
 };
 use std::io::BufRead;
 use std::num::NonZeroU32;
@@ -123,15 +123,9 @@ fn source(arrivals: &Arrivals, root: Key, group: &Group, member: u32) -> Arrival
     }
 }
 
-/// Segments that wait after which a program reads, although it has not yet woken up. A kernel sends a burst a few segments at a time, so that in a
-/// live run a program mostly wakes up first: 20 is only a bound. A modelled server sends a burst at one instant: 5 stand for the time to
-/// wake up. Behind a link faster than 600 Mbit/s a simulated program reads earlier than a live one.
-const fn read_after(mode: Mode) -> u8 {
-    match mode {
-        Mode::Live | Mode::Shim => 20,
-        Mode::Sim => 5,
-    }
-}
+/// Segments that wait after which a program reads, although it has not yet woken up: a bound only, since a burst is usually over when a
+/// program wakes up.
+const READ_AFTER: u8 = 20;
 
 fn behaviour(scenario: &Scenario, site: &Site, group: &Group) -> Behaviour {
     let http = &group.http;
@@ -144,7 +138,7 @@ fn behaviour(scenario: &Scenario, site: &Site, group: &Group) -> Behaviour {
         abort_after: http.abort.and_then(|abort| abort.after),
         abort_bytes: http.abort.and_then(|abort| abort.bytes).map(Bytes::get),
         read_rate: http.read_rate,
-        read_after: read_after(scenario.mode),
+        read_after: READ_AFTER,
         tcp: Arc::new(group.tcp_config().expect("a checked scenario has valid TCP options")),
         requests: encode(http, site, &scenario.host()),
     }
