@@ -120,7 +120,7 @@ impl Endpoint {
         debug_assert!(distance + len <= self.sender.flight(), "what is sent again was sent before");
         let payload = self.sender.buffer.payload(distance, len, pool);
         let flags = self.data_flags(distance, len, fin);
-        self.sender.on_resent(&Now::new(&self.config, self.clocks, now), index, len, rescue);
+        self.sender.on_resent(&Now::new(&self.config, self.clocks, now), index, rescue);
         self.statistics.retransmitted += 1;
         let restarts = index == 0 && self.sender.recovery.first_restarts_timer();
         if restarts || self.timers.retransmit == Timers::NONE {

@@ -324,14 +324,14 @@ impl Recovery {
         Next::New
     }
 
-    /// A segment of `len` bytes has been sent again.
-    pub(crate) fn on_retransmitted(&mut self, len: u32, rescue: bool) {
+    /// A segment has been sent again.
+    pub(crate) fn on_retransmitted(&mut self, rescue: bool) {
         self.forced = false;
         self.rescued |= rescue;
         if let Some(rack) = &mut self.rack {
             rack.note_old_data();
         }
-        self.pace(len);
+        self.pace();
     }
 
     /// A segment has been sent again that is no probe, when our timestamp clock showed `timestamp`.
@@ -341,11 +341,11 @@ impl Recovery {
         }
     }
 
-    fn pace(&mut self, len: u32) {
+    fn pace(&mut self) {
         if self.phase == Phase::Fast
             && let Some(rack) = &mut self.rack
         {
-            rack.prr().on_sent(len);
+            rack.prr().on_sent();
         }
     }
 
@@ -355,7 +355,7 @@ impl Recovery {
         if self.phase == Phase::Open && self.duplicates > 0 {
             self.limited += len;
         }
-        self.pace(len);
+        self.pace();
     }
 
     /// The window that `pipe` is held to, bytes.

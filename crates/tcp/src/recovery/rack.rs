@@ -25,7 +25,7 @@ const INITIAL_PTO: Duration = Duration::from_secs(1);
 pub(super) struct Rack {
     /// RACK.xmit_ts and RACK.end_seq: of all segments that have arrived, the one sent last.
     newest: Option<Sent>,
-    /// RACK.rtt: its round-trip time.
+    /// RACK.rtt: the round-trip time of what arrived last ([`Acked::timed`]).
     rtt: Duration,
     /// When the reordering timer fires; `Instant::MAX` for never.
     deadline: Instant,
@@ -197,10 +197,14 @@ impl Rack {
     }
 
     /// Step 2 (RACK_update); the filter against acknowledgments of the original is [`Acked`]'s.
-    fn update(&mut self, newest: Sent, now: Instant) {
-        if self.newest.is_none_or(|known| newest.after(known)) {
+    fn update(&mut self, acked: &Acked, now: Instant) {
+        if let Some(newest) = acked.newest
+            && self.newest.is_none_or(|known| newest.after(known))
+        {
             self.newest = Some(newest);
-            self.rtt = now.saturating_since(newest.at);
+        }
+        if let Some(sent) = acked.timed {
+            self.rtt = now.saturating_since(sent);
         }
     }
 
@@ -394,13 +398,12 @@ fn process(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, fi
     let Findings { exiting, hasty, detect } = findings;
     let recovering = recovery.phase != Phase::Open;
     let mut rack = recovery.rack.take().unwrap_or_default();
-    if let Some(newest) = acked.newest {
-        rack.update(newest, context.now);
-    }
+    rack.update(acked, context.now);
     rack.reordering_seen |= acked.reordered;
     rack.reordered_far |= acked.displaced >= context.config.duplicate_ack_threshold * context.mss;
     rack.adapt(context.scoreboard.una(), context.next, hasty, exiting);
-    let mut lost = detect && rack.detect_loss(context, recovering);
+    // What tells of no arrival shows no loss (Linux `rack.advanced`).
+    let mut lost = detect && acked.timed.is_some() && rack.detect_loss(context, recovering);
     if !detect {
         // The retransmission timer takes the place of the reordering timer (Linux `tcp_rearm_rto`).
         rack.deadline = Instant::MAX;
@@ -436,31 +439,44 @@ pub(super) fn on_reordering_timeout(recovery: &mut Recovery, context: &mut Conte
     rack.holds_back = false;
     let lost = rack.detect_loss(context, recovering);
     recovery.rack = Some(rack);
-    if lost {
-        pace(recovery, context, &Acked::default(), lost);
+    if lost && recovery.phase == Phase::Open {
+        enter(recovery, context);
+        set_window(recovery, context, 1, false);
     }
 }
 
 /// Enters fast recovery if something was lost, and sets its window.
 fn pace(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, lost: bool) {
     if recovery.phase == Phase::Open && lost {
-        recovery.rack.get_or_insert_default().on_fast_retransmit(context);
-        let event = recovery.loss_event(context);
-        context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
-        let held = context.scoreboard.sacked_bytes();
-        let recover_fs = context.flight().saturating_sub(held).saturating_add(acked.delivered());
-        recovery.begin(context.next);
-        if let Some(rack) = &mut recovery.rack {
-            rack.prr = Prr::new(recover_fs);
-        }
+        enter(recovery, context);
     }
-    if recovery.phase != Phase::Fast || (acked.delivered() == 0 && !lost) {
-        return;
+    let delivered = acked.delivered_segments();
+    if recovery.phase == Phase::Fast && delivered > 0 {
+        set_window(recovery, context, delivered, acked.bytes > 0 && !lost);
     }
+}
+
+/// Fast recovery begins. The window stays until something is delivered.
+fn enter(recovery: &mut Recovery, context: &mut Context<'_>) {
+    let cwnd = context.congestion.window();
+    recovery.rack.get_or_insert_default().on_fast_retransmit(context);
+    let event = recovery.loss_event(context);
+    context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
+    context.congestion.set_window(context.mss, cwnd);
+    recovery.begin(context.next);
+    if let Some(rack) = &mut recovery.rack {
+        rack.prr = Prr::new(cwnd, context.mss);
+    }
+}
+
+/// The window of fast recovery when so many segments have been delivered, which is `safe` to answer with more where that was progress
+/// without another loss.
+fn set_window(recovery: &mut Recovery, context: &mut Context<'_>, delivered: u32, safe: bool) {
     let delivery = Delivery {
-        delivered: acked.delivered(),
-        safe: acked.bytes > 0 && !lost,
+        delivered,
+        safe,
         inflight: context.scoreboard.pipe(),
+        packets: context.scoreboard.packets_in_flight(),
         ssthresh: context.congestion.ssthresh(),
         mss: context.mss,
     };

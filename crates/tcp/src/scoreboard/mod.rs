@@ -57,6 +57,11 @@ const fn in_flight(flags: u8, len: u32) -> u32 {
     original + retransmission
 }
 
+/// One, less the transmissions of a segment that are in the network.
+const fn absence(flags: u8) -> i32 {
+    1 - in_flight(flags, 1) as i32
+}
+
 /// What an acknowledgment newly covered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Acked {
@@ -79,8 +84,13 @@ pub(crate) struct Acked {
     sacked_segments: u32,
     /// The segment among them that was sent last; of a retransmission only if it was sent by `credible` at the latest.
     pub(crate) newest: Option<Sent>,
+    /// When the segment was sent whose round trip is RACK.rtt: the last that is acknowledged cumulatively, else the highest that is reported
+    /// (Linux `tcp_rack_advance`). A retransmission counts as for `newest`.
+    pub(crate) timed: Option<Instant>,
+    /// The number after the highest that is reported.
+    timed_end: Option<SequenceNumber>,
     /// A retransmission sent later than this cannot be what is acknowledged.
-    credible: Instant,
+    pub(crate) credible: Instant,
     /// The highest number acknowledged in any way before (RFC 8985's RACK.fack).
     fack: SequenceNumber,
     /// Some segment among them lies below `fack` and was sent once: it was overtaken, by so many bytes behind it at most.
@@ -157,6 +167,8 @@ pub(crate) struct Scoreboard {
     segments: Fifo<Segment>,
     una: SequenceNumber,
     pipe: u32,
+    /// By how many the segments on the scoreboard exceed those in the network: `pipe` in segments, by the difference, which is mostly zero.
+    absent: i32,
     /// Transmissions so far, modulo 2^16.
     transmissions: u16,
     /// What the receiver reports to hold; made at the first loss.
@@ -184,6 +196,11 @@ impl Scoreboard {
     /// Bytes thought to be in the network (RFC 6675 SetPipe).
     pub(crate) fn pipe(&self) -> u32 {
         self.pipe
+    }
+
+    /// The same in segments (Linux `tcp_packets_in_flight`).
+    pub(crate) fn packets_in_flight(&self) -> u32 {
+        (self.segments.len() as i32 - self.absent) as u32
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -227,12 +244,17 @@ impl Scoreboard {
             }
             let len = segment.end.since(self.una);
             self.pipe -= in_flight(segment.flags, len);
+            if segment.has(Segment::SACKED | Segment::LOST | Segment::RETRANSMITTED) {
+                self.absent -= absence(segment.flags);
+            }
             if segment.has(Segment::SACKED) {
                 self.sacked_segments -= 1;
                 acked.held += len;
                 acked.held_segments += 1;
             }
-            note(acked, &segment);
+            if note(acked, &segment) {
+                acked.timed = Some(segment.sent_at);
+            }
             self.una = segment.end;
             popped += 1;
             self.segments.pop_front();
@@ -254,10 +276,10 @@ impl Scoreboard {
 
     /// The receiver reports that it holds `left..right`, which lies above SND.UNA and not beyond the last segment.
     pub(crate) fn sack(&mut self, left: SequenceNumber, right: SequenceNumber, acked: &mut Acked) {
-        let Self { segments, una, pipe, sacked, sacked_segments, .. } = self;
+        let Self { segments, una, pipe, absent, sacked, sacked_segments, .. } = self;
         let sacked = sacked.get_or_insert_with(Box::default);
         sacked.insert(left, right, |part, merged| {
-            let marked = mark_sacked(segments, *una, pipe, part, merged, acked);
+            let marked = mark_sacked(segments, *una, (&mut *pipe, &mut *absent), part, merged, acked);
             *sacked_segments += marked;
             acked.sacked_segments += marked;
         });
@@ -332,6 +354,7 @@ impl Scoreboard {
             }
         }
         self.pipe = 0;
+        self.absent = self.segments.len() as i32;
         self.candidate = 0;
         self.lost_end = self.segments.len() as u32;
     }
@@ -372,11 +395,6 @@ impl Scoreboard {
         self.sacked_segments
     }
 
-    /// Bytes that the receiver is known to hold above SND.UNA.
-    pub(crate) fn sacked_bytes(&self) -> u32 {
-        self.sacked.as_ref().map_or(0, |sacked| sacked.last_first().map(|range| range.1.since(range.0)).sum())
-    }
-
     /// The first segment that is neither held nor retransmitted: RFC 6675 NextSeg's candidate.
     pub(crate) fn next_candidate(&mut self) -> Option<usize> {
         while let Some(segment) = self.segments.get(self.candidate as usize) {
@@ -408,6 +426,7 @@ impl Scoreboard {
         let segment = &mut self.segments[index];
         let flags = change(segment.flags);
         self.pipe = self.pipe - in_flight(segment.flags, len) + in_flight(flags, len);
+        self.absent += absence(flags) - absence(segment.flags);
         segment.flags = flags;
     }
 
@@ -418,10 +437,11 @@ impl Scoreboard {
             return;
         }
         let mut start = self.una;
-        let (mut pipe, mut sacked) = (0, 0);
+        let (mut pipe, mut sacked, mut absent) = (0, 0, 0);
         for (index, segment) in (0..).zip(self.segments.iter()) {
             pipe += in_flight(segment.flags, segment.end.since(start));
             sacked += u32::from(segment.has(Segment::SACKED));
+            absent += absence(segment.flags);
             let settled = segment.has(Segment::SACKED | Segment::RETRANSMITTED);
             debug_assert!(settled || index >= self.candidate, "the candidate passed a segment over");
             debug_assert!(
@@ -432,17 +452,18 @@ impl Scoreboard {
         }
         debug_assert_eq!(pipe, self.pipe, "pipe is the sum over the segments");
         debug_assert_eq!(sacked, self.sacked_segments, "segments held are counted");
+        debug_assert_eq!(absent, self.absent, "segments in flight are counted");
     }
 }
 
 /// Takes down what the acknowledgment of `segment` tells; of one that was selectively acknowledged before, only that it
-/// had been sent twice.
+/// had been sent twice. Returns whether its last transmission is one that has arrived now.
 #[inline]
-fn note(acked: &mut Acked, segment: &Segment) {
+fn note(acked: &mut Acked, segment: &Segment) -> bool {
     let resent = segment.has(Segment::RESENT);
     acked.resent |= resent;
     if segment.has(Segment::SACKED) {
-        return;
+        return false;
     }
     if !resent {
         acked.latest = Some(segment.sent_at);
@@ -453,19 +474,20 @@ fn note(acked: &mut Acked, segment: &Segment) {
         }
         acked.original |= segment.end.at_or_before(acked.high);
     } else if segment.sent_at > acked.credible {
-        return;
+        return false;
     }
     let sent = Sent::new(segment);
     if acked.newest.is_none_or(|newest| sent.after(newest)) {
         acked.newest = Some(sent);
     }
+    true
 }
 
 /// Marks the segments that touch `part` and lie wholly in `merged`, and returns how many.
 fn mark_sacked(
     segments: &mut Fifo<Segment>,
     una: SequenceNumber,
-    pipe: &mut u32,
+    (pipe, absent): (&mut u32, &mut i32),
     part: Range,
     merged: Range,
     acked: &mut Acked,
@@ -479,8 +501,12 @@ fn mark_sacked(
         let whole = merged.0.at_or_before(start) && segment.end.at_or_before(merged.1);
         if whole && !segment.has(Segment::SACKED) {
             let len = segment.end.since(start);
-            note(acked, segment);
+            let higher = acked.timed_end.is_some_and(|end| segment.end.after(end));
+            if note(acked, segment) && (acked.timed.is_none() || higher) {
+                (acked.timed, acked.timed_end) = (Some(segment.sent_at), Some(segment.end));
+            }
             *pipe -= in_flight(segment.flags, len);
+            *absent += 1 - absence(segment.flags);
             acked.sacked += len;
             segment.flags |= Segment::SACKED;
             marked += 1;

@@ -239,7 +239,9 @@ impl Sender {
             // What lies beyond a window that shrank is sent in vain, but the peer lives (RFC 9293 section 3.8.6, SHLD-17).
             self.timeouts = 0;
         }
-        let credible = self.credible(now, header);
+        let repairing = self.recovery.is_repairing();
+        let by_time = if repairing { self.credible_by_time(now) } else { Instant::MAX };
+        let credible = if repairing { credible_by_echo(now, header).min(by_time) } else { by_time };
         let mut acked = Acked::new(self.scoreboard.fack(), credible, self.recovery.high());
         let progress = header.acknowledgment.after(self.una());
         if progress {
@@ -247,6 +249,8 @@ impl Sender {
         }
         let acknowledged = acked.take_latest().filter(|_| !acked.resent);
         if !header.sack.is_empty() && self.recovery.uses_sack() {
+            // What arrives above a gap is never echoed (RFC 7323 section 4.3).
+            acked.credible = by_time;
             self.take_sack(header, &mut acked);
         }
         acked.repeated = repeated && acked.sacked == 0;
@@ -314,19 +318,10 @@ impl Sender {
         len == 0 && header.acknowledgment == self.una() && !updates
     }
 
-    /// A retransmission sent later than this is not what `header` answers: it would have taken less than any round trip so
-    /// far, or has a later timestamp than the one echoed (RFC 8985 section 6.2 step 2).
-    #[inline]
-    fn credible(&self, now: &Now<'_>, header: &TcpHeader) -> Instant {
-        if !self.recovery.is_repairing() {
-            return Instant::MAX;
-        }
-        let by_time = Instant::ZERO + now.at.saturating_since(Instant::ZERO + self.rto.min_rtt());
-        let Some(timestamps) = header.timestamps else { return by_time };
-        let steps = now.timestamp().wrapping_sub(timestamps.echo);
-        let step = now.config.timestamp_step.as_nanos();
-        let until = (now.at.as_nanos() / step + 1).saturating_sub(u64::from(steps)).saturating_mul(step);
-        by_time.min(Instant::from_nanos(until.saturating_sub(1)))
+    /// A retransmission sent later than this is not what is answered now: it would have taken less than any round trip so far
+    /// (RFC 8985 section 6.2 step 2).
+    fn credible_by_time(&self, now: &Now<'_>) -> Instant {
+        Instant::ZERO + now.at.saturating_since(Instant::ZERO + self.rto.min_rtt())
     }
 
     /// Tells congestion control how long the last segment took of which there is news, sent at `sent` and only then; else the answer to
@@ -535,6 +530,16 @@ impl Sender {
 #[inline]
 fn echo(header: &TcpHeader) -> Option<u32> {
     header.timestamps.map(|timestamps| timestamps.echo).filter(|echo| *echo != 0)
+}
+
+/// A segment sent later than this has a later timestamp than the one echoed, so that `header` does not acknowledge it (RFC 8985
+/// section 6.2 step 2; Linux `tcp_skb_spurious_retrans`).
+fn credible_by_echo(now: &Now<'_>, header: &TcpHeader) -> Instant {
+    let Some(echo) = echo(header) else { return Instant::MAX };
+    let steps = now.timestamp().wrapping_sub(echo);
+    let step = now.config.timestamp_step.as_nanos();
+    let until = (now.at.as_nanos() / step + 1).saturating_sub(u64::from(steps)).saturating_mul(step);
+    Instant::from_nanos(until.saturating_sub(1))
 }
 
 /// The range that a D-SACK reports: its first block lies at or below the acknowledgment, or within the second block (RFC 2883

@@ -177,9 +177,9 @@ impl Sender {
     }
 
     /// The segment at `index` leaves again.
-    pub(crate) fn on_resent(&mut self, now: &Now<'_>, index: usize, len: u32, rescue: bool) {
+    pub(crate) fn on_resent(&mut self, now: &Now<'_>, index: usize, rescue: bool) {
         self.scoreboard.retransmit(index, now.at);
-        self.recovery.on_retransmitted(len, rescue);
+        self.recovery.on_retransmitted(rescue);
         if self.probe != Probe::Tail {
             self.recovery.note_retransmission(now.timestamp());
         }
