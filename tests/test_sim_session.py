@@ -123,6 +123,7 @@ EVERY_CONSTANT: dict[str, Any] = {
     "min_rto": "1s",
     "max_rto": "64s",
     "timer_granularity": "500ms",
+    "timer_slack": "ticks",
     "syn_linear_timeouts": 0,
     "syn_retries": 3,
     "retries": 12,

@@ -11,6 +11,8 @@ const PORTS: u64 = 30_000;
 /// Distance of the initial sequence numbers of consecutive connections. When a port comes round again its sequence number has risen by
 /// 30,000 x 65,536, less than 2^31, so a server's TIME-WAIT gives way to the new connection (RFC 1122 section 4.2.2.13).
 const SEQUENCE_STEP: u32 = 65_536;
+/// At least the granule, on a timer wheel, of what a stack waits for: 64 ticks of a second, nanoseconds.
+const LONGEST_GRANULE: u64 = 64_000_000_000;
 
 /// Hands each new connection of a host its port and identity, a function of the host's key and the connection's ordinal alone.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +31,7 @@ impl Identities {
             first_port: (host(Purpose::Port).draw(0) % PORTS) as u16,
             first_sequence: host(Purpose::InitialSequence).draw(0) as u32,
             timestamp_offset: host(Purpose::TimestampOffset).draw(0) as u32,
-            timer_phase: Duration::from_nanos(host(Purpose::TimerPhase).draw(0) % 1_000_000_000),
+            timer_phase: Duration::from_nanos(host(Purpose::TimerPhase).draw(0) % LONGEST_GRANULE),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::endpoint::Endpoint;
 use crate::sender::Fin;
 use crate::types::{Event, State};
-use wasp_units::Instant;
+use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, TcpHeader};
 
 impl Endpoint {
@@ -59,7 +59,12 @@ impl Endpoint {
 
     /// The wait for the peer in FIN-WAIT-2 starts, or starts again because it spoke.
     pub(crate) fn arm_fin_wait_2(&mut self, now: Instant) {
-        self.timers.linger = now.saturating_add(self.config.fin_wait_2);
+        self.linger(now, self.config.fin_wait_2);
+    }
+
+    /// The connection ends by itself after `wait`.
+    fn linger(&mut self, now: Instant, wait: Duration) {
+        self.timers.linger = if wait.is_zero() { now } else { self.deadline(now, wait) };
     }
 
     /// The peer's FIN is in order.
@@ -79,7 +84,7 @@ impl Endpoint {
     pub(crate) fn enter_time_wait(&mut self, now: Instant) {
         self.state = State::TimeWait;
         self.timers.clear();
-        self.timers.linger = now.saturating_add(self.config.time_wait);
+        self.linger(now, self.config.time_wait);
     }
 
     /// TIME-WAIT is over, or the peer has been silent in FIN-WAIT-2 for too long.

@@ -114,6 +114,21 @@ impl ReceiveBuffer {
     }
 }
 
+/// How late timers are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimerSlack {
+    /// Not at all.
+    None,
+    /// As on Linux's timer wheel: a wait ends at a common edge of all timers of the host, which lie the further apart the longer it is
+    /// (with ticks of 4 ms: 4 ms up to 252 ms, 32 ms up to 2 s, 256 ms up to 16 s). The reordering timer, and that of a probe of more than
+    /// one segment in flight, wait for two milliseconds more (`TCP_TIMEOUT_MIN_US`). Acknowledgments that are compressed have a timer of their own, which is not late.
+    Wheel,
+    /// Retransmission, persist, FIN-WAIT-2 and TIME-WAIT timers count whole ticks of a free-running clock, so that a timer of n ticks ends after n-1 to n of
+    /// them (BSD `tcp_slowtimo`).
+    Ticks,
+}
+
 /// When reading from a filling receive buffer is worth a window update.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum WindowUpdate {
@@ -193,11 +208,10 @@ pub struct Config {
     pub min_rto: Duration,
     /// Greatest RTO, backed off or not.
     pub max_rto: Duration,
-    /// Clock granularity G (RFC 6298).
+    /// Clock granularity G (RFC 6298), and what the timeout is rounded up to: a tick of the host's clock (Linux: 4 ms at HZ = 250).
     pub timer_granularity: Duration,
-    /// Retransmission and persist timers count whole ticks of a free-running clock of that granularity, so that a
-    /// timer of n ticks fires after n-1 to n of them (BSD `tcp_slowtimo`).
-    pub coarse_timers: bool,
+    /// How late timers are.
+    pub timer_slack: TimerSlack,
     /// SYN retransmissions at the initial interval before doubling begins (Linux `tcp_syn_linear_timeouts`).
     pub syn_linear_timeouts: u32,
     /// SYN retransmissions before giving up, beside those at the initial interval (Linux `tcp_syn_retries`).
@@ -276,8 +290,8 @@ impl Config {
             fallback_rto: Duration::from_secs(3),
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),
-            timer_granularity: Duration::from_millis(1),
-            coarse_timers: false,
+            timer_granularity: Duration::from_millis(4),
+            timer_slack: TimerSlack::Wheel,
             syn_linear_timeouts: 4,
             syn_retries: 6,
             syn_ack_retries: 5,
@@ -324,7 +338,7 @@ impl Config {
             min_rto: Duration::from_secs(1),
             max_rto: Duration::from_secs(64),
             timer_granularity: Duration::from_millis(500),
-            coarse_timers: true,
+            timer_slack: TimerSlack::Ticks,
             syn_linear_timeouts: 0,
             syn_retries: 4,
             syn_ack_retries: 4,

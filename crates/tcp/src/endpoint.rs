@@ -60,6 +60,8 @@ pub struct Endpoint {
     pub(crate) output_due: bool,
     /// A data segment has left since the last time nothing could.
     pub(crate) data_sent: bool,
+    /// The early timer is that for a tail loss probe, and not the reordering timer.
+    pub(crate) early_is_probe: bool,
 }
 
 impl Endpoint {
@@ -96,6 +98,7 @@ impl Endpoint {
             scaling: config.window_scaling,
             output_due: true,
             data_sent: false,
+            early_is_probe: false,
             config: Arc::clone(config),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::config::{
     AckCounting, Config, CongestionKind, CubicKind, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind,
+    TimerSlack,
 };
 use wasp_units::{Bytes, Duration};
 
@@ -85,9 +86,12 @@ pub struct Options {
     /// Greatest RTO.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rto: Option<Duration>,
-    /// Granularity of the retransmission timer.
+    /// A tick of the host's clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_granularity: Option<Duration>,
+    /// How late timers are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timer_slack: Option<TimerSlack>,
     /// SYN retransmissions before doubling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syn_linear_timeouts: Option<u32>,
@@ -275,6 +279,7 @@ impl Options {
             Duration::from_micros(1),
             MAX_GRANULARITY,
         )?;
+        config.timer_slack = self.timer_slack.unwrap_or(config.timer_slack);
         if config.min_rto > config.max_rto {
             let expected = format!("at most max_rto ({})", config.max_rto);
             return Err(error("min_rto", &config.min_rto.to_string(), &expected));

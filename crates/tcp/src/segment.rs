@@ -220,7 +220,6 @@ impl Endpoint {
 
     fn take_acknowledgment(&mut self, at: Instant, header: &TcpHeader, len: u32) {
         let now = Now::new(&self.config, self.clocks, at);
-        let early_was_armed = self.timers.early != Timers::NONE;
         let outcome = self.sender.acknowledge(&now, header, len);
         self.statistics.duplicate_acks += u32::from(outcome.duplicate);
         self.statistics.fast_retransmits += u32::from(outcome.entered_recovery);
@@ -228,15 +227,9 @@ impl Endpoint {
             self.output_due = true;
         }
         if self.sender.scoreboard.is_empty() {
-            self.timers.retransmit = Timers::NONE;
-        } else if outcome.restart_timer {
-            self.arm_retransmission(at);
-        }
-        if outcome.progress || outcome.duplicate {
-            self.arm_early(at);
-            if early_was_armed && self.timers.early == Timers::NONE {
-                self.resume_retransmission(at);
-            }
+            (self.timers.retransmit, self.timers.early) = (Timers::NONE, Timers::NONE);
+        } else if outcome.progress || outcome.duplicate {
+            self.restart_timers(at, outcome.restart_timer);
         }
         if outcome.progress {
             self.check_send_space();
@@ -246,19 +239,37 @@ impl Endpoint {
         }
     }
 
+    /// An acknowledgment has come. One of three timers runs from now on, the first that is to (Linux has one timer for all): the reordering
+    /// timer; that for a tail loss probe; that for retransmissions. The latter two start again only if they are to start `anew`.
+    #[inline]
+    fn restart_timers(&mut self, at: Instant, anew: bool) {
+        let early_was_armed = self.timers.early != Timers::NONE;
+        let now = Now::new(&self.config, self.clocks, at);
+        if let Some(wait) = self.sender.reordering_wait(&now) {
+            return self.arm_early(at, wait, false);
+        }
+        match self.sender.probe_wait(&now, true) {
+            Some(wait) if anew => self.arm_early(at, wait, true),
+            Some(_) if early_was_armed && self.early_is_probe => {}
+            _ if early_was_armed => self.resume_retransmission(at),
+            _ if anew => self.arm_retransmission(at),
+            _ => {}
+        }
+    }
+
     /// The retransmission timer starts anew.
     pub(crate) fn arm_retransmission(&mut self, at: Instant) {
         let wait = self.sender.rto.current(&self.config);
-        self.timers.retransmit = timers::deadline(&self.config, at, wait, self.clocks.phase);
+        self.timers.retransmit = self.deadline(at, wait);
     }
 
     /// The retransmission timer takes over from the reordering timer or that of the probe: it ends as if it had run since the first
     /// segment was last sent, but not before what is lost has been sent again (Linux `tcp_rearm_rto`).
     pub(crate) fn resume_retransmission(&mut self, at: Instant) {
-        if let Some((_, first)) = self.sender.scoreboard.get(0) {
-            self.arm_retransmission(first.sent_at);
-            let soonest = at.saturating_add(self.config.timer_granularity);
-            self.timers.retransmit = self.timers.retransmit.max(soonest);
+        self.timers.early = Timers::NONE;
+        let now = Now::new(&self.config, self.clocks, at);
+        if let Some(left) = self.sender.timeout_left(&now) {
+            self.timers.retransmit = self.deadline(at, left.max(self.config.timer_granularity));
         }
     }
 

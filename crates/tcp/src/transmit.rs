@@ -6,7 +6,7 @@ use crate::scoreboard::Segment;
 use crate::sender::{Fin, Now, Plan, Probe};
 use crate::timers::{self, Timers};
 use crate::types::{Event, State};
-use wasp_units::Instant;
+use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, Payload, PayloadPool, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
 
 /// A data segment before its header: where it starts, its payload, its flags.
@@ -84,7 +84,7 @@ impl Endpoint {
         }
         if std::mem::take(&mut self.data_sent) {
             self.sender.note_usage();
-            self.arm_early(now);
+            self.arm_for_new_data(now);
         }
         if self.timers.retransmit == Timers::NONE && self.sender.needs_persist() {
             self.arm_persist(now);
@@ -98,8 +98,9 @@ impl Endpoint {
         let payload = self.sender.buffer.payload(distance, len, pool);
         let flags = self.data_flags(distance, len, fin);
         let (start, first) = self.sender.on_new_sent(&Now::new(&self.config, self.clocks, now), len, fin);
-        if first || self.timers.retransmit == Timers::NONE {
-            self.arm_retransmission(now);
+        if first {
+            // What ran before, if anything, was the persist timer.
+            self.timers.retransmit = Timers::NONE;
         }
         self.acks.on_data_sent(&self.config, now);
         self.data_sent = true;
@@ -123,7 +124,8 @@ impl Endpoint {
         self.sender.on_resent(&Now::new(&self.config, self.clocks, now), index, rescue);
         self.statistics.retransmitted += 1;
         let restarts = index == 0 && self.sender.recovery.first_restarts_timer();
-        if restarts || self.timers.retransmit == Timers::NONE {
+        let none_runs = self.timers.retransmit == Timers::NONE && self.timers.early == Timers::NONE;
+        if restarts || none_runs {
             self.arm_retransmission(now);
         }
         payload.map(|payload| (start, payload, flags))
@@ -222,7 +224,12 @@ impl Endpoint {
 
     fn arm_persist(&mut self, at: Instant) {
         let wait = self.sender.persist_interval(&self.config);
-        self.timers.retransmit = timers::deadline(&self.config, at, wait, self.clocks.phase);
+        self.timers.retransmit = self.deadline(at, wait);
+    }
+
+    /// When a timer of `wait` ends that starts at `at`.
+    pub(crate) fn deadline(&self, at: Instant, wait: Duration) -> Instant {
+        timers::deadline(&self.config, at, wait, self.clocks.phase)
     }
 
     /// Runs what is due at `at`; harmless when nothing is.
@@ -231,9 +238,8 @@ impl Endpoint {
             self.timers.early = Timers::NONE;
             self.early_timeout(at);
         }
-        if self.timers.retransmit <= at {
+        if self.timers.early == Timers::NONE && self.timers.retransmit <= at {
             self.timers.retransmit = Timers::NONE;
-            self.timers.early = Timers::NONE;
             self.retransmission_timeout(at);
         }
         if self.timers.delayed_ack <= at {
@@ -247,22 +253,35 @@ impl Endpoint {
         }
     }
 
-    /// The reordering timer or the one for tail loss probes, whichever is to run, starts anew.
+    /// New data has left: the timer for tail loss probes starts anew, or else the retransmission timer runs. The reordering timer goes on.
     #[inline]
-    pub(crate) fn arm_early(&mut self, at: Instant) {
-        if self.sender.recovery.reordering_deadline().is_some() {
-            // The reordering timer takes the place of the other (Linux has one timer for both).
-            self.arm_retransmission(at);
+    fn arm_for_new_data(&mut self, at: Instant) {
+        let early_was_armed = self.timers.early != Timers::NONE;
+        if early_was_armed && !self.early_is_probe {
+            return;
         }
         let now = Now::new(&self.config, self.clocks, at);
-        self.timers.early = self.sender.early_deadline(&now, self.timers.retransmit);
+        match self.sender.probe_wait(&now, false) {
+            Some(wait) => self.arm_early(at, wait, true),
+            None if early_was_armed || self.timers.retransmit == Timers::NONE => {
+                self.resume_retransmission(at)
+            }
+            None => {}
+        }
+    }
+
+    /// The reordering timer, or that for a tail loss probe, ends after `wait`.
+    #[inline]
+    pub(crate) fn arm_early(&mut self, at: Instant, wait: Duration, is_probe: bool) {
+        self.timers.early = self.deadline(at, wait);
+        self.early_is_probe = is_probe;
     }
 
     /// The reordering window has passed, or the end of the flight is to be probed. The probe, as the first retransmission,
     /// restarts the retransmission timer (RFC 8985 section 7.3).
     fn early_timeout(&mut self, at: Instant) {
         self.output_due = true;
-        if self.sender.recovery.reordering_deadline().is_none() {
+        if self.early_is_probe {
             self.sender.on_probe_timeout();
             return self.arm_retransmission(at);
         }

@@ -116,7 +116,8 @@ pub struct Identity {
     pub isn: u32,
     /// Value of the timestamp clock at time zero.
     pub timestamp_offset: u32,
-    /// Phase of the host's free-running timers (coarse retransmission ticks, delayed-ACK sweep).
+    /// Where the host's free-running clock stands by which late timers end ([`crate::TimerSlack`]), and swept delayed acknowledgments: what
+    /// the clock of a timer wheel shows at time zero, and when one of BSD's ticks comes.
     pub timer_phase: Duration,
 }
 

@@ -213,7 +213,7 @@ proptest! {
         both in any::<bool>(),
         actions in proptest::collection::vec(action(), 1..80),
     ) {
-        let mut pair = Pair::new(client, server);
+        let mut pair = Pair::of(client, server);
         for side in &mut pair.sides {
             (side.reading, side.keeping) = (reading, false);
         }

@@ -2,6 +2,7 @@
 
 use wasp_tcp::{
     AckCounting, Config, CongestionKind, CubicKind, IdleRestart, Nagle, Options, ReceiveBuffer, RecoveryKind,
+    TimerSlack,
 };
 use wasp_units::Duration;
 
@@ -23,7 +24,7 @@ fn each_option_overrides_its_constant() {
         r#"{"preset": "linux", "mss": 536, "window_scaling": false, "sack": false, "timestamps": false,
             "receive_buffer": "2KiB", "send_buffer": "64KiB", "initial_window": 2, "recovery": "reno",
             "congestion": "reno", "initial_rto": "3s", "min_rto": "500ms", "max_rto": "64s",
-            "timer_granularity": "10ms", "syn_linear_timeouts": 0, "syn_retries": 4, "retries": 12,
+            "timer_granularity": "10ms", "timer_slack": "ticks", "syn_linear_timeouts": 0, "syn_retries": 4, "retries": 12,
             "delayed_ack": "200ms", "delayed_ack_sweep": true, "quickack_segments": 0, "comp_sack_nr": 0, "limited_transmit": false,
             "idle_restart": "keep", "ack_counting": "bytes", "abc_limit": 1, "nagle": false, "duplicate_ack_threshold": 4, "time_wait": "1s"}"#,
     );
@@ -44,6 +45,7 @@ fn each_option_overrides_its_constant() {
         max_rto: Duration::from_secs(64),
         max_persist: Duration::from_secs(64),
         timer_granularity: Duration::from_millis(10),
+        timer_slack: TimerSlack::Ticks,
         syn_linear_timeouts: 0,
         syn_retries: 4,
         retries: 12,

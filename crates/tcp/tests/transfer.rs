@@ -172,7 +172,7 @@ proptest! {
         down in 1_usize..120_000,
         isn in prop_oneof![Just(0x7fff_fc00), u32::MAX - 120_000..=u32::MAX],
     ) {
-        let mut pair = Pair::new(client, server);
+        let mut pair = Pair::of(client, server);
         pair.sides[SERVER].identity.isn = isn;
         exchange(pair, up, down, storm.path()).finish();
     }

@@ -19,6 +19,7 @@ AckCounting = Annotated[Literal["acks", "bytes", "segments"], BeforeValidator(on
 IdleRestart = Annotated[
     Literal["keep", "restart-window", "decay"], BeforeValidator(one_of("keep", "restart-window", "decay"))
 ]
+TimerSlack = Annotated[Literal["none", "wheel", "ticks"], BeforeValidator(one_of("none", "wheel", "ticks"))]
 Count = Annotated[int, Field(ge=0, le=2**32 - 1)]
 PositiveCount = Annotated[int, Field(ge=1, le=2**32 - 1)]
 
@@ -66,7 +67,12 @@ class Tcp(Part):
     max_rto: PositiveDuration | None = None
     """Greatest retransmission timeout."""
     timer_granularity: PositiveDuration | None = None
-    """Tick of the retransmission timer."""
+    """Tick of the clock that timers count by, and to which timeouts are rounded up: 4ms is a Linux with HZ = 250, 1ms
+    one with HZ = 1000. Linux's CUBIC counts by it too, unless timer_slack is ticks."""
+    timer_slack: TimerSlack | None = None
+    """How late timers are: not at all (none, for exact formulas), as those on the timer wheel of Linux (wheel: an edge
+    every 4 ms up to 252 ms, every 32 ms up to 2 s, every 256 ms up to 16 s with ticks of 4 ms; the
+    reordering timer, and a probe of more than one segment, wait for 2 ms more), or at the ticks alone (ticks, BSD)."""
     syn_linear_timeouts: Count | None = None
     """SYN retransmissions before the timeout begins to double."""
     syn_retries: Count | None = None

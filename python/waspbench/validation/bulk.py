@@ -9,11 +9,11 @@ from waspbench.stats import mean_interval
 from waspbench.validation import theory
 from waspbench.validation.figure import Figure, Point
 from waspbench.validation.page import Bar, Row, Table
-from waspbench.validation.simulation import each, mean, scenario, shown, simulate
+from waspbench.validation.simulation import EXACT, each, mean, scenario, shown, simulate
 
 MSS = 1460
 BULK = "100GB"
-WIDE = {"receive_buffer": "64MiB", "send_buffer": "64MiB", "timestamps": False}
+WIDE = EXACT | {"receive_buffer": "64MiB", "send_buffer": "64MiB", "timestamps": False}
 RENO = WIDE | {"congestion": "reno", "ack_counting": "acks", "limited_transmit": False, "min_rto": "1s"}
 DELAYED = WIDE | {"delayed_ack": "200ms", "quickack_segments": 0}
 EVERY_SEGMENT = WIDE | {"delayed_ack": "0ms", "quickack_segments": 0}

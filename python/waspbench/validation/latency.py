@@ -9,7 +9,7 @@ from waspbench.validation import theory
 from waspbench.validation.bulk import MSS
 from waspbench.validation.figure import Figure, Point
 from waspbench.validation.page import Bar, Row, Table
-from waspbench.validation.simulation import each, mean, scenario, shown, simulate
+from waspbench.validation.simulation import EXACT, each, mean, scenario, shown, simulate
 
 KB = 1000
 SIZES = (1 * KB, 20 * KB, 64 * KB, 500 * KB)
@@ -19,7 +19,7 @@ HEAD = 100
 RTT, INITIAL_WINDOW, SYN_TIMEOUT, MIN_RTO, WINDOW = 0.1, 1, 3.0, 1.0, 44
 """``WINDOW`` segments are 64 KiB, all that is advertised without window scaling."""
 
-SERVER = {
+SERVER = EXACT | {
     "recovery": "reno",
     "congestion": "reno",
     "ack_counting": "acks",
@@ -32,7 +32,7 @@ SERVER = {
     "min_rto": f"{MIN_RTO:g}s",
     "syn_linear_timeouts": 0,
 }
-CLIENT = {
+CLIENT = EXACT | {
     "sack": False,
     "timestamps": False,
     "window_scaling": False,
@@ -57,8 +57,8 @@ def slow_start() -> Table:
             rtt=RTT,
             size=f"{size}B",
             down=None,
-            server={"initial_window": window, "timestamps": False},
-            client={"delayed_ack": "0ms", "timestamps": False},
+            server=EXACT | {"initial_window": window, "timestamps": False},
+            client=EXACT | {"delayed_ack": "0ms", "timestamps": False},
             count=4,
             warmup=2,
             duration=20,

@@ -19,6 +19,9 @@ R = TypeVar("R")
 NO_WORK = {"cores": 1, "per_connection": "0ms", "per_request": "0ms", "per_kib": "0ms"}
 """A server whose CPU takes no time."""
 
+EXACT: dict[str, Any] = {"timer_slack": "none", "timer_granularity": "1ms"}
+"""Timers that end when they are due, as formulas have it."""
+
 
 def scenario(
     *,

@@ -2,6 +2,7 @@
 
 use crate::common::device_that_is_up;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
+use rustix::time::{ClockId, clock_getres};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
@@ -20,6 +21,11 @@ const PATIENCE: WallDuration = WallDuration::from_secs(1);
 /// Fields of a stack that the kernel has too, with their setting.
 const SETTINGS: [(&str, &str); 3] =
     [("sack", "tcp_sack"), ("timestamps", "tcp_timestamps"), ("window_scaling", "tcp_window_scaling")];
+
+/// The time between two ticks of this kernel (1/HZ): what its coarse clocks advance by.
+pub(crate) fn tick() -> Duration {
+    Duration::from_nanos(clock_getres(ClockId::MonotonicCoarse).tv_nsec as u64)
+}
 
 /// What each socket of a script is told.
 struct Settings {
@@ -111,6 +117,7 @@ fn configure(script: &Script) -> Result<Settings, String> {
         let setting = SETTINGS.iter().find(|(name, _)| name == field);
         match (field.as_str(), value.as_bool(), setting) {
             ("preset" | "cubic", ..) if value == "linux" => {}
+            ("timer_slack", ..) if value == "wheel" => {}
             ("congestion", ..) => settings.congestion = value.as_str().unwrap_or_default().to_owned(),
             ("nagle", Some(held_back), _) => settings.no_delay = !held_back,
             (_, Some(on), Some((_, name))) => set(name, if on { "1" } else { "0" }),

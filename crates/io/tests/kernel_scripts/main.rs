@@ -12,6 +12,7 @@ use kernel::KernelStack;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::ExitCode;
 use std::sync::mpsc::channel;
+use wasp_tcp::TimerSlack;
 use wasp_testkit::script::{Failure, Kernel, Script, ScriptFile, files, run};
 
 /// A script waits most of its time.
@@ -23,21 +24,36 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
     let missing = common::missing_privilege();
-    let trials: Vec<_> = files().into_iter().filter_map(|file| trial(file, missing.is_some())).collect();
-    if let Some(missing) = missing {
-        common::tell(&format!("SKIPPED [{}] scripts for the kernel: {missing}", trials.len()));
+    let scripts: Vec<_> = files().into_iter().filter_map(for_the_kernel).collect();
+    let of_another: Vec<_> = scripts.iter().filter(|(_, script)| is_of_another_tick(script)).collect();
+    if let Some(missing) = &missing {
+        common::tell(&format!("SKIPPED [{}] scripts for the kernel: {missing}", scripts.len()));
+    } else if !of_another.is_empty() {
+        let tick = kernel::tick();
+        common::tell(&format!(
+            "SKIPPED [{}] scripts for a kernel of other ticks than {tick}",
+            of_another.len()
+        ));
     }
+    let trials = scripts.into_iter().map(|(name, script)| {
+        let ignored = missing.is_some() || is_of_another_tick(&script);
+        Trial::test(name.clone(), move || check(&name, &script)).with_ignored_flag(ignored)
+    });
+    let trials = trials.collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn trial(file: ScriptFile, ignored: bool) -> Option<Trial> {
+/// The name and the script, if it is one for the kernel.
+fn for_the_kernel(file: ScriptFile) -> Option<(String, Script)> {
     // Those that are no scripts fail where they run in virtual time.
     let script = Script::parse(&file.text).ok()?;
-    if matches!(script.kernel, Kernel::No(_)) {
-        return None;
-    }
-    let name = file.name;
-    Some(Trial::test(name.clone(), move || check(&name, &script)).with_ignored_flag(ignored))
+    (!matches!(script.kernel, Kernel::No(_))).then_some((file.name, script))
+}
+
+/// Whether a script tells where timers end in ticks that are not this kernel's.
+fn is_of_another_tick(script: &Script) -> bool {
+    let config = script.options.resolve().expect("parsing has looked at it");
+    script.options.timer_slack == Some(TimerSlack::Wheel) && config.timer_granularity != kernel::tick()
 }
 
 /// A script holds once for a kernel that is said to fulfil it. For one that is said to differ it never does, and what does not is what the script names. Where

@@ -1,7 +1,7 @@
 //! CUBIC as Linux has it (`net/ipv4/tcp_cubic.c` of Linux 6.18), where it departs from RFC 9438.
 //!
 //! Windows are whole segments, and the window grows by one for every `cnt` segments acknowledged, at most by half in a round trip.
-//! Time is counted in jiffies. What Reno's window would be grows by 8/15 of a segment a round trip, above the window of the last loss
+//! Time is counted in jiffies, the ticks of the host's timers. What Reno's window would be grows by 8/15 of a segment a round trip, above the window of the last loss
 //! too. While there is no plateau, which is so before the first loss and after every timeout, the window grows by a twentieth a round
 //! trip at least. A reduction that is taken back leaves the plateau that it set, and a new epoch begins.
 //!
@@ -9,7 +9,7 @@
 
 use super::linux_hystart::LinuxHyStart;
 use super::{AckEvent, Algorithm, LossEvent, RttEvent, Window};
-use crate::config::Config;
+use crate::config::{Config, TimerSlack};
 use wasp_units::{Duration, Instant};
 
 /// Beta is 717/1024.
@@ -25,13 +25,15 @@ const CUBE_FACTOR: u64 = (1 << (10 + 3 * BICTCP_HZ)) / CUBE_RTT_SCALE;
 /// Segments acknowledged for one of growth, at most while there is no plateau, and at least always.
 const SLOWEST_WITHOUT_PLATEAU: u32 = 20;
 const FASTEST: u32 = 2;
-/// Jiffies in a second, and nanoseconds in a jiffy.
-const HZ: u64 = 250;
-const JIFFY: u64 = 1_000_000_000 / HZ;
+const SECOND: Duration = Duration::from_secs(1);
+/// The jiffy of a stack whose ticks are not Linux's.
+const USUAL_JIFFY: Duration = Duration::from_millis(4);
 
 /// CUBIC's own state.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct LinuxCubic {
+    /// A jiffy of the host's clock.
+    jiffy: Duration,
     /// Segments acknowledged that grow the window by one.
     cnt: u32,
     /// The plateau, less where fast convergence gave some of it away; 0 for none.
@@ -57,27 +59,55 @@ pub(super) struct LinuxCubic {
     hystart: Option<LinuxHyStart>,
 }
 
-/// `now` in jiffies.
-fn jiffies(now: Instant) -> u64 {
-    now.as_nanos() / JIFFY
-}
-
 impl LinuxCubic {
     pub(super) fn new(config: &Config) -> Self {
-        Self { hystart: config.hystart.then(LinuxHyStart::default), ..Self::default() }
+        let jiffy =
+            if config.timer_slack == TimerSlack::Ticks { USUAL_JIFFY } else { config.timer_granularity };
+        Self::fresh(jiffy, config.hystart.then(LinuxHyStart::default))
+    }
+
+    /// What knows nothing yet (`bictcp_reset`).
+    fn fresh(jiffy: Duration, hystart: Option<LinuxHyStart>) -> Self {
+        Self {
+            jiffy,
+            cnt: 0,
+            last_max_cwnd: 0,
+            last_cwnd: 0,
+            last_time: 0,
+            bic_origin_point: 0,
+            bic_k: 0,
+            delay_min: None,
+            epoch_start: None,
+            ack_cnt: 0,
+            tcp_cwnd: 0,
+            snd_cwnd_cnt: 0,
+            rest: 0,
+            hystart,
+        }
+    }
+
+    /// `now` in jiffies.
+    fn jiffies(&self, now: Instant) -> u64 {
+        now.as_nanos() / self.jiffy.as_nanos()
+    }
+
+    /// Jiffies in a second.
+    fn hz(&self) -> u64 {
+        SECOND.as_nanos() / self.jiffy.as_nanos()
     }
 
     /// Sending resumes at `now`, `idle` after data last left, with nothing in flight: that time does not count (`cubictcp_cwnd_event`).
     pub(super) fn on_resume(&mut self, now: Instant, idle: Duration) {
-        let idle = jiffies(now) - jiffies(Instant::ZERO + now.saturating_since(Instant::ZERO + idle));
-        self.epoch_start = self.epoch_start.map(|start| (start + idle).min(jiffies(now)));
+        let idle =
+            self.jiffies(now) - self.jiffies(Instant::ZERO + now.saturating_since(Instant::ZERO + idle));
+        self.epoch_start = self.epoch_start.map(|start| (start + idle).min(self.jiffies(now)));
     }
 
     /// A round-trip time of segments that were sent once (`cubictcp_acked`).
     #[inline]
     pub(super) fn on_rtt(&mut self, window: &mut Window, mss: u32, now: Instant, event: RttEvent) {
         // The first second after a reduction tells nothing of the path without a queue.
-        if self.epoch_start.is_some_and(|start| jiffies(now) < start + HZ) {
+        if self.epoch_start.is_some_and(|start| self.jiffies(now) < start + self.hz()) {
             return;
         }
         let delay_min = self.delay_min.map_or(event.rtt, |least| least.min(event.rtt));
@@ -103,8 +133,8 @@ impl LinuxCubic {
 
     /// Segments for one of growth that lead to the function's window a round trip ahead, `t` jiffies after the epoch's start.
     fn cnt_of_function(&self, cwnd: u32, t: u64) -> u32 {
-        let round_trip = self.delay_min.unwrap_or_default().as_nanos().div_ceil(JIFFY);
-        let t = ((t + round_trip) << BICTCP_HZ) / HZ;
+        let round_trip = self.delay_min.unwrap_or_default().as_nanos().div_ceil(self.jiffy.as_nanos());
+        let t = ((t + round_trip) << BICTCP_HZ) / self.hz();
         let offs = t.abs_diff(self.bic_k);
         let cube = CUBE_RTT_SCALE.saturating_mul(offs).saturating_mul(offs).saturating_mul(offs);
         let delta = (cube >> (10 + 3 * BICTCP_HZ)).min(u64::from(u32::MAX)) as u32;
@@ -130,8 +160,8 @@ impl LinuxCubic {
     /// `bictcp_update`: how many segments acknowledged grow the window by one, after `acked` more.
     fn update(&mut self, cwnd: u32, acked: u32, now: Instant) {
         self.ack_cnt = self.ack_cnt.saturating_add(acked);
-        let now = jiffies(now);
-        if self.last_cwnd == cwnd && now.saturating_sub(self.last_time) <= HZ / 32 {
+        let now = self.jiffies(now);
+        if self.last_cwnd == cwnd && now.saturating_sub(self.last_time) <= self.hz() / 32 {
             return;
         }
         if self.epoch_start.is_none() || now != self.last_time {
@@ -197,7 +227,7 @@ impl Algorithm for LinuxCubic {
     /// `cubictcp_state`: a timeout leaves nothing of what was known.
     fn on_timeout(&mut self, now: Instant, event: LossEvent) {
         let hystart = self.hystart.is_some().then(|| LinuxHyStart::new(now, event.next));
-        *self = Self { hystart, ..Self::default() };
+        *self = Self::fresh(self.jiffy, hystart);
     }
 }
 

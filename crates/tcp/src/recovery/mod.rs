@@ -179,6 +179,9 @@ impl Recovery {
         }
         let quiet = acked.sacked == 0 && acked.duplicate.is_none() && !self.is_probing();
         if self.phase == Phase::Open && self.duplicates == 0 && quiet {
+            if let Some(rack) = &mut self.rack {
+                rack.stop_timer();
+            }
             return Verdict::OPEN;
         }
         if self.phase == Phase::Loss && una.at_or_after(self.recover) && self.kind != RecoveryKind::Rack {
@@ -247,7 +250,7 @@ impl Recovery {
         scoreboard: &Scoreboard,
     ) -> Option<Duration> {
         let may_probe = self.kind == RecoveryKind::Rack && rack::may_probe(self, scoreboard);
-        may_probe.then(|| rack::probe_timeout(rto.srtt(config), scoreboard.len()))
+        may_probe.then(|| rack::probe_timeout(config, rto.srtt(config), scoreboard.len()))
     }
 
     /// A tail loss probe has left; `end` is SND.NXT.

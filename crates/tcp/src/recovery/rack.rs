@@ -7,9 +7,11 @@
 use super::prr::{Delivery, Prr};
 use super::undo::Undo;
 use super::{Context, Phase, Recovery, Verdict};
+use crate::config::Config;
 use crate::congestion::Congestion;
 use crate::ranges::Range;
 use crate::scoreboard::{Acked, Overdue, Scoreboard, Segment, Sent};
+use crate::timers;
 use wasp_units::{Duration, Instant};
 use wasp_wire::SequenceNumber;
 
@@ -103,6 +105,11 @@ impl Rack {
     pub(super) fn on_probe(&mut self, end: SequenceNumber, retransmission: bool) {
         self.tlp_end_seq = Some(end);
         self.tlp_is_retrans = retransmission;
+    }
+
+    /// Stops the reordering timer.
+    pub(super) fn stop_timer(&mut self) {
+        self.deadline = Instant::MAX;
     }
 
     /// Forgets the round of a D-SACK once all of it is acknowledged.
@@ -278,11 +285,11 @@ impl Rack {
 }
 
 /// How long to wait for an acknowledgment before the end of the flight is probed (TLP_calc_PTO).
-pub(super) fn probe_timeout(srtt: Option<Duration>, segments: usize) -> Duration {
+pub(super) fn probe_timeout(config: &Config, srtt: Option<Duration>, segments: usize) -> Duration {
     match srtt {
         None => INITIAL_PTO,
         Some(srtt) if segments == 1 => srtt * 2 + MAX_ACK_DELAY,
-        Some(srtt) => srtt * 2,
+        Some(srtt) => srtt * 2 + timers::slack(config),
     }
 }
 
@@ -489,7 +496,6 @@ fn set_window(recovery: &mut Recovery, context: &mut Context<'_>, delivered: u32
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
 
     #[test]
     fn a_timeout_doubts_reordering_where_enough_had_overtaken_a_segment() {

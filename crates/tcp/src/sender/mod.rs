@@ -11,6 +11,7 @@ use crate::recovery::{Context, Recovery};
 use crate::rto::Rto;
 use crate::scoreboard::{Acked, Scoreboard};
 use crate::send_buffer::SendBuffer;
+use crate::timers;
 use wasp_units::{Duration, Instant};
 use wasp_wire::{SequenceNumber, TcpHeader};
 
@@ -475,16 +476,29 @@ impl Sender {
         true
     }
 
-    /// When RACK's reordering timer fires or the end of the flight is probed: never later than `timeout`, the
-    /// retransmission timer.
+    /// How long RACK's reordering timer has to wait, if it is to run: at most the retransmission timeout.
     #[inline]
-    pub(crate) fn early_deadline(&self, now: &Now<'_>, timeout: Instant) -> Instant {
-        let probe = || {
-            let wait = self.recovery.probe_timeout(now.config, &self.rto, &self.scoreboard);
-            wait.map_or(Instant::MAX, |wait| now.at.saturating_add(wait))
-        };
-        let deadline = self.recovery.reordering_deadline().unwrap_or_else(probe);
-        if deadline == Instant::MAX { deadline } else { deadline.min(timeout) }
+    pub(crate) fn reordering_wait(&self, now: &Now<'_>) -> Option<Duration> {
+        let deadline = self.recovery.reordering_deadline()?;
+        let wait = deadline.saturating_since(now.at) + timers::slack(now.config);
+        Some(wait.min(self.rto.current(now.config)))
+    }
+
+    /// How long to wait before the end of the flight is probed, at most the retransmission timeout; `None` when it is not to be
+    /// (Linux `tcp_schedule_loss_probe`). Where the timeout does not start `anew`, it counts from when the first segment last left,
+    /// unless it is over.
+    #[inline]
+    pub(crate) fn probe_wait(&self, now: &Now<'_>, anew: bool) -> Option<Duration> {
+        let wait = self.recovery.probe_timeout(now.config, &self.rto, &self.scoreboard)?;
+        let left = if anew { self.rto.current(now.config) } else { self.timeout_left(now)? };
+        Some(if left.is_zero() { wait } else { wait.min(left) })
+    }
+
+    /// What is left of the retransmission timeout, had its timer run since the first segment last left (Linux `tcp_rto_delta_us`);
+    /// `None` with nothing in flight.
+    pub(crate) fn timeout_left(&self, now: &Now<'_>) -> Option<Duration> {
+        let (_, first) = self.scoreboard.get(0)?;
+        Some(first.sent_at.saturating_add(self.rto.current(now.config)).saturating_since(now.at))
     }
 
     /// The end of the flight is to be probed.

@@ -6,7 +6,7 @@ pub(crate) use sent::Sent;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, reset_for};
+use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, TimerSlack, reset_for};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, Payload, PayloadPool, TcpHeader, View};
 
@@ -120,8 +120,20 @@ pub(crate) struct Pair {
     order: u64,
 }
 
+/// The same stack, whose timers are on no wheel, so that times can be told.
+fn exact(config: Config) -> Config {
+    let wheel = config.timer_slack == TimerSlack::Wheel;
+    Config { timer_slack: if wheel { TimerSlack::None } else { config.timer_slack }, ..config }
+}
+
 impl Pair {
+    /// Two stacks without a timer wheel.
     pub(crate) fn new(client: Config, server: Config) -> Self {
+        Self::of(exact(client), exact(server))
+    }
+
+    /// Two stacks as they are.
+    pub(crate) fn of(client: Config, server: Config) -> Self {
         Self {
             now: Instant::ZERO,
             sides: [Side::new(client, 0xffff_f000), Side::new(server, 0x7fff_fc00)],

@@ -4,7 +4,7 @@ use super::numbers::IDENTITY;
 use super::{Quantity, Script, Sent, Stack, Value};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wasp_tcp::{Chunk, Config, ConfigError, Endpoint, Event, State, reset_for};
+use wasp_tcp::{Chunk, Config, ConfigError, Endpoint, Event, State, TimerSlack, reset_for};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, Payload, PayloadPool, TcpHeader, View};
 
@@ -25,13 +25,18 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// The endpoint of `script`, before anything has happened to it.
+    /// The endpoint of `script`, before anything has happened to it. Its timers are on Linux's wheel only where the script asks for it:
+    /// else one could not tell the times that a specification asks for.
     ///
     /// # Errors
     /// The script's options are no stack; [`Script::parse`] has looked at that.
     pub fn new(script: &Script) -> Result<Self, ConfigError> {
+        let mut config = script.options.resolve()?;
+        if config.timer_slack == TimerSlack::Wheel && script.options.timer_slack.is_none() {
+            config.timer_slack = TimerSlack::None;
+        }
         Ok(Self {
-            config: Arc::new(script.options.resolve()?),
+            config: Arc::new(config),
             // Not zero, so that no timer is right by accident.
             now: Instant::ZERO + Duration::from_secs(10),
             endpoint: None,
