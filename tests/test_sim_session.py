@@ -132,6 +132,7 @@ EVERY_CONSTANT: dict[str, Any] = {
     "quickack_segments": 0,
     "comp_sack_nr": 0,
     "limited_transmit": False,
+    "segmentation_offload": False,
     "idle_restart": "restart-window",
     "nagle": True,
     "duplicate_ack_threshold": 3,

@@ -192,6 +192,9 @@ pub struct Config {
     pub duplicate_ack_threshold: u32,
     /// Send a new segment on each of the first two duplicate acknowledgments (RFC 3042).
     pub limited_transmit: bool,
+    /// The network device cuts frames of several segments up, and a frame that could be longer waits for the acknowledgments that follow
+    /// at once (Linux `tcp_tso_should_defer`).
+    pub segmentation_offload: bool,
     /// What an idle time does to the window.
     pub idle_restart: IdleRestart,
     /// Holding back small segments.
@@ -283,6 +286,7 @@ impl Config {
             bsd_duplicate_quirk: false,
             duplicate_ack_threshold: 3,
             limited_transmit: true,
+            segmentation_offload: true,
             idle_restart: IdleRestart::Decay,
             nagle: Nagle::Minshall,
             rtt_estimator: RttEstimator::Linux,
@@ -331,6 +335,7 @@ impl Config {
             bsd_ssthresh: true,
             bsd_duplicate_quirk: true,
             limited_transmit: false,
+            segmentation_offload: false,
             idle_restart: IdleRestart::RestartWindow,
             nagle: Nagle::Classic,
             rtt_estimator: RttEstimator::Bsd,

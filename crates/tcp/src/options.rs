@@ -116,6 +116,9 @@ pub struct Options {
     /// Limited transmit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_transmit: Option<bool>,
+    /// Frames of several segments, and the wait for fuller ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segmentation_offload: Option<bool>,
     /// What an idle time does to the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_restart: Option<IdleRestart>,
@@ -224,6 +227,7 @@ impl Options {
             config.recovery = RecoveryKind::NewReno;
         }
         config.limited_transmit = self.limited_transmit.unwrap_or(config.limited_transmit);
+        config.segmentation_offload = self.segmentation_offload.unwrap_or(config.segmentation_offload);
         config.idle_restart = self.idle_restart.unwrap_or(config.idle_restart);
         if self.nagle == Some(false) {
             config.nagle = Nagle::Off;

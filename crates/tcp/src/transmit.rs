@@ -64,7 +64,7 @@ impl Endpoint {
         self.sender.check_idle(&Now::new(&self.config, self.clocks, now));
         loop {
             let limit = self.payload_limit();
-            match self.sender.plan(&self.config, limit) {
+            match self.sender.plan(&Now::new(&self.config, self.clocks, now), limit) {
                 Plan::New { len, fin } => {
                     let data = self.send_new(now, len, fin, pool);
                     if len < limit {
@@ -82,8 +82,9 @@ impl Endpoint {
                 Plan::Nothing => break,
             }
         }
-        if std::mem::take(&mut self.data_sent) {
-            self.sender.note_usage();
+        let sent = std::mem::take(&mut self.data_sent);
+        self.sender.note_usage(sent);
+        if sent {
             self.arm_for_new_data(now);
         }
         if self.timers.retransmit == Timers::NONE && self.sender.needs_persist() {
@@ -96,7 +97,10 @@ impl Endpoint {
     fn send_new(&mut self, now: Instant, len: u32, fin: bool, pool: &mut PayloadPool) -> Option<Data> {
         let distance = self.sender.flight();
         let payload = self.sender.buffer.payload(distance, len, pool);
-        let flags = self.data_flags(distance, len, fin);
+        let mut flags = self.data_flags(distance, len, fin);
+        if self.sender.ends_frame() {
+            flags = flags | Flags::PSH;
+        }
         let (start, first) = self.sender.on_new_sent(&Now::new(&self.config, self.clocks, now), len, fin);
         if first {
             // What ran before, if anything, was the persist timer.

@@ -95,13 +95,14 @@ fn config() -> impl Strategy<Value = Config> {
         prop_oneof![Just(4_096_u32), Just(200_000), Just(32 << 20)]
             .prop_map(|most| ReceiveBuffer::Tuned { most }),
     ];
-    (base, recovery, any::<bool>(), any::<bool>(), buffer, any::<bool>()).prop_map(
-        |(base, recovery, sack, timestamps, receive_buffer, limited_transmit)| Config {
+    (base, recovery, any::<bool>(), any::<bool>(), buffer, any::<bool>(), any::<bool>()).prop_map(
+        |(base, recovery, sack, timestamps, receive_buffer, limited_transmit, segmentation_offload)| Config {
             recovery,
             sack,
             timestamps,
             receive_buffer,
             limited_transmit,
+            segmentation_offload,
             ..base
         },
     )

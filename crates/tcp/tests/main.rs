@@ -4,6 +4,7 @@ mod arbitrary;
 mod close;
 mod common;
 mod handshake;
+mod kernel_times;
 mod options;
 mod rack;
 mod receiving;

@@ -25,7 +25,7 @@ fn each_option_overrides_its_constant() {
             "receive_buffer": "2KiB", "send_buffer": "64KiB", "initial_window": 2, "recovery": "reno",
             "congestion": "reno", "initial_rto": "3s", "min_rto": "500ms", "max_rto": "64s",
             "timer_granularity": "10ms", "timer_slack": "ticks", "syn_linear_timeouts": 0, "syn_retries": 4, "retries": 12,
-            "delayed_ack": "200ms", "delayed_ack_sweep": true, "quickack_segments": 0, "comp_sack_nr": 0, "limited_transmit": false,
+            "delayed_ack": "200ms", "delayed_ack_sweep": true, "quickack_segments": 0, "comp_sack_nr": 0, "limited_transmit": false, "segmentation_offload": false,
             "idle_restart": "keep", "ack_counting": "bytes", "abc_limit": 1, "nagle": false, "duplicate_ack_threshold": 4, "time_wait": "1s"}"#,
     );
     let expected = Config {
@@ -54,6 +54,7 @@ fn each_option_overrides_its_constant() {
         quickack_segments: 0,
         comp_sack_nr: 0,
         limited_transmit: false,
+        segmentation_offload: false,
         idle_restart: IdleRestart::Keep,
         nagle: Nagle::Off,
         duplicate_ack_threshold: 4,

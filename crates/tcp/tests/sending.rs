@@ -265,13 +265,44 @@ fn the_send_buffer_bounds_what_is_in_flight_and_tells_of_its_space() {
 }
 
 #[test]
-fn psh_marks_the_last_byte_queued() {
-    let mut pair = Pair::established(Config::linux(), Config::linux());
-    pair.send(SERVER, &pattern(3 * 1_448));
-    let pushed: Vec<_> =
-        pair.data_from(SERVER).map(|(crossing, _)| crossing.header.flags.contains(Flags::PSH)).collect();
-    assert_eq!(pushed, [false, false, true]);
-    pair.finish();
+fn psh_marks_the_last_byte_queued_and_the_end_of_a_frame() {
+    for (segmentation_offload, expected) in [(false, [false; 4]), (true, [false, true, false, true])] {
+        let mut pair = Pair::established(Config::linux(), Config { segmentation_offload, ..Config::linux() });
+        pair.send(SERVER, &pattern(5 * 1_448));
+        let pushed: Vec<_> =
+            pair.data_from(SERVER).map(|(crossing, _)| crossing.header.flags.contains(Flags::PSH)).collect();
+        assert_eq!((&pushed[..4], pushed[4]), (&expected[..], true));
+        pair.finish();
+    }
+}
+
+/// Half of the window is a segment (Linux `tcp_cwnd_test`), and a segment alone is not pushed.
+#[test]
+fn a_window_of_three_has_no_frames() {
+    let pushed_of = |initial_window| {
+        let mut pair = Pair::established(Config::linux(), Config { initial_window, ..Config::linux() });
+        pair.send(SERVER, &pattern(10 * 1_448));
+        let pushed = |(crossing, _): &(Crossing, _)| crossing.header.flags.contains(Flags::PSH);
+        pair.data_from(SERVER).map(pushed).collect::<Vec<_>>()
+    };
+    assert_eq!(pushed_of(3), [false; 3]);
+    assert_eq!(pushed_of(4), [false, true, false, true]);
+}
+
+/// A SYN-ACK that was sent twice times nothing: the least round-trip time is that of the echoed timestamp.
+#[test]
+fn a_repeated_syn_ack_does_not_make_the_path_short() {
+    let mut pair = Pair::new(Config::linux(), Config::linux());
+    pair.path = Box::new(|crossing| {
+        let first = crossing.from == SERVER && crossing.index == 0;
+        if first { Fate::Drop } else { Fate::Deliver }
+    });
+    pair.connect();
+    pair.run_for(RTT * 30);
+    pair.send(SERVER, &pattern(5 * 1_448));
+    let pushed = |(crossing, _): &(Crossing, _)| crossing.header.flags.contains(Flags::PSH);
+    let found: Vec<_> = pair.data_from(SERVER).map(pushed).collect();
+    assert_eq!(found, [false, true, false, true, true]);
 }
 
 #[test]

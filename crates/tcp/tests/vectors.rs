@@ -24,6 +24,7 @@ fn config(recovery: RecoveryKind, window: u32) -> Config {
         ack_counting: AckCounting::Acknowledgments,
         congestion_window_validation: false,
         limited_transmit: false,
+        segmentation_offload: false,
         nagle: Nagle::Off,
         rtt_estimator: RttEstimator::Rfc6298,
         initial_rto: RTT * 10,

@@ -61,6 +61,7 @@ PRESETS: dict[str, tuple[str, str]] = {
     "quickack_segments": ("16", "0"),
     "comp_sack_nr": ("44", "0"),
     "limited_transmit": ("true", "false"),
+    "segmentation_offload": ("true", "false"),
     "idle_restart": ("decay", "restart-window"),
     "nagle": ("true", "true"),
     "duplicate_ack_threshold": ("3", "3"),

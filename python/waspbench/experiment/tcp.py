@@ -91,6 +91,9 @@ class Tcp(Part):
     with 0 each leaves."""
     limited_transmit: bool | None = None
     """Whether the first duplicate acknowledgements release new segments (RFC 3042)."""
+    segmentation_offload: bool | None = None
+    """Whether segments leave in frames of several that the network device cuts up. A short frame waits for the
+    acknowledgements that follow at once, and the last segment of a frame is pushed (Linux tcp_tso_should_defer)."""
     idle_restart: IdleRestart | None = None
     """What an idle time above the RTO does to the window: nothing, back to its start (RFC 5681), halving (RFC 2861)."""
     nagle: bool | None = None

@@ -19,8 +19,8 @@ R = TypeVar("R")
 NO_WORK = {"cores": 1, "per_connection": "0ms", "per_request": "0ms", "per_kib": "0ms"}
 """A server whose CPU takes no time."""
 
-EXACT: dict[str, Any] = {"timer_slack": "none", "timer_granularity": "1ms"}
-"""Timers that end when they are due, as formulas have it."""
+EXACT: dict[str, Any] = {"timer_slack": "none", "timer_granularity": "1ms", "segmentation_offload": False}
+"""Timers that end when they are due, and segments that leave one by one, as formulas have it."""
 
 
 def scenario(

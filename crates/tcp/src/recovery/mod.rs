@@ -139,6 +139,11 @@ impl Recovery {
         self.phase != Phase::Open || self.is_probing()
     }
 
+    /// In fast recovery, or after a timeout.
+    pub(crate) fn is_repairing_loss(&self) -> bool {
+        self.phase != Phase::Open
+    }
+
     /// Whether an acknowledgment that reports a duplicate segment, and nothing else, matters.
     pub(crate) fn heeds_duplicates(&self) -> bool {
         self.kind == RecoveryKind::Rack

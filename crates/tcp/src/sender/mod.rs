@@ -1,5 +1,6 @@
 //! The sending half: what is in flight, and what an acknowledgment of it means.
 
+mod frames;
 mod plan;
 
 pub(crate) use plan::Plan;
@@ -132,6 +133,8 @@ pub(crate) struct Sender {
     usage_end: SequenceNumber,
     /// The window stopped us since the last segment left.
     stopped: bool,
+    /// Segments that have not left of a frame of several.
+    frame: u16,
 }
 
 impl Sender {
@@ -163,6 +166,7 @@ impl Sender {
             max_packets: 0,
             usage_end: iss,
             stopped: false,
+            frame: 0,
         }
     }
 
@@ -428,12 +432,13 @@ impl Sender {
         }
     }
 
-    /// A sample by the timestamp that the peer echoes.
+    /// A sample by the timestamp that the peer echoes (Linux `tcp_ack_update_rtt`).
     pub(crate) fn sample_echo(&mut self, now: &Now<'_>, echo: u32) {
         if echo != 0
             && let Some(rtt) = now.since_echo(echo)
         {
             let (una, next) = (self.una(), self.next);
+            self.rto.note_rtt(rtt);
             self.rto.sample(now.config, rtt, una, next);
         }
     }
@@ -448,11 +453,18 @@ impl Sender {
         self.congestion.in_slow_start() && u64::from(self.congestion.window()) < 2 * used
     }
 
-    /// Nothing more can leave now: notes how much of the congestion window was used (Linux `tcp_cwnd_validate`).
-    pub(crate) fn note_usage(&mut self) {
-        let packets = self.scoreboard.len() as u32;
+    /// Nothing more can leave now, after something was `sent` or nothing: notes how much of the congestion window was used (Linux
+    /// `tcp_cwnd_validate`).
+    pub(crate) fn note_usage(&mut self, sent: bool) {
+        if !sent && self.buffer.unsent() == 0 {
+            return;
+        }
         let full = self.scoreboard.pipe().saturating_add(u32::from(self.mss)) > self.congestion.window();
         let limited = self.stopped || full;
+        if !sent && !limited {
+            return;
+        }
+        let packets = self.scoreboard.len() as u32;
         if self.una().at_or_after(self.usage_end) || limited || (!self.limited && packets > self.max_packets)
         {
             self.limited = limited;

@@ -53,7 +53,8 @@ impl Sender {
 
     /// What leaves next. `limit` is the most payload that fits a segment with its options.
     #[inline]
-    pub(crate) fn plan(&mut self, config: &Config, limit: u32) -> Plan {
+    pub(crate) fn plan(&mut self, now: &Now<'_>, limit: u32) -> Plan {
+        let config = now.config;
         self.stopped = false;
         let new = self.new_segment(config, limit);
         if self.probe == Probe::Tail {
@@ -64,9 +65,8 @@ impl Sender {
             Next::Retransmit(index) => self.plan_retransmission(config, index, false),
             Next::Rescue(index) => self.plan_retransmission(config, index, true),
             Next::New => match new {
-                Some((len, fin)) if self.fits(config, len) => Plan::New { len, fin },
-                Some(_) => self.stop(),
-                None => Plan::Nothing,
+                Some((len, fin)) => self.plan_new(now, len, fin),
+                None => self.end_frame(),
             },
         }
     }
@@ -84,9 +84,21 @@ impl Sender {
         }
     }
 
+    #[inline]
+    fn plan_new(&mut self, now: &Now<'_>, len: u32, fin: bool) -> Plan {
+        let free = self.free(now.config);
+        if len > free {
+            self.stop()
+        } else if self.frame_leaves(now, free) {
+            Plan::New { len, fin }
+        } else {
+            self.end_frame()
+        }
+    }
+
     fn plan_retransmission(&mut self, config: &Config, index: usize, rescue: bool) -> Plan {
         let len = self.scoreboard.get(index).map_or(0, |(start, segment)| segment.end.since(start));
-        if self.fits(config, len.min(u32::from(self.mss))) {
+        if len.min(u32::from(self.mss)) <= self.free(config) {
             Plan::Retransmit { index, rescue }
         } else {
             self.stop()
@@ -95,14 +107,19 @@ impl Sender {
 
     fn stop(&mut self) -> Plan {
         self.stopped = true;
+        self.end_frame()
+    }
+
+    fn end_frame(&mut self) -> Plan {
+        self.frame = 0;
         Plan::Nothing
     }
 
+    /// What the congestion window leaves room for, bytes.
     #[inline]
-    fn fits(&self, config: &Config, len: u32) -> bool {
+    fn free(&self, config: &Config) -> u32 {
         let window = self.recovery.window(config, &self.congestion, u32::from(self.mss));
-        let outstanding = self.recovery.outstanding(config, &self.scoreboard, self.flight());
-        len == 0 || outstanding.saturating_add(len) <= window
+        window.saturating_sub(self.recovery.outstanding(config, &self.scoreboard, self.flight()))
     }
 
     /// The new segment that the peer's window, the send buffer and the rules against small segments allow.
@@ -158,6 +175,7 @@ impl Sender {
         self.next = start + len + u32::from(fin);
         self.scoreboard.push(self.next, fin, now.at);
         self.buffer.advance_sent(len);
+        self.frame = self.frame.saturating_sub(1);
         self.recovery.on_new_data(len);
         self.settle_probe(false);
         self.probe = Probe::None;
