@@ -2,7 +2,7 @@
 
 use crate::gauges::Sampler;
 use crate::lateness::Lateness;
-use crate::summary::{Totals, Watch, sum_up};
+use crate::summary::{Watch, sum_up};
 use crate::{Control, MachineReport, Model, Part, PortError, Progress, RunOutput, Scenario, Shard, Share};
 use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, Stalled};
@@ -100,13 +100,11 @@ impl<'a, O: Observer> Run<'a, O> {
         lateness: Option<Lateness>,
         machine: MachineReport,
     ) -> Part {
-        let totals = Totals::of(&self.kernel.process);
-        let server_cpu = self.kernel.process.server_cpu(end);
+        let measured = self.watch.until(&self.kernel.process, end);
         self.kernel.process.ledger.stop_at(end);
         self.kernel.inject(end, |model, scheduler| model.finish(scheduler));
         self.report(end);
         let events = self.kernel.handled();
-        let measured = self.watch.until(totals, server_cpu);
         Part::new(self.scenario, self.kernel.process, measured, lateness, machine, events, failure)
     }
 }

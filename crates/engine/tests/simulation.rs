@@ -139,6 +139,21 @@ fn littles_law_holds_to_rounding_and_as_n_equals_x_times_r() {
 }
 
 #[test]
+fn the_servers_tcp_is_counted_over_the_measured_interval() {
+    let mut scenario = scenario(64, "20KB");
+    scenario["measure"] = json!({"warmup": "30s", "duration": "10s"});
+    let summary = run(&scenario).summary;
+    let (tcp, packets) = (summary.server_tcp.unwrap(), summary.network.down.packets);
+    assert_eq!(tcp.segments_sent, packets, "what the server sends is what crosses the links to the clients");
+    let begun = summary.outcomes["ok"].abs_diff(tcp.connections);
+    assert!(
+        begun <= 64,
+        "a connection a transaction, but for those that the ends of the interval cut in two"
+    );
+    assert_eq!((tcp.retransmitted, tcp.timeouts), (0, 0));
+}
+
+#[test]
 fn a_saturated_server_works_without_pause_and_paces_its_clients() {
     let mut scenario = scenario(64, "1KB");
     scenario["server"]["model"]["per_request"] = json!("5ms");

@@ -75,9 +75,12 @@ class ServerCpu(Record):
 
 
 class ServerTcp(Record):
-    """What the modelled server's TCP did over the whole run, all connections together."""
+    """What the modelled server's TCP did in the measured interval, all connections together; in results of older
+    versions in the whole run, warm-up included.
+    """
 
     connections: int
+    """Those that began, with a SYN."""
     segments_sent: int
     retransmitted: int
     """Segments sent again."""
@@ -200,7 +203,9 @@ class RunSummary(Record):
     """The open loop; None where every group has a closed one."""
     server_cpu: ServerCpu
     server_tcp: ServerTcp | None = None
-    """In simulation."""
+    """What the server's TCP did in the measured interval, in simulation; of the whole run, warm-up included, in results
+    of older versions.
+    """
     emulator: Emulator | None
     lateness: list[GroupLateness] | None = None
     """The emulator's by group of clients; None in simulation and in results of older versions."""

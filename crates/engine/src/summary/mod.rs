@@ -7,7 +7,7 @@ mod validity;
 
 pub use censoring::{Censoring, Window};
 pub use part::Part;
-pub(crate) use totals::{Measured, Totals, Watch};
+pub(crate) use totals::{Measured, Watch};
 
 use crate::lateness::Lateness;
 use crate::{Counters, Ledger, MachineReport, RunError, Scenario};
@@ -305,7 +305,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         censoring: validity::censoring(scenario, &part),
         open_loop: open_loop(ledger),
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
-        server_tcp: part.server_tcp,
+        server_tcp: part.measured.server_tcp,
         emulator: part.lateness.as_ref().map(|lateness| emulator(lateness, &part)),
         lateness: part.lateness.as_ref().map(|lateness| waits_by_group(scenario, lateness)),
         network: NetworkSummary {

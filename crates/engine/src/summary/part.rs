@@ -4,7 +4,6 @@ use super::{LinkRow, links};
 use crate::lateness::Lateness;
 use crate::summary::totals::Measured;
 use crate::{Ledger, MachineReport, Model, RunError, Scenario};
-use wasp_host::TcpTotals;
 use wasp_net::{Fates, Observer};
 
 /// The records and counts of the clients that one thread had; [`super::sum_up`] makes figures of them.
@@ -16,8 +15,6 @@ pub struct Part {
     pub(super) fates: Fates,
     /// Packets made, and those whose fate is open.
     pub(super) packets: (u64, u64),
-    /// In simulation, which has one thread.
-    pub(super) server_tcp: Option<TcpTotals>,
     /// How often the payload pool was exhausted.
     pub(super) exhausted: u64,
     /// Of a live run.
@@ -45,7 +42,6 @@ impl Part {
             measured,
             fates: *network.fates(),
             packets: (network.made(), network.in_flight()),
-            server_tcp: model.server_tcp(),
             exhausted: network.pool.exhausted(),
             ledger: model.ledger,
             lateness,

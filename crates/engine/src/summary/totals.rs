@@ -1,6 +1,7 @@
-//! The network's account, summed over the links, at the boundaries of the measured interval.
+//! What network and modelled server have done, at the boundaries of the measured interval.
 
 use crate::Model;
+use wasp_host::TcpTotals;
 use wasp_net::{LinkId, Network, Observer};
 use wasp_units::{Duration, Instant};
 
@@ -79,6 +80,7 @@ impl DirectionTotals {
 pub(crate) struct Watch {
     totals: Totals,
     server_cpu: Duration,
+    server_tcp: TcpTotals,
 }
 
 /// The account over the measured interval.
@@ -87,6 +89,8 @@ pub(crate) struct Measured {
     pub(crate) totals: Totals,
     /// CPU time that the modelled server used, and its cores.
     pub(crate) server_cpu: Option<(Duration, usize)>,
+    /// What the modelled server's TCP did.
+    pub(crate) server_tcp: Option<TcpTotals>,
 }
 
 impl Measured {
@@ -100,13 +104,17 @@ impl Measured {
 impl Watch {
     pub(crate) fn new<O: Observer>(model: &Model<O>, now: Instant) -> Self {
         let server_cpu = model.server_cpu(now).map_or(Duration::ZERO, |(used, _)| used);
-        Self { totals: Totals::of(model), server_cpu }
+        Self { totals: Totals::of(model), server_cpu, server_tcp: model.server_tcp().unwrap_or_default() }
     }
 
-    pub(crate) fn until(&self, end: Totals, server_cpu: Option<(Duration, usize)>) -> Measured {
+    /// What has been done since, the interval being over now.
+    pub(crate) fn until<O: Observer>(&self, model: &Model<O>, now: Instant) -> Measured {
+        let end = Totals::of(model);
+        let used = |(used, cores): (Duration, usize)| (used.saturating_sub(self.server_cpu), cores);
         Measured {
             totals: Totals { up: end.up.since(&self.totals.up), down: end.down.since(&self.totals.down) },
-            server_cpu: server_cpu.map(|(used, cores)| (used.saturating_sub(self.server_cpu), cores)),
+            server_cpu: model.server_cpu(now).map(used),
+            server_tcp: model.server_tcp().map(|end| end.since(&self.server_tcp)),
         }
     }
 }
