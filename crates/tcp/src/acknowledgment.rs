@@ -285,3 +285,122 @@ impl Acknowledgments {
         self.duplicate.take()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Instant = Instant::from_nanos(7_000_000_000);
+    const RTO: Duration = Duration::from_millis(300);
+
+    fn measured(lens: &[(u32, Flags)]) -> Acknowledgments {
+        let config = Config::linux();
+        let mut acks = Acknowledgments::new(&config);
+        for (len, flags) in lens {
+            acks.measure(&config, *len, 20, *flags);
+        }
+        acks
+    }
+
+    #[test]
+    fn a_segment_is_larger_than_any_before_only_if_it_is() {
+        let config = Config::linux();
+        let mut acks = Acknowledgments::new(&config);
+        let seen = [1_000, 1_000, 1_001, 900].map(|len| acks.measure(&config, len, 20, Flags::ACK));
+        assert_eq!(seen, [true, false, true, false]);
+        assert_eq!(acks.segment(), 1_001);
+    }
+
+    #[test]
+    fn two_smaller_segments_of_one_length_show_the_size_and_two_of_others_do_not() {
+        let full = (1_000, Flags::ACK);
+        assert_eq!(measured(&[full, (700, Flags::ACK), (700, Flags::ACK)]).segment(), 700);
+        assert_eq!(measured(&[full, (700, Flags::ACK), (600, Flags::ACK)]).segment(), 1_000);
+        assert_eq!(measured(&[full, (700, Flags::ACK), full, (700, Flags::ACK)]).segment(), 1_000);
+        // Linux counts the header: 88 bytes and 20 of them where more follows, 536 where the peer pushes.
+        assert_eq!(measured(&[full, (88, Flags::ACK), (88, Flags::ACK)]).segment(), 88);
+        assert_eq!(measured(&[full, (87, Flags::ACK), (87, Flags::ACK)]).segment(), 1_000);
+        let push = Flags::ACK | Flags::PSH;
+        assert_eq!(measured(&[full, (536, push), (536, push)]).segment(), 536);
+        assert_eq!(measured(&[full, (535, push), (535, push)]).segment(), 1_000);
+    }
+
+    #[test]
+    fn the_window_tells_how_many_acknowledgments_hurry() {
+        let config = Config::linux();
+        for (window, quick) in [(0, 2), (1_999, 2), (2_000, 1), (7_000, 3), (60_000, 16)] {
+            let mut acks = measured(&[(1_000, Flags::ACK)]);
+            acks.on_data(&config, window, RTO, START);
+            assert_eq!(acks.quick, quick, "{window}");
+        }
+    }
+
+    #[test]
+    fn acknowledgments_hurry_again_after_more_than_a_timeout_and_not_where_the_buffer_is_tight() {
+        let config = Config::linux();
+        let mut acks = measured(&[(1_000, Flags::ACK)]);
+        acks.on_data(&config, 60_000, RTO, START);
+        acks.on_tight();
+        assert!(!acks.is_quick(&config));
+        acks.on_data(&config, 60_000, RTO, START + RTO);
+        assert!(!acks.is_quick(&config), "a timeout is not more than one");
+        acks.on_data(&config, 60_000, RTO, START + RTO * 2 + Duration::from_nanos(1));
+        assert!(acks.is_quick(&config));
+    }
+
+    #[test]
+    fn only_what_leaves_soon_after_data_is_an_answer() {
+        let config = Config::linux();
+        let answers = |wait: Duration| {
+            let mut acks = measured(&[(1_000, Flags::ACK)]);
+            acks.on_data(&config, 60_000, RTO, START);
+            acks.on_data_sent(&config, START + wait);
+            acks.interactive
+        };
+        assert!(answers(config.delayed_ack - Duration::from_nanos(1)));
+        assert!(!answers(config.delayed_ack));
+        let mut acks = measured(&[(1_000, Flags::ACK)]);
+        acks.on_data_sent(&config, Instant::ZERO);
+        assert!(!acks.interactive, "nothing has come that it could answer");
+        let bsd = Config::bsd1999();
+        acks.on_data(&bsd, 60_000, RTO, START);
+        acks.on_data_sent(&bsd, START);
+        assert!(!acks.interactive, "BSD knows no quick acknowledgments");
+    }
+
+    #[test]
+    fn the_delay_of_an_acknowledgment_ends_the_habit_of_answering_and_that_of_a_report_does_not() {
+        let config = Config::linux();
+        for left_out in [0, 1] {
+            let mut acks = measured(&[(1_000, Flags::ACK)]);
+            (acks.interactive, acks.left_out, acks.due) = (true, left_out, Due::Delayed);
+            acks.on_delay_expired();
+            assert_eq!((acks.interactive, acks.due), (left_out > 0, Due::Now));
+        }
+        let mut acks = Acknowledgments::new(&config);
+        acks.on_delay_expired();
+        assert!(!acks.interactive);
+    }
+
+    /// The first three reports above a gap leave, and so does the first of another one.
+    #[test]
+    fn each_gap_has_three_reports_at_once() {
+        let config = Config::linux();
+        let mut acks = measured(&[(1_000, Flags::ACK)]);
+        let gap = SequenceNumber(10_000);
+        acks.on_sent(gap);
+        let report = |acks: &mut Acknowledgments, gap, sack| {
+            acks.out_of_order(&config, gap, sack, false);
+            let due = acks.due();
+            if due == Due::Now {
+                acks.on_sent(gap);
+            }
+            due
+        };
+        let seen = [0; 5].map(|_| report(&mut acks, gap, true));
+        assert_eq!(seen, [Due::Now, Due::Now, Due::Now, Due::Delayed, Due::Delayed]);
+        assert_eq!(report(&mut acks, gap, false), Due::Now, "each one without selective acknowledgments");
+        acks.on_sent(gap + 1_000);
+        assert_eq!(report(&mut acks, gap + 1_000, true), Due::Now, "another gap");
+    }
+}

@@ -157,3 +157,88 @@ fn keep(pieces: &mut VecDeque<Piece>, piece: Piece) {
     }
     pieces.insert(after, Piece { start: piece.start, payload: Payload::Virtual(len) });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use wasp_wire::View;
+
+    const BASE: u32 = 0xffff_ff00;
+
+    fn number(at: u32) -> SequenceNumber {
+        SequenceNumber(BASE) + at
+    }
+
+    fn waiting(inserted: &[(u32, u32)]) -> Reassembly {
+        let (mut queue, mut pool) = (Reassembly::default(), PayloadPool::new(1 << 20));
+        for (start, len) in inserted {
+            queue.insert(number(*start), Payload::Virtual(*len), false, &mut pool);
+        }
+        queue
+    }
+
+    #[test]
+    fn neighbours_without_content_become_one_piece() {
+        for order in [[10, 20, 30], [10, 30, 20], [30, 10, 20], [30, 20, 10], [20, 30, 10]] {
+            let queue = waiting(&order.map(|start| (start, 10)));
+            assert_eq!((queue.pieces.len(), queue.len(), queue.reported()), (1, 30, 1), "{order:?}");
+            assert_eq!(queue.end(), Some(number(40)));
+        }
+        let apart = waiting(&[(10, 10), (21, 9), (40, 1)]);
+        assert_eq!((apart.pieces.len(), apart.len(), apart.reported()), (3, 20, 3));
+    }
+
+    #[test]
+    fn a_fin_alone_waits_too() {
+        let (mut queue, mut pool) = (Reassembly::default(), PayloadPool::new(1 << 20));
+        assert!(queue.is_empty());
+        queue.insert(number(10), Payload::Empty, true, &mut pool);
+        assert!(!queue.is_empty());
+        assert_eq!((queue.len(), queue.reported()), (0, 1));
+        queue.advance(number(11));
+        assert!(queue.is_empty());
+    }
+
+    /// Bytes of a stream, some of which have arrived, in any order and more than once.
+    fn arrivals() -> impl Strategy<Value = Vec<(u32, u32)>> {
+        proptest::collection::vec((1_u32..300, 1_u32..60), 1..40)
+    }
+
+    proptest! {
+        #[test]
+        fn it_holds_each_byte_once_and_hands_it_over_in_order(arrivals in arrivals(), stored in any::<bool>()) {
+            let stream = |at: u32| (at * 7 % 251) as u8;
+            let (mut queue, mut pool) = (Reassembly::default(), PayloadPool::new(1 << 20));
+            let mut held = [false; 400];
+            for (start, len) in arrivals {
+                let bytes: Vec<u8> = (start..start + len).map(stream).collect();
+                let payload =
+                    if stored { pool.store(&bytes).expect("there is room") } else { Payload::Virtual(len) };
+                queue.insert(number(start), payload, false, &mut pool);
+                held[start as usize..(start + len) as usize].fill(true);
+                prop_assert_eq!(queue.len() as usize, held.iter().filter(|held| **held).count());
+                let last = held.iter().rposition(|held| *held).expect("something is held");
+                prop_assert_eq!(queue.end(), Some(number(last as u32 + 1)));
+            }
+            // The gaps are filled from the front, each as far as the first byte that waits.
+            let mut at = 0;
+            while let Some(gap) = held.iter().skip(at).position(|held| *held) {
+                at += gap;
+                while let Some(payload) = queue.take(number(at as u32), &mut pool) {
+                    if let View::Bytes(bytes) = pool.view(&payload) {
+                        let expected: Vec<u8> = (at as u32..).take(bytes.len()).map(stream).collect();
+                        prop_assert_eq!(bytes, expected);
+                    }
+                    at += payload.len() as usize;
+                    pool.release(payload);
+                }
+                queue.advance(number(at as u32));
+                prop_assert!(!held[at], "it hands over all that follows");
+                prop_assert_eq!(queue.len() as usize, held[at..].iter().filter(|held| **held).count());
+            }
+            prop_assert!(queue.is_empty());
+            prop_assert_eq!(pool.in_use(), 0);
+        }
+    }
+}

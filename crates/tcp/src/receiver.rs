@@ -465,3 +465,70 @@ impl Receiver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u16 = 1_000;
+
+    /// A receiver with so many bytes waiting, which has told the peer of its window.
+    fn holding(buffer: u32, window_update: WindowUpdate, waiting: u32) -> (Receiver, Config, PayloadPool) {
+        let receive_buffer = ReceiveBuffer::Fixed(buffer);
+        let config = Config { receive_buffer, window_update, mss: MSS, ..Config::linux() };
+        let mut pool = PayloadPool::new(1 << 20);
+        let mut receiver = Receiver::new(&config);
+        receiver.open(SequenceNumber(0));
+        receiver.receive(SequenceNumber(1), Payload::Virtual(waiting), false, &mut pool);
+        receiver.advertise(&config, u32::from(MSS));
+        (receiver, config, pool)
+    }
+
+    /// After how many bytes read the peer hears of the window.
+    fn read_before_an_update(buffer: u32, window_update: WindowUpdate, waiting: u32) -> Option<u32> {
+        let (mut receiver, config, mut pool) = holding(buffer, window_update, waiting);
+        let seen = u32::from(MSS);
+        (0..=waiting).find(|read| {
+            if *read > 0 {
+                receiver.read(&config, Instant::ZERO, seen, 1, &mut pool, &mut |_| {});
+            }
+            receiver.owes_update(&config, seen)
+        })
+    }
+
+    #[test]
+    fn two_segments_or_half_the_buffer_are_worth_an_update() {
+        assert_eq!(read_before_an_update(8_000, WindowUpdate::TwoSegments, 6_000), Some(2_000));
+        assert_eq!(read_before_an_update(8_000, WindowUpdate::TwoSegments, 8_000), Some(2_000));
+        assert_eq!(read_before_an_update(3_000, WindowUpdate::TwoSegments, 3_000), Some(1_500));
+        assert_eq!(read_before_an_update(8_000, WindowUpdate::TwoSegments, 1_500), None);
+    }
+
+    #[test]
+    fn a_window_twice_as_large_is_worth_an_update() {
+        assert_eq!(read_before_an_update(8_000, WindowUpdate::Doubled, 6_000), Some(2_000));
+        // A closed window opens by a segment, or by half a small buffer.
+        assert_eq!(read_before_an_update(8_000, WindowUpdate::Doubled, 8_000), Some(1_000));
+        assert_eq!(read_before_an_update(1_000, WindowUpdate::Doubled, 1_000), Some(500));
+        assert_eq!(read_before_an_update(8_000, WindowUpdate::Doubled, 3_000), None);
+    }
+
+    #[test]
+    fn the_window_opens_by_a_segment_or_not_at_all() {
+        let (mut receiver, config, mut pool) = holding(8_000, WindowUpdate::TwoSegments, 8_000);
+        let mut edge_after = |read| {
+            receiver.read(&config, Instant::ZERO, 1_000, read, &mut pool, &mut |_| {});
+            receiver.advertise(&config, 1_000).0
+        };
+        assert_eq!(
+            [edge_after(999), edge_after(1), edge_after(999), edge_after(1)],
+            [0, 1_000, 1_000, 2_000]
+        );
+    }
+
+    #[test]
+    fn the_first_piece_waits_to_be_read() {
+        let (receiver, ..) = holding(8_000, WindowUpdate::TwoSegments, 700);
+        assert_eq!(receiver.first(), Some(&Payload::Virtual(700)));
+    }
+}

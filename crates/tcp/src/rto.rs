@@ -276,6 +276,133 @@ mod tests {
         assert_eq!(rto.current(&config), Duration::from_millis(1500));
     }
 
+    /// What `tcp_rtt_estimator` of Linux 6.18 makes of the same samples, two a round trip: the timeout and the deviation.
+    #[test]
+    fn linux_smooths_as_the_kernel_does() {
+        let config = Config::linux();
+        let mut rto = Rto::new(&config);
+        let mut una = SequenceNumber(0);
+        let rtts = [300, 500, 900, 200, 250, 40, 40, 700, 120, 130, 125, 600, 90];
+        let seen = rtts.map(|rtt| {
+            una += 1000;
+            rto.sample(&config, Duration::from_millis(rtt), una, una + 1000);
+            (rto.current(&config).as_millis(), rto.deviation)
+        });
+        let expected = [
+            (900, 600_000),
+            (976, 650_000),
+            (1_460, 1_062_500),
+            (1_436, 993_750),
+            (1_404, 867_578),
+            (1_364, 880_089),
+            (1_292, 887_256),
+            (1_420, 1_082_753),
+            (1_392, 1_026_918),
+            (1_372, 948_186),
+            (1_316, 871_887),
+            (1_360, 988_262),
+            (1_316, 958_644),
+        ];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn rfc6298_smooths_by_an_eighth_and_a_quarter() {
+        let config = Config {
+            rtt_estimator: RttEstimator::Rfc6298,
+            min_rto: Duration::from_millis(1),
+            ..Config::linux()
+        };
+        let mut rto = Rto::new(&config);
+        take(&mut rto, &config, &[100, 200]);
+        // RTTVAR = 3/4 50 + 1/4 100, SRTT = 7/8 100 + 1/8 200.
+        assert_eq!(rto.current(&config), Duration::from_micros(112_500 + 4 * 62_500));
+        take(&mut rto, &config, &[50]);
+        assert_eq!(rto.current(&config), Duration::from_micros(104_687 + 4 * 62_500));
+        take(&mut rto, &config, &[100; 200]);
+        let margin = rto.current(&config) - rto.srtt(&config).expect("there are samples");
+        assert_eq!(margin, config.timer_granularity, "the margin is a tick at least");
+    }
+
+    /// What `tcp_xmit_timer` of 4.4BSD makes of the same ticks.
+    #[test]
+    fn bsd_smooths_as_its_source_does() {
+        let config = Config { min_rto: Duration::from_millis(1), ..Config::bsd1999() };
+        let mut rto = Rto::new(&config);
+        let seen = [3, 3, 5, 1, 2, 9, 1, 1].map(|ticks| {
+            rto.sample_ticks(&config, ticks);
+            (rto.srtt, rto.variation, rto.current(&config).as_millis() / 500)
+        });
+        let expected = [
+            (24, 6, 9),
+            (23, 6, 8),
+            (25, 7, 10),
+            (22, 9, 11),
+            (21, 8, 10),
+            (27, 12, 15),
+            (24, 12, 15),
+            (21, 12, 14),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(rto.srtt(&config), Some(Duration::from_millis(500) * 21 / 8));
+    }
+
+    #[test]
+    fn bsd_times_one_segment_at_a_time_by_its_ticks() {
+        let config = Config::bsd1999();
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let (start, phase) = (SequenceNumber(1_000), Duration::from_millis(623));
+        let mut rto = Rto::new(&config);
+        rto.time_segment(start, at(600));
+        rto.time_segment(start + 1_000, at(1_100));
+        assert_eq!(rto.timed_ticks(start, at(1_300), &config, phase), None, "not acknowledged yet");
+        // Ticks are at 623, 1,123 and 1,623 ms.
+        assert_eq!(rto.timed_ticks(start + 1, at(1_630), &config, phase), Some(4));
+        assert_eq!(rto.timed_ticks(start + 1, at(1_630), &config, phase), None, "it is timed once");
+        rto.time_segment(start, at(1_050));
+        assert_eq!(
+            rto.timed_ticks(start + 1, at(1_100), &config, phase),
+            Some(1),
+            "no tick, counted from one"
+        );
+        rto.time_segment(start, at(1_050));
+        rto.stop_timing();
+        assert_eq!(rto.timed_ticks(start + 1, at(1_630), &config, phase), None, "it was sent again");
+    }
+
+    #[test]
+    fn bsd_distrusts_its_estimate_after_the_fourth_timeout() {
+        let config = Config::bsd1999();
+        let mut rto = Rto::new(&config);
+        rto.sample_ticks(&config, 3);
+        for _ in 0..3 {
+            rto.back_off(&config);
+        }
+        assert_eq!((rto.srtt, rto.variation), (24, 6));
+        rto.back_off(&config);
+        assert_eq!(
+            (rto.srtt, rto.variation),
+            (0, 9),
+            "the next sample begins anew, beside a wider variation"
+        );
+        let mut linux = Rto::new(&Config::linux());
+        take(&mut linux, &Config::linux(), &[100]);
+        for _ in 0..6 {
+            linux.back_off(&Config::linux());
+        }
+        assert_eq!(linux.srtt(&Config::linux()), Some(Duration::from_millis(100)));
+    }
+
+    #[test]
+    fn the_longest_sample_fits_the_scaled_values() {
+        let config = Config { max_rto: Duration::from_secs(10_000), ..Config::linux() };
+        let mut rto = Rto::new(&config);
+        rto.note_rtt(Duration::from_secs(1_000));
+        rto.sample(&config, Duration::from_secs(1_000), SequenceNumber(0), SequenceNumber(1));
+        assert_eq!(rto.srtt(&config), Some(Duration::from_micros((1 << 27) - 1)));
+        assert_eq!(rto.min_rtt(), Duration::from_micros((1 << 27) - 1));
+    }
+
     #[test]
     fn back_off_doubles_up_to_the_maximum() {
         let config = Config::linux();

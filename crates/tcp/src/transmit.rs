@@ -257,11 +257,13 @@ impl Endpoint {
         }
     }
 
-    /// New data has left: the timer for tail loss probes starts anew, or else the retransmission timer runs. The reordering timer goes on.
+    /// New data has left: the timer for tail loss probes starts anew, or else the retransmission timer runs. The reordering timer
+    /// goes on, and so does the timer that a probe has started.
     #[inline]
     fn arm_for_new_data(&mut self, at: Instant) {
         let early_was_armed = self.timers.early != Timers::NONE;
-        if early_was_armed && !self.early_is_probe {
+        let is_probe = self.sender.recovery.ends_with_probe(self.sender.next);
+        if is_probe || (early_was_armed && !self.early_is_probe) {
             return;
         }
         let now = Now::new(&self.config, self.clocks, at);
@@ -286,6 +288,10 @@ impl Endpoint {
     fn early_timeout(&mut self, at: Instant) {
         self.output_due = true;
         if self.early_is_probe {
+            if self.sender.recovery.is_probing() {
+                // One probe at a time (RFC 8985 section 7.3; Linux `tcp_send_loss_probe`).
+                return self.resume_retransmission(at);
+            }
             self.sender.on_probe_timeout();
             return self.arm_retransmission(at);
         }

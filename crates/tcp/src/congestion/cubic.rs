@@ -259,6 +259,24 @@ mod tests {
         assert_eq!(congestion.window(), 201 * MSS);
     }
 
+    /// Section 4.9.
+    #[test]
+    fn a_needless_reduction_leaves_the_function_as_it_was() {
+        let config = config();
+        let windows = [false, true].map(|needless| {
+            let mut congestion = Congestion::new(&config, MSS, 1_000);
+            lose(&mut congestion, &config);
+            grow(&mut congestion, &config, Instant::ZERO, 20);
+            if needless {
+                let before = congestion.snapshot();
+                lose(&mut congestion, &config);
+                congestion.restore(before);
+            }
+            grow(&mut congestion, &config, Instant::ZERO + RTT * 20, 60)[59]
+        });
+        assert_eq!(windows[0], windows[1]);
+    }
+
     #[test]
     fn over_a_short_path_the_window_is_no_smaller_than_renos() {
         let config = config();

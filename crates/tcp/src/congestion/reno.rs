@@ -70,8 +70,9 @@ impl Reno {
 mod tests {
     use super::super::Congestion;
     use super::*;
-    use crate::config::CongestionKind;
+    use crate::config::{CongestionKind, IdleRestart};
     use crate::rto::Rto;
+    use wasp_units::Duration;
     use wasp_wire::SequenceNumber;
 
     const MSS: u32 = 1_000;
@@ -140,6 +141,37 @@ mod tests {
         assert_eq!((congestion.window(), congestion.ssthresh()), (MSS, 9 * MSS));
         congestion.on_timeout(&config, MSS, Instant::ZERO, LossEvent { flight: MSS, ..event }, false);
         assert_eq!((congestion.window(), congestion.ssthresh()), (MSS, 9 * MSS));
+    }
+
+    #[test]
+    fn an_idle_time_halves_the_window_for_each_timeout_and_keeps_three_quarters_as_the_threshold() {
+        let config = Config { initial_ssthresh: 8 * MSS, ..reno(AckCounting::Segments) };
+        let mut congestion = Congestion::new(&config, MSS, 103);
+        let rto = Duration::from_millis(300);
+        congestion.on_idle(&config, MSS, rto * 2 + Duration::from_millis(299), rto);
+        assert_eq!(congestion.window(), 103 * MSS / 4);
+        assert_eq!(congestion.ssthresh(), 103 * MSS / 2 + 103 * MSS / 4);
+        congestion.on_idle(&config, MSS, rto * 100, rto);
+        assert_eq!(congestion.window(), 10 * MSS, "the initial window at least");
+        let restart = Config { idle_restart: IdleRestart::RestartWindow, ..config };
+        let mut congestion = Congestion::new(&restart, MSS, 103);
+        congestion.on_idle(&restart, MSS, rto * 2, rto);
+        assert_eq!((congestion.window(), congestion.ssthresh()), (10 * MSS, 8 * MSS));
+    }
+
+    #[test]
+    fn what_follows_the_slow_start_after_a_timeout_is_believed_again() {
+        let config = Config { initial_ssthresh: 2 * MSS, ..reno(AckCounting::Bytes { limit: 2 }) };
+        let mut congestion = Congestion::new(&config, MSS, 4);
+        let event = LossEvent { next: SequenceNumber(0), flight: 4 * MSS, send_window: 1 << 20 };
+        congestion.on_timeout(&config, MSS, Instant::ZERO, event, true);
+        assert!(congestion.in_slow_start());
+        round(&mut congestion, &config, 3, 1);
+        assert!(!congestion.in_slow_start());
+        congestion.window.ssthresh = 100 * MSS;
+        let before = congestion.window();
+        round(&mut congestion, &config, 1, 4);
+        assert_eq!(congestion.window() - before, 2 * MSS, "L = 2");
     }
 
     #[test]

@@ -165,6 +165,12 @@ impl Recovery {
         self.rack.as_ref().is_some_and(|rack| rack.is_probing())
     }
 
+    /// Whether a tail loss probe is in flight, and nothing new has left since: `next` is SND.NXT.
+    #[inline]
+    pub(crate) fn ends_with_probe(&self, next: SequenceNumber) -> bool {
+        self.rack.as_ref().is_some_and(|rack| rack.ends_with_probe(next))
+    }
+
     /// SND.NXT when the present recovery, or the last one, began.
     pub(crate) fn high(&self) -> SequenceNumber {
         self.recover

@@ -101,6 +101,11 @@ impl Rack {
         self.tlp_end_seq.is_some()
     }
 
+    /// Whether a probe is in flight, and nothing has been sent for the first time since: `next` is SND.NXT.
+    pub(super) fn ends_with_probe(&self, next: SequenceNumber) -> bool {
+        self.tlp_end_seq == Some(next)
+    }
+
     /// A probe has left; `end` is SND.NXT.
     pub(super) fn on_probe(&mut self, end: SequenceNumber, retransmission: bool) {
         self.tlp_end_seq = Some(end);
@@ -293,12 +298,10 @@ pub(super) fn probe_timeout(config: &Config, srtt: Option<Duration>, segments: u
     }
 }
 
-/// Whether a probe may be scheduled: nothing held above SND.UNA, no recovery, no probe in flight.
+/// Whether a probe may be scheduled: nothing held above SND.UNA, no recovery. A probe in flight is no reason against it (Linux
+/// `tcp_schedule_loss_probe`).
 pub(super) fn may_probe(recovery: &Recovery, scoreboard: &Scoreboard) -> bool {
-    recovery.phase == Phase::Open
-        && !scoreboard.is_empty()
-        && scoreboard.sacked_segments() == 0
-        && !recovery.rack.as_ref().is_some_and(|rack| rack.is_probing())
+    recovery.phase == Phase::Open && !scoreboard.is_empty() && scoreboard.sacked_segments() == 0
 }
 
 /// An acknowledgment of something new.
@@ -515,7 +518,7 @@ mod tests {
         recovery.rack = Some(Box::new(rack));
         // An uneventful acknowledgment behind the round, and then a duplicate when the numbers have gone half around.
         recovery.drag_along(start + 2_000);
-        let later = start + 1_000 + (1 << 31);
+        let later = start + 1_005 + (1 << 31);
         let rack = recovery.rack.as_mut().expect("it was made");
         rack.adapt(later, later, true, false);
         assert_eq!((rack.reo_wnd_mult, rack.dsack_round), (3, Some(later)));
