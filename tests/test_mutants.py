@@ -1,0 +1,57 @@
+"""`./run mutants` adds up what cargo-mutants found, and its page names mutants that exist."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import mutants
+from mutants import CAUGHT, MISSED, ROOT, UNVIABLE, Survivor
+
+FILE = "crates/tcp/src/rto.rs"
+LINES = {FILE: ["fn f() {", "    a | b > 0", "}"]}
+BITS = Survivor("rto.rs", "a | b > 0", "replace | with ^ in f")
+
+
+def outcome(summary: str, name: str = f"{FILE}:2:7: replace | with ^ in f") -> dict[str, object]:
+    return {"scenario": {"Mutant": {"name": name, "file": FILE}}, "summary": summary}
+
+
+def test_a_survivor_is_named_as_the_page_names_it() -> None:
+    found = mutants.verdict([{"scenario": "Baseline", "summary": "Success"}, outcome(MISSED)], LINES)
+    assert found.survivors == Counter([BITS])
+    assert str(BITS) == r"| `rto.rs` | `a \| b > 0` | `replace \| with ^ in f` |"
+    assert mutants.explained(f"| file | line | mutation |\n| --- | --- | --- |\n{BITS}\n{BITS}\n") == Counter({BITS: 2})
+
+
+def test_the_verdict_is_about_what_has_no_reason() -> None:
+    one_in_twenty = [outcome(CAUGHT)] * 19 + [outcome(UNVIABLE)] * 5 + [outcome(MISSED)]
+    found = mutants.verdict(one_in_twenty, LINES)
+    assert found.judged == 20
+    assert found.passes(Counter())
+    two = mutants.verdict([*one_in_twenty, outcome(MISSED)], LINES)
+    assert not two.passes(Counter())
+    assert two.passes(Counter([BITS])), "a mutation that is possible twice in a line needs two rows, or counts"
+    assert list(found.tell(Counter())) == [
+        "20 mutants: 19 noticed, 1 survive",
+        f"UNEXPLAINED {BITS}",
+        "PASSED: 1 of 20 survive without a reason, 5.0% (at most 5%)",
+    ]
+    assert f"DOES NOT SURVIVE {BITS}" in list(mutants.verdict([outcome(CAUGHT)], LINES).tell(Counter([BITS])))
+
+
+def test_the_page_names_lines_that_exist() -> None:
+    named = mutants.explained(mutants.PAGE.read_text())
+    assert named
+    for one in named:
+        source = (ROOT / "crates" / "tcp" / "src" / one.file).read_text()
+        assert one.line in [line.strip() for line in source.splitlines()], str(one)
+
+
+@pytest.mark.parametrize("wrong", [["24"], ["-1"], ["x"], ["--jobs", "0"]])
+def test_a_wrong_shard_is_an_error(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        mutants.main(wrong)
+    assert ended.value.code == 2
+    assert "error:" in capsys.readouterr().err
