@@ -4,7 +4,7 @@ use crate::config::{Config, ReceiveBuffer, WindowUpdate};
 use crate::fifo::Fifo;
 use crate::ranges::Range;
 use crate::reassembly::Reassembly;
-use crate::tuning::{Tuning, Window};
+use crate::tuning::{LEAST_GROWING, Tuning, Window};
 use crate::types::ReceivePolicy;
 use wasp_units::Instant;
 use wasp_wire::{Payload, PayloadPool, SackBlocks, SequenceNumber, View};
@@ -204,7 +204,7 @@ impl Receiver {
         }
         tuning.take(len);
         tuning.time_window(now, self.next);
-        tuning.grow(len, mss, most)
+        len >= LEAST_GROWING && tuning.grow(len, mss, most)
     }
 
     /// The window that the free buffer allows without a silly window (RFC 1122 section 4.2.3.3): the right edge of one that is fixed moves

@@ -18,8 +18,8 @@ const OVERHEAD: u32 = 436;
 const DESCRIPTOR: u32 = 256;
 /// No window is clamped to less (`SOCK_MIN_RCVBUF / 2`).
 const LEAST_CLAMP: u32 = 1_152;
-/// Smaller segments do not widen the window.
-const LEAST_GROWING: u32 = 128;
+/// Smaller segments in order do not widen the window (`tcp_event_data_recv`).
+pub(crate) const LEAST_GROWING: u32 = 128;
 
 /// Memory that a segment of `len` bytes takes (`skb->truesize` beside an Ethernet device): a power of two, and what describes it.
 fn memory(len: u32) -> u32 {
@@ -109,11 +109,9 @@ impl Tuning {
         self.segment = segment;
         let segment = u32::from(segment);
         let most = self.payload(self.buffer);
-        self.clamp = most.min(u32::from(u16::MAX) << scale);
-        // One segment stays in reserve.
-        if self.clamp > 2 * segment && self.clamp + segment > most {
-            self.clamp = (2 * segment).max(most - segment);
-        }
+        // One segment stays in reserve, where more than two fit.
+        let reserved = (2 * segment).max(most.saturating_sub(segment));
+        self.clamp = most.min(u32::from(u16::MAX) << scale).min(reserved);
         self.offered = self.first_window();
         self.threshold = self.offered.min(self.clamp);
         self.space = self.threshold.min(INITIAL_SEGMENTS * segment);
@@ -204,7 +202,7 @@ impl Tuning {
     /// The window may grow with each segment while there is room. Returns whether it did (`tcp_grow_window`).
     pub(crate) fn grow(&mut self, len: u32, mss: u32, most: u32) -> bool {
         let limit = self.clamp.min(self.free());
-        if len < LEAST_GROWING || limit <= self.threshold {
+        if limit <= self.threshold {
             return false;
         }
         let used = self.payload(memory(len));
@@ -280,8 +278,9 @@ impl Tuning {
         let now = micros(now);
         if self.timing {
             let sample = now.wrapping_sub(self.rtt_at).max(1);
-            if self.rtt == 0 || sample < self.rtt >> 3 {
-                self.rtt = sample.saturating_mul(8);
+            let eighths = sample.saturating_mul(8);
+            if self.rtt == 0 || eighths < self.rtt {
+                self.rtt = eighths;
             }
         }
         self.timing = true;

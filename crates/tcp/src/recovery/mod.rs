@@ -134,7 +134,7 @@ impl Recovery {
         matches!(self.kind, RecoveryKind::Sack | RecoveryKind::Rack)
     }
 
-    /// Whether segments in flight may have been sent twice.
+    /// In recovery, or a probe is in flight.
     pub(crate) fn is_repairing(&self) -> bool {
         self.phase != Phase::Open || self.is_probing()
     }

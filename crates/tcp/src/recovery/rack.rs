@@ -140,7 +140,6 @@ impl Rack {
         // F-RTO does not judge a timeout that ends a fast recovery.
         self.frto = phase == Phase::Open || !first;
         self.new_data_first = false;
-        self.holds_back = false;
         self.deadline = Instant::MAX;
         self.tlp_end_seq = None;
     }
@@ -261,7 +260,7 @@ impl Rack {
             return;
         }
         if context.next.after(*recover) {
-            self.frto = acked.sacked == 0 && acked.bytes > 0;
+            self.frto = acked.sacked == 0;
         } else if acked.bytes > 0 && context.scoreboard.una().before(*recover) {
             *recover = context.next;
             self.new_data_first = context.may_send_new;
@@ -316,11 +315,8 @@ pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>, acked: 
         let ssthresh = context.congestion.ssthresh();
         context.congestion.set_window(context.mss, ssthresh);
     }
-    if exiting {
-        recovery.leave();
-    }
-    if recovery.phase == Phase::Open {
-        recovery.duplicates = u32::from(context.scoreboard.sacked_segments() > 0);
+    if exiting || recovery.phase == Phase::Open {
+        leave(recovery, context.scoreboard);
     }
     let repaired = recovery.rack.as_mut().is_some_and(|rack| rack.process_probe(una, acked));
     if repaired && recovery.phase == Phase::Open {
@@ -389,8 +385,14 @@ fn judge(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, exit
         rack.reo_wnd_persist = rack.reo_wnd_persist.saturating_add(1).min(REO_WND_PERSIST);
     }
     rack.take_back(context.congestion);
-    recovery.leave();
+    leave(recovery, context.scoreboard);
     Judgment::Needless
+}
+
+/// Outside recovery. While segments are held no acknowledgment is uneventful.
+fn leave(recovery: &mut Recovery, scoreboard: &Scoreboard) {
+    recovery.leave();
+    recovery.duplicates = u32::from(scoreboard.sacked_segments() > 0);
 }
 
 /// What steps 4 and 5 are to know of an acknowledgment.
@@ -446,7 +448,6 @@ pub(super) fn on_repeated(
 pub(super) fn on_reordering_timeout(recovery: &mut Recovery, context: &mut Context<'_>) {
     let recovering = recovery.phase != Phase::Open;
     let Some(mut rack) = recovery.rack.take() else { return };
-    rack.holds_back = false;
     let lost = rack.detect_loss(context, recovering);
     recovery.rack = Some(rack);
     if lost && recovery.phase == Phase::Open {

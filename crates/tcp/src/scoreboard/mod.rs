@@ -124,6 +124,16 @@ impl Acked {
         self.earliest.filter(|_| !self.resent)
     }
 
+    /// Takes down what a `report` tells beside a cumulative acknowledgment. Where that gives no sample, the earliest segment gives one
+    /// that is reported and was sent once, whatever else is reported (Linux `tcp_ack_update_rtt`).
+    pub(crate) fn report(&mut self, report: impl FnOnce(&mut Self)) {
+        let sample = self.sample();
+        self.earliest = None;
+        report(self);
+        self.earliest = sample.or(self.earliest);
+        self.resent = false;
+    }
+
     /// When the last of the segments noted since the last call was sent that were sent once.
     #[inline]
     pub(crate) fn take_latest(&mut self) -> Option<Instant> {

@@ -153,6 +153,11 @@ impl Scoreboard {
         (same && segment.flies()).then_some(place)
     }
 
+    /// False only where no segment was last sent as a retransmission that may still arrive; it may be true for a while longer.
+    pub(crate) fn has_resent(&self) -> bool {
+        self.by_time.as_ref().is_some_and(|by_time| !by_time.resent.is_empty())
+    }
+
     /// The segment at `index` has just been sent again.
     pub(super) fn note_resent(&mut self, index: usize) {
         let retransmission = Resent::new(&self.segments[index]);

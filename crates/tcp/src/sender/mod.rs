@@ -244,7 +244,9 @@ impl Sender {
             // What lies beyond a window that shrank is sent in vain, but the peer lives (RFC 9293 section 3.8.6, SHLD-17).
             self.timeouts = 0;
         }
-        let repairing = self.recovery.is_repairing();
+        // Else nothing in flight was sent again, and the answer would not be asked for. Retransmissions stay in flight when a needless
+        // reduction is taken back.
+        let repairing = self.recovery.is_repairing() || self.scoreboard.has_resent();
         let by_time = if repairing { self.credible_by_time(now) } else { Instant::MAX };
         let credible = if repairing { credible_by_echo(now, header).min(by_time) } else { by_time };
         let mut acked = Acked::new(self.scoreboard.fack(), credible, self.recovery.high());
@@ -256,7 +258,7 @@ impl Sender {
         if !header.sack.is_empty() && self.recovery.uses_sack() {
             // What arrives above a gap is never echoed (RFC 7323 section 4.3).
             acked.credible = by_time;
-            self.take_sack(header, &mut acked);
+            acked.report(|acked| self.take_sack(header, acked));
         }
         acked.repeated = repeated && acked.sacked == 0;
         let reported = acked.take_latest();
@@ -427,7 +429,9 @@ impl Sender {
             }
         } else if let Some(sent) = acked.sample() {
             self.rto.sample(now.config, now.at.saturating_since(sent), una, next);
-        } else if let Some(timestamps) = header.timestamps {
+        } else if let Some(timestamps) = header.timestamps
+            && acked.bytes > 0
+        {
             self.sample_echo(now, timestamps.echo);
         }
     }

@@ -133,7 +133,7 @@ impl Sender {
             return (self.fin == Fin::Queued && room > 0).then_some((0, true));
         }
         let mut len = unsent.min(u64::from(limit.min(config.send_buffer))) as u32;
-        if flight > 0 && flight.saturating_add(len) > config.send_buffer {
+        if flight.saturating_add(len) > config.send_buffer {
             return None;
         }
         if len > room {
