@@ -122,7 +122,7 @@ def verdict(outcomes: Iterable[Mapping[str, object]], lines: Mapping[str, Sequen
 def key() -> str:
     """Names the sources that the verdicts depend on."""
     digest = hashlib.sha256(VERSION.encode())
-    names = [name for source in SOURCES for name in sorted((ROOT / source).rglob("*") or [ROOT / source])]
+    names = [name for source in SOURCES for name in sorted((ROOT / source).rglob("*"))]
     names += [ROOT / source for source in SOURCES if (ROOT / source).is_file()]
     for path in names:
         if path.is_file():

@@ -531,4 +531,115 @@ mod tests {
         let (receiver, ..) = holding(8_000, WindowUpdate::TwoSegments, 700);
         assert_eq!(receiver.first(), Some(&Payload::Virtual(700)));
     }
+
+    /// A receiver whose buffer sizes itself, with a window in units of 128 bytes.
+    fn tuned() -> (Receiver, Config, PayloadPool) {
+        let config = Config { mss: MSS, ..Config::linux() };
+        let mut receiver = Receiver::new(&config);
+        receiver.open(SequenceNumber(0));
+        receiver.set_scale(7);
+        receiver.establish(Instant::ZERO, MSS);
+        receiver.advertise(&config, u32::from(MSS));
+        (receiver, config, PayloadPool::new(1 << 20))
+    }
+
+    #[test]
+    fn the_round_trip_time_only_falls_while_data_waits_to_be_read() {
+        let (mut receiver, config, mut pool) = tuned();
+        receiver.time_echo(80_000);
+        receiver.receive(SequenceNumber(1), Payload::Virtual(500), false, &mut pool);
+        receiver.time_echo(160_000);
+        assert_eq!(receiver.rtt(), Some(80_000));
+        receiver.read(&config, Instant::ZERO, 500, 500, &mut pool, &mut |_| {});
+        // Seven eighths and an eighth.
+        receiver.time_echo(160_000);
+        assert_eq!(receiver.rtt(), Some(90_000));
+    }
+
+    #[test]
+    fn a_read_of_no_bytes_does_not_begin_a_measurement() {
+        let (mut receiver, config, mut pool) = tuned();
+        receiver.time_echo(80_000);
+        let before = format!("{:?}", receiver.tuning());
+        let later = Instant::ZERO + wasp_units::Duration::from_secs(1);
+        receiver.read(&config, later, 500, 0, &mut pool, &mut |_| {});
+        assert_eq!(format!("{:?}", receiver.tuning()), before);
+    }
+
+    #[test]
+    fn a_closed_window_that_stays_closed_is_worth_no_update() {
+        let (mut receiver, config, mut pool) = tuned();
+        let seen = u32::from(MSS);
+        while receiver.window() > 0 {
+            let len = receiver.window().min(seen);
+            let arrival = receiver.receive(receiver.next(), Payload::Virtual(len), false, &mut pool);
+            receiver.tune(&config, Instant::ZERO, &arrival, len, seen, true);
+            receiver.advertise(&config, seen);
+        }
+        receiver.read(&config, Instant::ZERO, seen, 1, &mut pool, &mut |_| {});
+        assert!(!receiver.owes_update(&config, seen));
+    }
+
+    #[test]
+    fn a_fin_beyond_the_window_is_not_held() {
+        let (mut receiver, _, mut pool) = holding(8_000, WindowUpdate::TwoSegments, 0);
+        let arrival = receiver.receive(SequenceNumber(5_001), Payload::Virtual(4_000), true, &mut pool);
+        assert!(arrival.kept);
+        let mut blocks = SackBlocks::default();
+        receiver.report(&mut blocks, 3);
+        assert_eq!(blocks.as_slice(), [(SequenceNumber(5_001), SequenceNumber(8_001))]);
+    }
+
+    #[test]
+    fn what_arrives_a_second_time_above_a_gap_is_not_kept() {
+        let (mut receiver, _, mut pool) = holding(8_000, WindowUpdate::TwoSegments, 0);
+        for kept in [true, false] {
+            let arrival = receiver.receive(SequenceNumber(3_001), Payload::Virtual(1_000), false, &mut pool);
+            assert_eq!((arrival.kept, arrival.duplicate.is_some()), (kept, !kept));
+        }
+    }
+
+    #[test]
+    fn a_fin_alone_leaves_nothing_to_read() {
+        let (mut receiver, _, mut pool) = holding(8_000, WindowUpdate::TwoSegments, 0);
+        receiver.receive(SequenceNumber(1), Payload::Virtual(0), true, &mut pool);
+        assert_eq!(receiver.first(), None);
+    }
+
+    #[test]
+    fn data_behind_a_fin_makes_no_gap() {
+        let (mut receiver, _, mut pool) = holding(8_000, WindowUpdate::TwoSegments, 0);
+        receiver.receive(SequenceNumber(1_001), Payload::Virtual(0), true, &mut pool);
+        let arrival = receiver.receive(SequenceNumber(1_501), Payload::Virtual(500), false, &mut pool);
+        assert!(!arrival.disorder);
+    }
+
+    /// Linux `tcp_data_queue_ofo` and `tcp_rcvbuf_grow`.
+    #[test]
+    fn what_waits_above_a_gap_lets_the_window_grow_beyond_the_first_clamp() {
+        let (mut receiver, config, mut pool) = tuned();
+        for start in [60_001, 61_001] {
+            let arrival = receiver.receive(SequenceNumber(start), Payload::Virtual(1_000), false, &mut pool);
+            receiver.tune(&config, Instant::ZERO, &arrival, 1_000, 1_000, true);
+        }
+        // The window was a segment less than half of 131,072 bytes, 64,536. The first of these makes room for 81,000 bytes: twice ten
+        // segments, and 61,000 above the gap. The second one widens the window by two segments, in units of 128 bytes.
+        assert_eq!(receiver.advertise(&config, 1_000), (66_536_u32.div_ceil(128) as u16, false));
+    }
+
+    /// Linux `tcp_event_data_recv` and `tcp_data_queue_ofo`.
+    #[test]
+    fn small_segments_widen_the_window_only_above_a_gap() {
+        for (len, in_order, above) in [(127, false, true), (128, true, true)] {
+            for (start, grows) in [(1, in_order), (3_001, above)] {
+                let (mut receiver, config, mut pool) = tuned();
+                // With half of the memory for payload the window is at its clamp already.
+                receiver.tuning().expect("tuned").on_larger_segment(1_448);
+                let arrival =
+                    receiver.receive(SequenceNumber(start), Payload::Virtual(len), false, &mut pool);
+                let grown = receiver.tune(&config, Instant::ZERO, &arrival, len, u32::from(MSS), true);
+                assert_eq!(grown, grows, "{len} {start}");
+            }
+        }
+    }
 }

@@ -414,4 +414,17 @@ mod tests {
         }
         assert_eq!(seen, [1, 2, 4, 8, 16, 32, 64, 120, 120]);
     }
+
+    #[test]
+    fn ticks_are_counted_from_the_first_nanosecond_on() {
+        let config = Config::bsd1999();
+        let step = config.timer_granularity;
+        let mut rto = Rto::new(&config);
+        // With a phase of a half the ticks fall on 0.5, 1.5 and 2.5 steps.
+        for (halves, ticks) in [(0, 1), (1, 2), (2, 2), (3, 3), (5, 4)] {
+            rto.time_segment(SequenceNumber(1), Instant::ZERO);
+            let now = Instant::ZERO + step / 2 * halves;
+            assert_eq!(rto.timed_ticks(SequenceNumber(2), now, &config, step / 2), Some(ticks), "{halves}");
+        }
+    }
 }

@@ -315,46 +315,4 @@ impl Tuning {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use wasp_units::Duration;
-
-    const SEGMENT: u16 = 1_448;
-    const MOST: u32 = 6 << 20;
-    const START: Instant = Instant::from_nanos(3_000_000_000);
-    const FIRST: SequenceNumber = SequenceNumber(0xffff_8000);
-
-    fn established() -> Tuning {
-        let mut tuning = Tuning::new(MOST, SEGMENT);
-        tuning.establish(START, SEGMENT, FIRST, 7);
-        tuning
-    }
-
-    #[test]
-    fn a_gap_makes_room_for_what_waits_above_it() {
-        let mut tuning = established();
-        // Twice ten segments and what waits, at half the memory for payload.
-        tuning.on_gap(36_576, MOST);
-        assert_eq!(tuning.buffer, INITIAL_BUFFER);
-        tuning.on_gap(40_000, MOST);
-        assert_eq!((tuning.buffer, tuning.clamp), (2 * (28_960 + 40_000), 28_960 + 40_000));
-        tuning.on_gap(MOST, MOST);
-        assert_eq!(tuning.buffer, MOST);
-    }
-
-    #[test]
-    fn the_least_time_in_which_a_window_arrives_is_the_round_trip() {
-        let mut tuning = established();
-        let (mut now, mut next) = (START, FIRST);
-        tuning.time_window(now, next);
-        for (millis, expected) in [(50, 50_000), (80, 50_000), (30, 30_000)] {
-            now += Duration::from_millis(millis);
-            let before = tuning.rtt();
-            tuning.time_window(now, next + (tuning.offered() - 1));
-            assert_eq!(tuning.rtt(), before, "a byte of the window is missing");
-            next += tuning.offered();
-            tuning.time_window(now, next);
-            assert_eq!(tuning.rtt(), expected);
-        }
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 use crate::common::*;
 use wasp_tcp::Config;
 use wasp_units::Duration;
-use wasp_wire::SequenceNumber;
+use wasp_wire::{SequenceNumber, TcpHeader};
 
 /// A client of which six segments are in flight, and none of them arrives.
 fn unanswered() -> Pair {
@@ -51,4 +51,18 @@ fn a_late_segment_that_acknowledges_nothing_new_does_not_bring_its_window() {
     answer(&mut pair, first, 2_000, 2, 2_048);
     answer(&mut pair, first, 0, 2, 40_000);
     assert_eq!(pair.client().send_window(), 2_048);
+}
+
+#[test]
+fn a_window_that_opens_lets_more_leave_while_something_is_in_flight() {
+    let mut pair = unanswered();
+    let first = pair.template(SERVER).sequence;
+    answer(&mut pair, first, 0, 5, 1_460);
+    pair.send_virtual(CLIENT, 2 * 1_460);
+    assert_eq!(pair.client().flight(), 1_460, "the last of the six");
+    let acknowledgment = pair.template(SERVER).acknowledgment - 1_460;
+    let opened =
+        TcpHeader { sequence: first + 100, acknowledgment, window: 3 * 1_460, ..pair.template(SERVER) };
+    pair.inject(CLIENT, opened, &[]);
+    assert_eq!(pair.client().flight(), 3 * 1_460);
 }

@@ -56,6 +56,24 @@ fn a_lost_last_segment_waits_for_the_timer() {
 }
 
 #[test]
+fn a_fast_retransmission_starts_the_timer_anew() {
+    for kind in VARIANTS {
+        let mut pair = Pair::established(config(kind), config(kind));
+        // The first segment, and its retransmission at the third report.
+        pair.path = lose_data(SERVER, &[0, 6]);
+        let first = pair.template(SERVER).sequence;
+        pair.send(SERVER, &pattern(6 * 1_448));
+        pair.run_for(Duration::from_secs(2));
+        assert_eq!(pair.sides[CLIENT].received, pattern(6 * 1_448));
+        let of_first = pair.data_from(SERVER).filter(|(crossing, _)| crossing.header.sequence == first);
+        let times: Vec<_> = of_first.map(|(crossing, _)| crossing.at.as_nanos() / 1_000_000).collect();
+        // Reported after 100 ms; the RTO is 300 ms.
+        assert_eq!(times, [150, 250, 550], "{kind:?}");
+        pair.finish();
+    }
+}
+
+#[test]
 fn a_timeout_starts_again_from_one_segment() {
     for kind in VARIANTS {
         let mut pair = Pair::established(config(kind), config(kind));

@@ -299,4 +299,37 @@ mod tests {
         let after = grow(&mut congestion, &config, later, 1)[0];
         assert!(after - before < 20.0, "{before} {after}");
     }
+
+    /// Section 4.7. The fourth loss is the first that meets what fast convergence made of the plateau.
+    #[test]
+    fn a_loss_below_the_plateau_lowers_it_and_one_at_it_does_not() {
+        let config = config();
+        let mut cubic = Cubic::new(&config);
+        // 80 * 0.85 = 68.
+        for (cwnd, w_max) in [(100, 100.0), (100, 100.0), (80, 68.0), (68, 68.0), (70, 70.0)] {
+            let mut window = Window { cwnd: cwnd * MSS, ssthresh: u32::MAX, after_timeout: false };
+            let event = LossEvent { next: SequenceNumber(0), flight: window.cwnd, send_window: u32::MAX };
+            cubic.on_loss(&mut window, &config, MSS, Instant::ZERO, event);
+            assert!((cubic.w_max - w_max).abs() < 1e-9, "{cwnd}: {}", cubic.w_max);
+        }
+    }
+
+    /// Section 4.3: alpha is 1 from where W_est has reached the window before the loss.
+    #[test]
+    fn the_estimate_of_renos_window_grows_by_a_segment_a_round_trip_once_it_is_back() {
+        for (w_est, alpha) in [(99.0, ALPHA_CUBIC), (100.0, 1.0), (101.0, 1.0)] {
+            let mut cubic = Cubic { w_est, cwnd_prior: 100.0, ..Cubic::new(&config()) };
+            cubic.avoid(50.0, 50.0, 0.0, 0.0);
+            assert_eq!(cubic.w_est, w_est + alpha);
+        }
+    }
+
+    /// Section 4.3: W_est is the window only where it exceeds the function, which grows it by half a round trip at most.
+    #[test]
+    fn the_function_leads_where_it_equals_renos_window() {
+        for (w_est, window) in [(98.5, 75.0), (99.0, 75.0), (99.5, 100.5)] {
+            let mut cubic = Cubic { w_est, w_max: 100.0, ..Cubic::new(&config()) };
+            assert_eq!(cubic.avoid(50.0, 50.0, 0.0, 0.0), window);
+        }
+    }
 }

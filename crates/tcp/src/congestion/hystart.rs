@@ -161,4 +161,16 @@ mod tests {
         assert_eq!(grown[3], 7 * MSS / 4 + 3 * MSS, "its eighth sample is below the baseline");
         assert_eq!(grown[4..], [10 * MSS; 2]);
     }
+
+    /// RFC 9406 section 4.2: L is 8 where the sender does not pace.
+    #[test]
+    fn an_acknowledgment_counts_for_eight_segments_at_most() {
+        let rto = Rto::new(&Config::linux());
+        for (segments, counted) in [(7, 7), (8, 8), (9, 8)] {
+            let (una, next) = (SequenceNumber(0), SequenceNumber(0));
+            let event = AckEvent { bytes: segments * MSS, segments, una, next, rtt: None, rto: &rto };
+            let growth = HyStart::new().on_ack(MSS, segments * MSS, &event);
+            assert!(matches!(growth, Growth::By(bytes) if bytes == counted * MSS), "{segments}");
+        }
+    }
 }

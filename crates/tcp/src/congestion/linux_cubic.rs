@@ -235,7 +235,7 @@ impl Algorithm for LinuxCubic {
 mod tests {
     use super::super::{Congestion, Kind};
     use super::*;
-    use crate::config::{CongestionKind, CubicKind};
+    use crate::config::{AckCounting, CongestionKind, CubicKind};
     use crate::rto::Rto;
     use wasp_wire::SequenceNumber;
 
@@ -543,5 +543,93 @@ mod tests {
             bench.acknowledge(RTT * 2);
         }
         assert!(bench.congestion.ssthresh() < threshold);
+    }
+
+    /// What stands alone, in congestion avoidance at a window of `cwnd` segments.
+    fn alone(cwnd: u32) -> (LinuxCubic, Window) {
+        let window = Window { cwnd: cwnd * MSS, ssthresh: cwnd * MSS, after_timeout: false };
+        (LinuxCubic::new(&config()), window)
+    }
+
+    /// `cubictcp_cwnd_event`, in jiffies of 4 ms.
+    #[test]
+    fn idle_time_moves_the_epoch_up_to_now() {
+        for (idle, start) in [(0, 100), (500, 600), (900, 1_000), (950, 1_000)] {
+            let (mut cubic, _) = alone(10);
+            cubic.epoch_start = Some(100);
+            cubic.on_resume(Instant::ZERO + cubic.jiffy * 1_000, cubic.jiffy * idle);
+            assert_eq!(cubic.epoch_start, Some(start), "{idle}");
+        }
+    }
+
+    /// `cubictcp_acked`.
+    #[test]
+    fn the_second_after_a_reduction_ends_with_its_last_jiffy() {
+        let (mut cubic, mut window) = alone(10);
+        cubic.epoch_start = Some(100);
+        let event = RttEvent { rtt: RTT, una: SequenceNumber(0), next: SequenceNumber(0) };
+        for (jiffy, known) in [(349, None), (350, Some(RTT))] {
+            cubic.on_rtt(&mut window, MSS, Instant::ZERO + cubic.jiffy * jiffy, event);
+            assert_eq!(cubic.delay_min, known);
+        }
+    }
+
+    #[test]
+    fn hystart_does_not_look_where_slow_start_has_ended() {
+        let (_, mut window) = alone(20);
+        let mut cubic = LinuxCubic::new(&Config { hystart: true, ..config() });
+        let mut now = START;
+        let mut acknowledge = |window: &mut Window, rtt| {
+            now += Duration::from_millis(3);
+            cubic.on_rtt(window, MSS, now, RttEvent { rtt, una: SequenceNumber(0), next: SequenceNumber(1) });
+        };
+        acknowledge(&mut window, RTT);
+        (0..20).for_each(|_| acknowledge(&mut window, RTT * 2));
+        // An idle time, for example, raises the threshold: of this round nothing is known, and eight round-trip times tell nothing.
+        window.ssthresh = u32::MAX;
+        (0..8).for_each(|_| acknowledge(&mut window, RTT * 2));
+        assert_eq!(window.ssthresh, u32::MAX);
+        acknowledge(&mut window, RTT * 2);
+        assert_eq!(window.ssthresh, window.cwnd);
+    }
+
+    /// `bictcp_update`, "TCP Friendly": max_cnt = cwnd / (tcp_cwnd - cwnd).
+    #[test]
+    fn the_window_closes_the_gap_to_renos_in_a_round_trip() {
+        for (tcp_cwnd, cnt) in [(99, u32::MAX), (100, u32::MAX), (101, 100), (103, 33), (250, 0)] {
+            let (mut cubic, _) = alone(100);
+            cubic.tcp_cwnd = tcp_cwnd;
+            assert_eq!(cubic.cnt_of_reno(100), cnt, "{tcp_cwnd}");
+        }
+    }
+
+    #[test]
+    fn what_slow_start_leaves_counts_in_whole_segments_and_the_rest_later() {
+        let config = Config { ack_counting: AckCounting::Bytes { limit: 20 }, ..config() };
+        let (mut cubic, mut window) = alone(12);
+        window.cwnd = 10 * MSS;
+        let rto = Rto::new(&config);
+        let (una, next) = (SequenceNumber(0), SequenceNumber(0));
+        // Two of five and a half segments are slow start's, and three and a half are left; then there are five.
+        for (halves, counted, rest) in [(11, 3, MSS / 2), (3, 5, 0)] {
+            let event =
+                AckEvent { bytes: halves * MSS / 2, segments: halves / 2, una, next, rtt: None, rto: &rto };
+            cubic.on_ack(&mut window, &config, MSS, START, event);
+            assert_eq!((cubic.ack_cnt, cubic.rest), (counted, rest));
+        }
+    }
+
+    /// `cubictcp_recalc_ssthresh`.
+    #[test]
+    fn a_loss_below_the_plateau_lowers_it_and_one_at_it_does_not() {
+        let config = config();
+        let (mut cubic, _) = alone(100);
+        // 80 * (1024 + 717) / 2048 = 68.0, and 67 * 0.85 = 56.96.
+        for (cwnd, plateau) in [(100, 100), (100, 100), (80, 68), (68, 68), (67, 56), (70, 70)] {
+            let mut window = Window { cwnd: cwnd * MSS, ssthresh: u32::MAX, after_timeout: false };
+            let event = LossEvent { next: SequenceNumber(0), flight: window.cwnd, send_window: u32::MAX };
+            cubic.on_loss(&mut window, &config, MSS, START, event);
+            assert_eq!(cubic.last_max_cwnd, plateau, "{cwnd}");
+        }
     }
 }

@@ -95,3 +95,31 @@ impl LinuxHyStart {
         self.curr_rtt > delay_min + threshold
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Instant = Instant::from_nanos(5_000_000_000);
+    const DELAY: Duration = Duration::from_millis(100);
+
+    /// `(s32)(now - ca->last_ack) <= hystart_ack_delta`.
+    #[test]
+    fn acknowledgments_two_milliseconds_apart_are_of_one_train() {
+        for (apart, last_ack) in [(2_000, Duration::from_micros(2_000)), (2_001, Duration::ZERO)] {
+            let mut hystart = LinuxHyStart::new(START, SequenceNumber(0));
+            hystart.train_is_long(DELAY, START + Duration::from_micros(apart));
+            assert_eq!(hystart.last_ack, START + last_ack);
+        }
+    }
+
+    /// `(s32)(now - ca->round_start) > threshold`.
+    #[test]
+    fn a_train_is_long_where_it_is_longer_than_half_a_round_trip() {
+        for (micros, long) in [(50_500, false), (50_501, true)] {
+            let now = START + Duration::from_micros(micros);
+            let mut hystart = LinuxHyStart { last_ack: now, ..LinuxHyStart::new(START, SequenceNumber(0)) };
+            assert_eq!(hystart.train_is_long(DELAY, now), long, "{micros}");
+        }
+    }
+}

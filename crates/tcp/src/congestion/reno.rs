@@ -193,4 +193,27 @@ mod tests {
         congestion.on_timeout(&config, MSS, Instant::ZERO, event, false);
         assert_eq!(congestion.ssthresh(), 2 * MSS);
     }
+
+    /// RFC 5681 equation 4.
+    #[test]
+    fn a_loss_leaves_two_segments_of_a_small_flight() {
+        let config = Config { congestion_window_validation: false, ..reno(AckCounting::Segments) };
+        for (flight, threshold) in [(3 * MSS, 2 * MSS), (4 * MSS, 2 * MSS), (5 * MSS, 5 * MSS / 2)] {
+            let mut congestion = Congestion::new(&config, MSS, 10);
+            let event = LossEvent { next: SequenceNumber(0), flight, send_window: 1 << 20 };
+            congestion.on_fast_retransmit(&config, MSS, Instant::ZERO, event);
+            assert_eq!(congestion.ssthresh(), threshold);
+        }
+    }
+
+    #[test]
+    fn what_is_acknowledged_beyond_a_window_counts_for_the_next_one() {
+        let config = Config { initial_ssthresh: 2 * MSS, ..reno(AckCounting::Segments) };
+        let mut congestion = Congestion::new(&config, MSS, 10);
+        // 15 of 10, then 10 of 11.
+        for (segments, window) in [(15, 11), (5, 11), (1, 12)] {
+            round(&mut congestion, &config, 1, segments);
+            assert_eq!(congestion.window(), window * MSS);
+        }
+    }
 }

@@ -4,6 +4,8 @@
 //! acknowledgment is: the scoreboard takes it in, then `on_ack` or `on_duplicate`, then [`Recovery::next`] and
 //! [`Recovery::window`] decide what the endpoint sends.
 
+#[cfg(test)]
+mod bench;
 mod newreno;
 mod prr;
 mod rack;
@@ -422,5 +424,57 @@ impl Recovery {
         self.duplicates = 0;
         self.inflation = 0;
         self.forced = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bench::{Bench, FIRST, MSS};
+    use super::*;
+    use crate::config::CongestionKind;
+
+    fn of(recovery: RecoveryKind) -> Config {
+        Config { recovery, ..Config::linux() }
+    }
+
+    #[test]
+    fn the_end_of_the_last_recovery_follows_what_is_acknowledged() {
+        let mut bench = Bench::new(Config::linux(), 3);
+        bench.acknowledge(2, None);
+        assert_eq!(bench.recovery.high(), FIRST + (2 * MSS - 1));
+    }
+
+    #[test]
+    fn a_run_of_duplicates_is_broken_before_recovery_and_not_where_reports_tell_them() {
+        for (kind, phase, left) in [
+            (RecoveryKind::Reno, Phase::Open, 0),
+            (RecoveryKind::NewReno, Phase::Loss, 0),
+            (RecoveryKind::Reno, Phase::Fast, 3),
+            (RecoveryKind::Sack, Phase::Open, 3),
+        ] {
+            let mut recovery = Recovery::new(&of(kind), true, FIRST);
+            (recovery.phase, recovery.duplicates) = (phase, 3);
+            recovery.break_run();
+            assert_eq!(recovery.duplicates, left, "{kind:?} {phase:?}");
+        }
+    }
+
+    /// RFC 5681 section 3.2 step 2: the segments of limited transmit are no part of FlightSize.
+    #[test]
+    fn what_limited_transmit_has_sent_does_not_count_as_flight() {
+        let config = Config {
+            congestion: CongestionKind::Reno,
+            congestion_window_validation: false,
+            ..of(RecoveryKind::NewReno)
+        };
+        let mut bench = Bench::new(config, 10);
+        bench.acknowledge(1, None);
+        for sent in [1, 1, 0] {
+            bench.repeat(&Acked::default());
+            bench.send(sent);
+        }
+        assert!(bench.recovery.is_fast());
+        // Half of nine segments.
+        assert_eq!(bench.congestion.ssthresh(), 9 * MSS / 2);
     }
 }

@@ -498,30 +498,4 @@ fn set_window(recovery: &mut Recovery, context: &mut Context<'_>, delivered: u32
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_timeout_doubts_reordering_where_enough_had_overtaken_a_segment() {
-        let mut rack = Rack { reordered_far: true, ..Rack::default() };
-        rack.doubt_reordering(2, 3);
-        assert!(rack.reordered_far());
-        rack.doubt_reordering(3, 3);
-        assert!(!rack.reordered_far());
-    }
-
-    #[test]
-    fn the_round_of_a_duplicate_ends_in_quiet_too() {
-        let start = SequenceNumber(0);
-        let mut recovery = Recovery::new(&Config::linux(), true, start);
-        let mut rack = Rack::default();
-        rack.adapt(start, start + 1_000, true, false);
-        recovery.rack = Some(Box::new(rack));
-        // An uneventful acknowledgment behind the round, and then a duplicate when the numbers have gone half around.
-        recovery.drag_along(start + 2_000);
-        let later = start + 1_005 + (1 << 31);
-        let rack = recovery.rack.as_mut().expect("it was made");
-        rack.adapt(later, later, true, false);
-        assert_eq!((rack.reo_wnd_mult, rack.dsack_round), (3, Some(later)));
-    }
-}
+mod tests;

@@ -47,3 +47,68 @@ pub(super) fn without_new_data(
         _ => Next::New,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::Bench;
+    use super::*;
+    use crate::config::{Config, RecoveryKind};
+
+    fn bench(segments: u32) -> Bench {
+        Bench::new(Config { recovery: RecoveryKind::Sack, ..Config::linux() }, segments)
+    }
+
+    #[test]
+    fn only_reports_in_a_row_add_up() {
+        let mut bench = bench(10);
+        bench.report(1, 2);
+        bench.report(2, 3);
+        bench.acknowledge(3, None);
+        bench.report(4, 5);
+        assert!(!bench.recovery.is_fast());
+        bench.report(5, 6);
+        bench.report(6, 7);
+        assert!(bench.recovery.is_fast());
+    }
+
+    /// RFC 6675 section 5: DupThresh reports, or more bytes than two segments above the first.
+    #[test]
+    fn recovery_begins_with_three_reports_or_with_one_of_as_much() {
+        let mut bench = bench(10);
+        for segment in 1..=3 {
+            assert!(!bench.recovery.is_fast(), "{segment}");
+            bench.report(segment, segment + 1);
+        }
+        assert!(bench.recovery.is_fast());
+
+        let mut bench = self::bench(10);
+        bench.report(1, 4);
+        assert!(bench.recovery.is_fast());
+    }
+
+    #[test]
+    fn a_report_counts_where_the_acknowledgment_brings_progress_too() {
+        let mut bench = bench(10);
+        let begin = bench.acknowledge(1, Some((2, 5)));
+        assert!(bench.recovery.is_fast());
+        let end = bench.acknowledge(10, None);
+        assert!(!bench.recovery.is_fast());
+        assert!(!begin.grow && !end.grow, "nor does either of them grow the window");
+    }
+
+    /// NextSeg rule 3.
+    #[test]
+    fn a_hole_is_filled_also_where_nothing_is_taken_for_lost_any_more() {
+        let mut bench = bench(5);
+        bench.report(1, 2);
+        bench.report(3, 4);
+        bench.report(4, 5);
+        let now = bench.now;
+        bench.scoreboard.retransmit(0, now);
+        bench.recovery.on_retransmitted(false);
+        bench.acknowledge(2, None);
+        assert!(!bench.scoreboard.has_lost());
+        assert_eq!(bench.recovery.next(&mut bench.scoreboard, false), Next::Retransmit(0));
+        assert_eq!(bench.recovery.next(&mut bench.scoreboard, true), Next::New);
+    }
+}

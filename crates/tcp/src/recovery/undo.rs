@@ -63,3 +63,19 @@ impl Undo {
         una.since(self.marker) > LIFETIME
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::{Bench, FIRST};
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn a_reduction_stands_after_a_quarter_of_all_numbers() {
+        let mut bench = Bench::new(Config::linux(), 2);
+        let undo = Undo::new(&bench.context().1, false);
+        for (since, stale) in [(0, false), (LIFETIME, false), (LIFETIME + 1, true)] {
+            assert_eq!(undo.is_stale(FIRST + since), stale, "{since}");
+        }
+    }
+}

@@ -526,3 +526,6 @@ fn mark_sacked(
     }
     marked
 }
+
+#[cfg(test)]
+mod tests;

@@ -121,6 +121,11 @@ mod tests {
         assert_eq!(longest(100_000, 10, u32::MAX, 0), 2, "285 bytes a millisecond");
         assert_eq!(longest(3_000, 20, u32::MAX, 0), 14, "19,010 bytes in slow start, and 64 KiB / 32");
         assert_eq!(longest(3_000, 20, 29_200, 0), 9, "11,406 bytes in congestion avoidance, and 64 KiB / 32");
+        assert_eq!(
+            longest(3_000, 20, 58_400, 0),
+            9,
+            "half of the threshold is not below it (tcp_update_pacing_rate)"
+        );
         assert_eq!(longest(3_000, 10, u32::MAX, 58_400), 27, "38,020 bytes by what is in flight");
         assert_eq!(longest(500, 40, u32::MAX, 0), 44, "64 KiB");
     }
@@ -173,6 +178,7 @@ mod tests {
             (true, true),
             "for the window: it would hold what is unsent"
         );
+        assert_eq!(is_short(Fin::Open, 2_000, 2_000), (true, false), "where both are equal, for the peer's");
         assert_eq!(is_short(Fin::Queued, 9_000, 3_000), (true, false), "the FIN needs room as well");
         assert_eq!(is_short(Fin::Queued, 9_000, 3_001), (false, false), "the end of the stream");
     }

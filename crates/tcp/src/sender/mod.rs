@@ -581,3 +581,6 @@ fn duplicate_report(header: &TcpHeader) -> Option<Range> {
     let within = |second: &Range| second.0.at_or_before(first.0) && first.1.at_or_before(second.1);
     (below || header.sack.as_slice().get(1).is_some_and(within)).then_some(first)
 }
+
+#[cfg(test)]
+mod tests;

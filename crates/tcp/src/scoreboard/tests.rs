@@ -1,0 +1,78 @@
+use super::*;
+
+const FIRST: SequenceNumber = SequenceNumber(u32::MAX - 2_500);
+
+/// So many segments of a thousand bytes in flight.
+fn in_flight(segments: u32) -> Scoreboard {
+    let mut board = Scoreboard::default();
+    board.reset(FIRST);
+    for end in 1..=segments {
+        board.push(FIRST + end * 1_000, false, Instant::ZERO);
+    }
+    board
+}
+
+fn hold(board: &mut Scoreboard, left: u32, right: u32) -> Acked {
+    let mut acked = Acked::default();
+    board.sack(FIRST + left, FIRST + right, &mut acked);
+    acked
+}
+
+#[test]
+fn what_was_reported_before_is_not_delivered_again() {
+    let mut board = in_flight(5);
+    let acked = hold(&mut board, 1_000, 4_000);
+    assert_eq!((acked.delivered(), acked.delivered_segments()), (3_000, 3));
+    let mut acked = Acked::default();
+    board.acknowledge(FIRST + 4_000, &mut acked);
+    assert_eq!((acked.delivered(), acked.delivered_segments()), (1_000, 1));
+    // Progress and a report at once.
+    let mut board = in_flight(5);
+    hold(&mut board, 1_000, 2_000);
+    let mut acked = Acked::default();
+    board.acknowledge(FIRST + 2_000, &mut acked);
+    board.sack(FIRST + 3_000, FIRST + 5_000, &mut acked);
+    assert_eq!((acked.delivered(), acked.delivered_segments()), (3_000, 3));
+}
+
+#[test]
+fn a_segment_is_held_when_all_of_it_is_reported() {
+    for (left, right, held) in
+        [(500, 2_000, 1_000), (1_000, 2_500, 1_000), (500, 2_500, 1_000), (1_200, 1_800, 0)]
+    {
+        let mut board = in_flight(4);
+        assert_eq!(hold(&mut board, left, right).sacked, held, "{left}..{right}");
+        assert_eq!(board.sacked_segments(), held / 1_000);
+    }
+    // The rest of it may be reported later, and what is reported again counts once.
+    let mut board = in_flight(4);
+    hold(&mut board, 1_000, 2_500);
+    assert_eq!(hold(&mut board, 1_000, 3_000).sacked, 1_000);
+    assert_eq!(board.pipe(), 2_000);
+}
+
+#[test]
+fn a_segment_sent_for_the_third_time_is_still_one_that_was_sent_again() {
+    let mut board = in_flight(1);
+    for sent in 1..=3 {
+        board.lose_first();
+        board.retransmit(0, Instant::ZERO);
+        assert!(board.get(0).is_some_and(|(_, segment)| segment.has(Segment::RESENT)), "{sent}");
+    }
+    let mut acked = Acked::default();
+    board.acknowledge(FIRST + 1_000, &mut acked);
+    assert!(acked.resent);
+}
+
+#[test]
+fn what_the_receiver_holds_is_not_outstanding() {
+    let mut board = in_flight(3);
+    assert!(!board.any_outstanding(Segment::LOST));
+    board.lose_all();
+    assert!(board.any_outstanding(Segment::LOST));
+    assert!(!board.any_outstanding(Segment::RETRANSMITTED));
+    board.retransmit(1, Instant::ZERO);
+    assert!(board.any_outstanding(Segment::RETRANSMITTED));
+    hold(&mut board, 1_000, 2_000);
+    assert!(!board.any_outstanding(Segment::RETRANSMITTED));
+}
