@@ -75,7 +75,7 @@ def part(page: str, section: str) -> str:
 
 
 def test_the_page_has_every_table_and_keeps_what_was_not_measured(tmp_path: Path) -> None:
-    page = write(tmp_path, {"simulated": [table("one", met=True, figure=True)], "live": [table("two", met=False)]})
+    page = write(tmp_path, {"simulated": [table("one", met=True, figure=True)], "kernel": [table("two", met=False)]})
     first = page.read_text()
     assert "| One | 1 of 1 |" in first
     assert "| 1 | yes |" in first
@@ -84,8 +84,8 @@ def test_the_page_has_every_table_and_keeps_what_was_not_measured(tmp_path: Path
     assert (tmp_path / "validation" / "one.svg").read_text().count("<circle") == 2
     again = write(tmp_path, {"clients": [table("three", met=True)]}).read_text()
     assert "| Three | 1 of 1 |" in part(again, "clients")
-    assert [part(again, section) for section in ("simulated", "live")] == [
-        part(first, section) for section in ("simulated", "live")
+    assert [part(again, section) for section in ("simulated", "kernel")] == [
+        part(first, section) for section in ("simulated", "kernel")
     ]
     anew = write(tmp_path, {"simulated": [table("four", met=True)]}).read_text()
     assert "One" not in anew
@@ -109,11 +109,11 @@ def test_the_command_prints_a_summary_writes_the_page_and_tells_by_its_status(
     assert (tmp_path / "validation.md").exists()
 
 
-def test_live_is_refused_at_once_where_the_machine_cannot(
+def test_the_kernel_is_refused_at_once_where_the_machine_cannot(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("waspbench.live.live_support", lambda: Support(ok=False, why="no TUN"))
-    assert invoke(["validate", "tcp", "--live"]) == Status.CANNOT
+    assert invoke(["validate", "kernel"]) == Status.CANNOT
     assert "no TUN" in capsys.readouterr().err
 
 

@@ -118,7 +118,7 @@ impl MachineReport {
         let (mine, theirs) = (&mut self.counters, other.counters);
         mine.device = mine.device.take().or(theirs.device);
         mine.client_device = mine.client_device.take().or(theirs.client_device);
-        mine.tcp_ext = mine.tcp_ext.take().or(theirs.tcp_ext);
+        mine.tcp = mine.tcp.take().or(theirs.tcp);
         mine.softnet = mine.softnet.take().or(theirs.softnet);
     }
 }
@@ -130,8 +130,8 @@ pub struct KernelCounters {
     pub device: Option<Counters>,
     /// The same of the clients' device, where there is one (`tx` is what the clients sent).
     pub client_device: Option<Counters>,
-    /// The `TcpExt` table in the server's network namespace.
-    pub tcp_ext: Option<Counters>,
+    /// The tables `Tcp` and `TcpExt` in the server's network namespace.
+    pub tcp: Option<Counters>,
     /// The whole machine's packet backlog.
     pub softnet: Option<Counters>,
 }

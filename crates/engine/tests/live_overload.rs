@@ -248,12 +248,8 @@ fn a_hypervisor_may_take_two_hundredths_of_the_cpus() {
 /// What is said of kernel counters, all of which grew by `grown` under this name.
 fn said_of_counters(name: &str, grown: u64) -> Vec<String> {
     let counted = || Some(Counters::from([(name.to_owned(), grown), ("other".to_owned(), 7)]));
-    let counters = KernelCounters {
-        device: counted(),
-        client_device: counted(),
-        tcp_ext: counted(),
-        softnet: counted(),
-    };
+    let counters =
+        KernelCounters { device: counted(), client_device: counted(), tcp: counted(), softnet: counted() };
     said_of(1, MachineReport { counters, ..MachineReport::default() })
 }
 

@@ -39,8 +39,7 @@ pub fn parse_device(text: &str, device: &str) -> Option<Counters> {
 
 /// Parses one table (such as `TcpExt`) of `/proc/net/netstat` or `/proc/net/snmp`: a line of names, then one of values.
 /// `None` when the table is missing or the lines do not match. Negative values (`Tcp` has one that is no counter) are left out.
-#[must_use]
-pub fn parse_table(text: &str, table: &str) -> Option<Counters> {
+fn parse_table(text: &str, table: &str) -> Option<Counters> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(table)?.strip_prefix(':'));
     let names = lines.next()?.split_whitespace().collect::<Vec<_>>();
     let values =
@@ -50,6 +49,18 @@ pub fn parse_table(text: &str, table: &str) -> Option<Counters> {
     }
     let counters = names.into_iter().zip(values);
     Some(counters.filter_map(|(name, value)| Some((name.to_owned(), u64::try_from(value).ok()?))).collect())
+}
+
+/// Values of the table `Tcp` that do not count but say what is (RFC 4022).
+const GAUGES: [&str; 5] = ["RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn", "CurrEstab"];
+
+/// The counters of TCP: the table `Tcp` of `/proc/net/snmp`, and `TcpExt` of `/proc/net/netstat`. `None` where one is missing.
+#[must_use]
+pub fn parse_tcp(snmp: &str, netstat: &str) -> Option<Counters> {
+    let mut counters = parse_table(snmp, "Tcp")?;
+    counters.retain(|name, _| !GAUGES.contains(&name.as_str()));
+    counters.extend(parse_table(netstat, "TcpExt")?);
+    Some(counters)
 }
 
 /// First columns of `/proc/net/softnet_stat`: packets received; dropped because a CPU's backlog (`netdev_max_backlog`) was full; times that a
@@ -107,6 +118,16 @@ Inter-|   Receive                                                |  Transmit
         assert_eq!((tcp.get("MaxConn"), tcp["ActiveOpens"]), (None, 7));
         assert_eq!(parse_table(text, "MPTcpExt"), None);
         assert_eq!(parse_table("Tcp: A B\nTcp: 1\n", "Tcp"), None);
+    }
+
+    #[test]
+    fn counters_of_tcp_are_those_of_both_tables_without_gauges() {
+        let snmp = "Ip: A\nIp: 1\nTcp: RtoMin MaxConn CurrEstab RetransSegs\nTcp: 200 -1 4 9\n";
+        let found = parse_tcp(snmp, "TcpExt: TCPTimeouts\nTcpExt: 3\n").unwrap();
+        let expected = Counters::from([("RetransSegs".to_owned(), 9), ("TCPTimeouts".to_owned(), 3)]);
+        assert_eq!(found, expected);
+        assert_eq!(parse_tcp(snmp, ""), None);
+        assert_eq!(parse_tcp("", "TcpExt: TCPTimeouts\nTcpExt: 3\n"), None);
     }
 
     #[test]

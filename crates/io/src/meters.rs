@@ -2,7 +2,7 @@
 
 use crate::census::{Census, over, shares};
 use crate::clock::{monotonic_nanos, thread_cpu_nanos};
-use crate::counters::{increase, parse_device, parse_softnet, parse_table};
+use crate::counters::{increase, parse_device, parse_softnet, parse_tcp};
 use crate::cpu::{Cpus, ThreadTimes, cpu_use, parse_schedstat, read_cpus, read_threads, threads_use};
 use crate::files::read_text;
 use crate::sampler::Sampler;
@@ -65,7 +65,7 @@ struct Reading {
     server: ThreadTimes,
     device: Option<Counters>,
     client_device: Option<Counters>,
-    tcp_ext: Option<Counters>,
+    tcp: Option<Counters>,
     softnet: Option<Counters>,
 }
 
@@ -96,7 +96,7 @@ impl MachineMeters {
             server: read_threads(&targets.server_processes),
             device: targets.device.as_deref().and_then(|device| parse_device(&net("dev")?, device)),
             client_device,
-            tcp_ext: net("netstat").and_then(|text| parse_table(&text, "TcpExt")),
+            tcp: net("snmp").zip(net("netstat")).and_then(|(snmp, netstat)| parse_tcp(&snmp, &netstat)),
             softnet: net("softnet_stat").as_deref().and_then(parse_softnet),
         }
     }
@@ -158,7 +158,7 @@ impl Meters for MachineMeters {
             counters: KernelCounters {
                 device: grown(start.device.as_ref(), end.device.as_ref()),
                 client_device: grown(start.client_device.as_ref(), end.client_device.as_ref()),
-                tcp_ext: grown(start.tcp_ext.as_ref(), end.tcp_ext.as_ref()),
+                tcp: grown(start.tcp.as_ref(), end.tcp.as_ref()),
                 softnet: grown(start.softnet.as_ref(), end.softnet.as_ref()),
             },
         }
@@ -374,7 +374,7 @@ mod tests {
         let counters = meters.report().counters;
         assert!(counters.device.unwrap().contains_key("tx_dropped"));
         assert!(counters.client_device.unwrap().contains_key("tx_dropped"));
-        assert!(counters.tcp_ext.unwrap().contains_key("ListenDrops"));
+        assert!(counters.tcp.unwrap().contains_key("ListenDrops"));
         assert!(counters.softnet.unwrap().contains_key("dropped"));
     }
 

@@ -21,27 +21,67 @@ validate = App(name="validate", help="Hold the model to formulas, to the papers'
 @validate.command
 def tcp(
     *,
-    live: Annotated[bool, Parameter(help="Compare with this machine's kernel too; some twenty minutes.")] = False,
     output: Annotated[
         Path | None,
-        Parameter(name=("--output", "-o"), metavar="DIR", help="Write validation.md and its figures there."),
+        Parameter(
+            name=("--output", "-o"), metavar="DIR", help="Write their part of validation.md, and figures, there."
+        ),
     ] = None,
 ) -> int:
     """Measure the simulated senders against PFTK, Cardwell, RFC 9438 and the WASP paper; some minutes."""
-    from waspbench.validation import linux, validate_tcp
+    from waspbench.validation import validate_tcp
     from waspbench.validation.page import check, text, write
 
     if output is not None:
         check(output)
-    if live:
-        linux.require()
-    simulated, compared = validate_tcp(live, lambda line: print(line, file=sys.stderr, flush=True))
-    tables = [*simulated, *(compared or ())]
+    tables = validate_tcp(_say)
     print(text(tables), end="")
     if output is not None:
-        measured = {"simulated": simulated} | ({} if compared is None else {"live": compared})
-        print(f"written: {write(output, measured)}", file=sys.stderr)
+        print(f"written: {write(output, {'simulated': tables})}", file=sys.stderr)
     return verdict(tables)
+
+
+@validate.command
+def kernel(
+    *,
+    only: Annotated[
+        list[str] | None, Parameter(metavar="NAME", help="Only this configuration; may be given more than once.")
+    ] = None,
+    results: Annotated[
+        Path | None,
+        Parameter(metavar="DIR", help="Keep the live runs there, and use those that are there already."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        Parameter(name=("--output", "-o"), metavar="DIR", help="Write their table into validation.md there."),
+    ] = None,
+) -> int:
+    """Measure the simulated server against this machine's kernel in 24 configurations; up to three hours."""
+    from contextlib import nullcontext
+    from tempfile import TemporaryDirectory
+
+    from waspbench.validation import kept, linux
+    from waspbench.validation.page import check, write
+    from waspbench.validation.places import PLACES
+
+    known = [place.name for place in PLACES]
+    for name in only or ():
+        if name not in known:
+            raise InputError.at("--only", f"{', '.join(known)} would be valid", name)
+    if only and output is not None:
+        raise InputError.at(
+            "--only", "a part of the configurations does not make the page; leave --output out", only[0]
+        )
+    if output is not None:
+        check(output)
+    kept.require()
+    chosen = [place for place in PLACES if not only or place.name in only]
+    with nullcontext(results) if results else TemporaryDirectory(prefix="wasp-validation-") as place:
+        table = linux.compare(Path(place), chosen, _say)
+    print(table.markdown(), end="")
+    if output is not None:
+        print(f"written: {write(output, {'kernel': [table]})}", file=sys.stderr)
+    return verdict([table])
 
 
 @validate.command
@@ -69,11 +109,15 @@ def clients(
         check(output)
     client_validation.require()
     chosen = [place for place in places if size in (None, place.size) and loss in (None, place.loss)]
-    table = client_validation.compare(chosen, lambda line: print(line, file=sys.stderr, flush=True))
+    table = client_validation.compare(chosen, _say)
     print(table.markdown(), end="")
     if output is not None:
         print(f"written: {write(output, {'clients': [table]})}", file=sys.stderr)
     return verdict([table])
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def verdict(tables: Sequence[Table]) -> Status:

@@ -83,10 +83,11 @@ class ServerTcp(Record):
     """Those that began, with a SYN."""
     segments_sent: int
     retransmitted: int
-    """Segments sent again."""
+    """Segments sent again, SYN-ACKs included."""
     fast_retransmits: int
     """Entries into fast recovery."""
     timeouts: int
+    """Those of SYN-ACKs included."""
     first_timeouts: int
     """Timeouts of data that had not timed out before."""
     first_timeouts_ms: int
@@ -215,7 +216,9 @@ class RunSummary(Record):
     client_device: dict[str, int] | None = None
     """The same of the clients' device; None where clients are emulated."""
     tcpext: dict[str, int] | None = None
-    """Increase of the kernel's TCP counters over the measured interval; None in simulation."""
+    """Increase of the TCP counters of the server's kernel (tables ``Tcp`` and ``TcpExt``) over the measured interval;
+    None in simulation. Results of older versions have ``TcpExt`` alone.
+    """
     softnet: dict[str, int] | None = None
     """Increase of the counters of the machine's packet backlog over the measured interval; None in simulation."""
     transactions_kept_one_in: int = 1

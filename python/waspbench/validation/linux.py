@@ -2,200 +2,191 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from waspbench.experiment import parse
-from waspbench.live import choose_mode
-from waspbench.results import Result, RunSummary, errors
-from waspbench.results.manifest import now
-from waspbench.session import run
+from waspbench.experiment.units import seconds
+from waspbench.results import errors
 from waspbench.stats import mean_interval
+from waspbench.stats.comparison import ratio_interval
+from waspbench.validation.counts import BAR as COUNTS
+from waspbench.validation.counts import MANY, retransmissions, timeouts
 from waspbench.validation.figure import Figure, Point
+from waspbench.validation.kept import REFUSED, Measured, kept, measured
 from waspbench.validation.page import Bar, Row, Table
-from waspbench.validation.simulation import each, mean, shown, simulate
+from waspbench.validation.places import PLACES, RUNS, WARMUP, Place
+from waspbench.validation.sides import RESPONSES, STEP, TWINS, Side, kernel_ticks, simulated
+from waspbench.validation.simulation import each, mean, shown
 
-RTT, CLIENTS, RUNS, TRANSACTIONS, BUSIEST = "50ms", 96, 3, 5_000, 0.6
-BAR = Bar.within(0.15)
-
-
-@dataclass(frozen=True)
-class _Point:
-    size: str
-    loss: str
-    sack: bool
-
-    def document(self, duration: float) -> dict[str, Any]:
-        """The experiment; the server's kernel and its model are set alike."""
-        loss = {"model": "independent", "rate": self.loss}
-        return {
-            "name": "validation",
-            "workload": {"size": self.size},
-            "server": {
-                "kind": "nginx",
-                "congestion": "cubic",
-                "sysctl": {"net.ipv4.tcp_sack": int(self.sack)},
-                "tcp": {"sack": self.sack},
-            },
-            "clients": [
-                {
-                    "name": "clients",
-                    "count": CLIENTS,
-                    "rtt": RTT,
-                    "loss": {"up": loss, "down": loss},
-                    "http": {"requests_per_connection": 1},
-                }
-            ],
-            "measure": {"warmup": "5s", "duration": f"{duration:.0f}s", "runs": RUNS},
-        }
+BUSIEST = 0.6
+MEAN, WIDTH = Bar.within(0.05), 0.02
+"""The limits of the ratio of means, and half of the widest interval by which it is judged."""
+RANK = Bar(0.88, 0.92)
+"""The share of the model's response times up to the kernel's 90th percentile, give or take `STEP` of that."""
 
 
-def require() -> None:
-    """Raises CannotRunError where no live run is possible."""
-    choose_mode("live", parse(_Point("20KB", "1%", sack=True).document(10)))
-
-
-def _simulated(point: _Point) -> list[RunSummary]:
-    """Runs of five thousand transactions together, at least; the length follows from a short run."""
-    throughput = simulate(point.document(30)).throughput
-    duration = max(5.0, 1.3 * TRANSACTIONS / throughput / RUNS) if throughput > 0 else 30.0
-    document = point.document(duration)
-    return [simulate(document, number) for number in range(RUNS)]
-
-
-@dataclass(frozen=True)
-class _Side:
-    """A point's response times in milliseconds, a figure a run; None where a run has none."""
-
-    mean: list[float] | None
-    p90: list[float] | None
-
-    @classmethod
-    def of(cls, runs: Sequence[RunSummary]) -> _Side:
-        times = [summary.response_time_ms for summary in runs]
-        return cls(complete([time.mean for time in times]), complete([time.p90 for time in times]))
-
-
-def complete(values: list[float | None]) -> list[float] | None:
-    """The values, unless one is missing or there is none."""
-    known = [value for value in values if value is not None]
-    return known if known and len(known) == len(values) else None
-
-
-def _ratio(model: list[float] | None, kernel: list[float] | None) -> float | None:
-    return None if model is None or kernel is None else mean(model) / mean(kernel)
-
-
-def _said(values: list[float] | None) -> str:
-    return "?" if values is None else f"{mean(values):,.0f}"
-
-
-def busiest(result: Result) -> float | None:
-    """Busy part of the server's CPUs in the run where it was most."""
-    loads = complete([summary.server_cpu.busy for summary in result.runs])
-    return None if loads is None else max(loads)
-
-
-def counted(result: Result) -> int:
-    """The ``ok`` transactions of all runs."""
-    return sum(summary.outcomes.get("ok", 0) for summary in result.runs)
-
-
-def measured_with(servers: set[str]) -> str:
-    """On what the live runs were made."""
-    return f"{', '.join(sorted(servers))} on Linux {os.uname().release}, {now()[:10]}"
-
-
-def server_of(result: Result) -> str:
-    """The server's name and version."""
-    return f"{result.server.get('name', 'nginx')} {result.server.get('version') or 'of unknown version'}"
-
-
-def unjudged(
-    result: Result, twin: Sequence[RunSummary], busy: float | None, ratios: Sequence[float | None], least: int
-) -> str:
-    """What stands against judging a point of so many transactions at least, which ``twin`` simulated; empty where
-    nothing does.
-    """
-    reasons = sorted({reason.code for reason in result.invalid_reasons})
-    if not result.valid and not reasons:
-        reasons.append("not valid")
-    if any((errors.share(summary.outcomes) or 0.0) > errors.NOTED for summary in [*result.runs, *twin]):
+def unjudged(live: Measured, model: Side, interval: tuple[float, float] | None) -> str:
+    """What stands against judging a configuration; empty where nothing does."""
+    reasons, kernel = [], live.side
+    if len(kernel.runs) < RUNS:
+        why = ", ".join(dict.fromkeys(live.refused))
+        reasons.append(f"only {len(kernel.runs)} of {RUNS} runs count ({why})")
+    if any((errors.share(summary.outcomes) or 0.0) > errors.NOTED for summary in (*kernel.runs, *model.runs)):
         reasons.append("more than 1 % errors")
+    busy = kernel.busiest
     if busy is None:
         reasons.append("server CPU unknown")
     elif busy >= BUSIEST:
         reasons.append("server CPU too busy")
-    if counted(result) < least:
-        reasons.append("too few transactions")
-    if None in ratios:
-        reasons.append("a run without response times")
+    if kernel.responses < RESPONSES:
+        reasons.append("too few responses")
+    if interval is None or (interval[1] - interval[0]) / 2 > WIDTH:
+        reasons.append("interval too wide")
     return ", ".join(reasons)
 
 
-def _row(point: _Point, twin: Sequence[RunSummary], result: Result) -> tuple[Row, bool, Point | None]:
-    """The line of a point, whether it is within the bar (judged or not), and its mark."""
-    model, kernel = _Side.of(twin), _Side.of(result.runs)
-    ratios = [_ratio(model.mean, kernel.mean), _ratio(model.p90, kernel.p90)]
-    shares = ["?" if ratio is None else f"{ratio:.2f}" for ratio in ratios]
-    busy = busiest(result)
+def row(place: Place, live: Measured, model: Side) -> tuple[Row, Point | None]:
+    """The line of a configuration and its mark."""
+    kernel = live.side
+    one, other = kernel.means, model.means
+    ratio = None if one is None or other is None else mean(other) / mean(one)
+    interval = None if one is None or other is None else ratio_interval(one, other)
+    rank = model.rank(kernel.p90)
+    again, expired = retransmissions(kernel, model), timeouts(kernel, model)
+    spread = "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
     cells = (
-        point.size,
-        point.loss,
-        "on" if point.sack else "off",
-        f"{counted(result):,}",
-        "?" if busy is None else f"{100 * busy:.0f} %",
-        "?" if kernel.mean is None else shown(kernel.mean),
-        _said(model.mean),
-        shares[0],
-        _said(kernel.p90),
-        _said(model.p90),
-        shares[1],
+        place.name,
+        f"{kernel.responses:,}",
+        "?" if kernel.busiest is None else f"{100 * kernel.busiest:.0f} %",
+        "?" if one is None else shown(one),
+        "?" if ratio is None else f"{ratio:.3f}{spread}",
+        *("?" if side.p90 is None else f"{side.p90 / 1e6:,.0f}" for side in (kernel, model)),
+        "?" if rank is None else f"{100 * rank[0]:.1f} to {100 * rank[1]:.1f}",
+        *again.cells,
+        *expired.cells,
     )
-    close = all(ratio is not None and BAR.met(ratio) for ratio in ratios)
-    against = unjudged(result, twin, busy, ratios, TRANSACTIONS)
-    mark = None
-    if kernel.mean is not None and model.mean is not None:
-        series = "sack" if point.sack else "no sack"
-        mark = Point(mean(kernel.mean), mean(model.mean), mean_interval(model.mean), series)
-    return Row(cells, None if against else close, against), close, mark
+    bars = {
+        "mean": ratio is not None and MEAN.met(ratio),
+        "90th percentile": rank is not None and rank[0] <= RANK.high and rank[1] >= RANK.low,
+        f"segments sent again{again.doubt}": again.met,
+        f"timeouts{expired.doubt}": expired.met,
+    }
+    against = unjudged(live, model, interval)
+    missed = ", ".join(name for name, met in bars.items() if not met)
+    if missed and place.short:
+        missed += f" ({place.short})"
+    mark = (
+        None if one is None or other is None else Point(mean(one), mean(other), mean_interval(other), place.congestion)
+    )
+    return Row(cells, None if against else not missed, against, "" if against else missed), mark
 
 
-def compare() -> Table:
-    """Mean and 90th percentile of response times, simulated and live.
+COLUMNS = (
+    "configuration",
+    "responses",
+    "server CPU",
+    "kernel: mean, ms",
+    "mean: model / kernel",
+    "kernel: p90, ms",
+    "model: p90, ms",
+    "kernel's p90 in the model, %",
+    "kernel: segments sent again a response",
+    "sent again: model / kernel",
+    "kernel: timeouts a response",
+    "timeouts: model / kernel",
+)
+
+
+def compare(results: Path, places: Sequence[Place] = PLACES, say: Callable[[str], None] = lambda line: None) -> Table:
+    """Response times, retransmissions and timeouts, simulated and live. The live runs are kept in ``results``.
 
     Raises:
         CannotRunError: this machine cannot run live.
+        InputError: what is in ``results`` are not such runs.
+        KeyboardInterrupt: a live run was interrupted. Those before it are kept.
     """
-    points = [
-        _Point(size, loss, sack)
-        for sack in (True, False)
-        for size in ("20KB", "64KB", "500KB")
-        for loss in ("1%", "3%")
-    ]
-    simulated = each(_simulated, points)
-    rows, marks, close, servers = [], [], 0, set()
-    for point, twin in zip(points, simulated, strict=True):
-        result = run(point.document(twin[0].interval_s), mode="live")
-        servers.add(server_of(result))
-        row, within, mark = _row(point, twin, result)
-        rows.append(row)
-        close += within
+    hz = kernel_ticks()
+    lengths = {place.name: kept(place, results / place.name) for place in places}
+
+    def twin(place: Place) -> tuple[float, Side]:
+        duration, model = simulated(place, hz, lengths[place.name])
+        say(f"{place.name}: simulated, {TWINS} runs of {duration:.0f} s")
+        return duration, model
+
+    twins = each(twin, places)
+    minutes = sum(seconds(WARMUP) + duration for duration, _ in twins) * RUNS / 60
+    say(f"the kernel's runs take at least {minutes:.0f} min, less what is kept of them")
+    lives, rows, marks = [], [], []
+    for place, (duration, model) in zip(places, twins, strict=True):
+        live = measured(place, duration, results / place.name)
+        line, mark = row(place, live, model)
+        lives.append(live)
+        rows.append(line)
         marks += [] if mark is None else [mark]
-    columns = ("size", "loss", "tcp_sack", "transactions", "server CPU", "kernel: mean, ms", "model", "ratio")
+        say(" | ".join((*line.cells, line.verdict)))
+        for why in live.refused:
+            say(f"  a run did not count: {why}")
+    return table(places, rows, marks, made_with(lives, hz))
+
+
+def made_with(lives: Sequence[Measured], hz: int | None) -> str:
+    """The servers, kernels and days of the live runs."""
+    servers = sorted(set().union(*(live.servers for live in lives)))
+    days = sorted(set().union(*(live.days for live in lives)))
+    ticks = "an unknown number of" if hz is None else f"{hz}"
+    span = " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
+    return f"{', '.join(servers)} with {ticks} ticks a second (HZ), {span}"
+
+
+def table(places: Sequence[Place], rows: list[Row], marks: Sequence[Point], made: str) -> Table:
+    """The part of the page; ``made`` says with what."""
     return Table(
         "linux",
         "The simulated server against the kernel",
-        "nginx before the kernel's TCP (`cubic`) and the modelled server with the preset `linux`, each behind the "
-        f"same emulated network: {CLIENTS} clients at {RTT}, independent loss in both directions, a request a "
-        f"connection, {RUNS} runs. Measured with {measured_with(servers)}.",
-        "mean and 90th percentile of the response times within 15 %, with at least 5,000 transactions and the "
-        "server's CPU below 60 % busy. Where that is not so, or a live run was not valid, nothing is judged.",
-        (*columns, "kernel: p90, ms", "model", "ratio"),
+        "nginx before the kernel's TCP and the modelled server with the preset `linux`, each behind the same emulated "
+        f"network, {RUNS} live and {TWINS} simulated runs of a configuration. A live run is made anew, at most "
+        f"{REFUSED} times a configuration, where it is not valid for a reason other than its length, such as `lag` "
+        f"([concepts](concepts.md)). Measured with {made}.\n\n" + configurations(places),
+        f"mean response time within 5 %, with an interval of {100 * WIDTH:.0f} % or less to either side; the share of "
+        f"the model's response times up to the kernel's 90th percentile, give or take {100 * STEP:.1f} % of that, from "
+        f"{100 * RANK.low:.0f} to {100 * RANK.high:.0f} %; the interval of the ratio of segments sent again, and of "
+        f"timeouts, from {COUNTS.low:.1f} to {COUNTS.high:.1f} where each side counted {MANY:,}, else containing 1, "
+        f"which one in ten does not by chance. With fewer than {RESPONSES:,} responses or {RUNS} runs, more than 1 % "
+        f"errors, or a server that is {100 * BUSIEST:.0f} % busy, nothing is judged. In brackets stands why the model "
+        "is known to fall short ([fidelity](fidelity.md#tcp)).",
+        COLUMNS,
         rows,
-        f"Judged or not, both ratios are within 15 % at {close} of {len(rows)} points. The reasons that make a run "
-        "invalid, such as `lag`, are explained in [concepts](concepts.md).",
-        figure=Figure(tuple(marks), "mean response time, ms", BAR.low, BAR.high) if marks else None,
+        figure=Figure(tuple(marks), "mean response time, ms", MEAN.low, MEAN.high) if marks else None,
     )
+
+
+def configurations(places: Sequence[Place]) -> str:
+    """What the names stand for, as a table."""
+    columns = (
+        "configuration",
+        "clients",
+        "RTT",
+        "size",
+        "loss of each direction",
+        "connections",
+        "think time",
+        "access link, queue",
+        "congestion control",
+    )
+    lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
+    for place in places:
+        link = f"{place.bandwidth}, {place.queue}" if place.bandwidth else ""
+        congestion = place.congestion + ("" if place.sack else ", without SACK")
+        cells = (
+            place.name,
+            f"{place.clients}",
+            place.rtt,
+            place.size,
+            place.loss,
+            "kept" if place.kept else "one a request",
+            f"{place.think}, exponential" if place.think else "none",
+            link,
+            congestion,
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)

@@ -37,12 +37,16 @@ class Row:
     """Whether the bar is met; None where there is none, or where it could not be judged."""
     unjudged: str = ""
     """Why the bar that this row has could not be judged."""
+    missed: str = ""
+    """Which of several figures misses the bar."""
 
     @property
     def verdict(self) -> str:
         """What the last column says."""
         if self.unjudged:
             return f"not judged: {self.unjudged}"
+        if self.missed:
+            return f"**no**: {self.missed}"
         return {True: "yes", False: "**no**", None: ""}[self.met]
 
 
@@ -107,12 +111,13 @@ def text(tables: Sequence[Table]) -> str:
 INTRODUCTION = """# Validation of TCP
 
 What senders ([tcp](tcp.md)) and clients are held to. `wasp validate tcp -o docs` measures the simulated senders anew
-and writes their part of this page and its figures, with `--live` that of the kernel's senders too; `wasp validate
-clients -o docs` measures the emulated clients beside the kernel's. What needs a live kernel takes root. Intervals are
-90 %, by Student's t over runs with different seeds; those of ratios are Fieller's ([statistics](statistics.md)).
+and writes their part of this page and its figures, `wasp validate kernel -o docs` that of the simulated server beside
+the kernel's, and `wasp validate clients -o docs` that of the emulated clients beside the kernel's. The last two take
+root. Intervals are 90 %, by Student's t over runs with different seeds; those of ratios are Fieller's
+([statistics](statistics.md)).
 """
 
-SECTIONS = ("simulated", "live", "clients")
+SECTIONS = ("simulated", "kernel", "clients")
 """The parts of the page. Each lies between marks of its own, and a command that does not measure it leaves it alone."""
 
 PAGE = "validation.md"

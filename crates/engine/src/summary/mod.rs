@@ -70,7 +70,7 @@ pub struct Summary {
     pub device: Option<Counters>,
     /// The same of the clients' device, where the clients are programs.
     pub client_device: Option<Counters>,
-    /// The same of the kernel's TCP counters.
+    /// The same of the kernel's TCP counters: `Tcp` and `TcpExt` (SNMP).
     pub tcpext: Option<Counters>,
     /// The same of the whole machine's packet backlog.
     pub softnet: Option<Counters>,
@@ -314,7 +314,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         },
         device: part.machine.counters.device.clone(),
         client_device: part.machine.counters.client_device.clone(),
-        tcpext: part.machine.counters.tcp_ext.clone(),
+        tcpext: part.machine.counters.tcp.clone(),
         softnet: part.machine.counters.softnet.clone(),
         fates: Fate::ALL.iter().map(|fate| (fate.name(), part.fates.get(*fate))).collect(),
         packets: PacketSummary { made: part.packets.0, in_flight: part.packets.1 },

@@ -1,0 +1,93 @@
+"""The configurations in which the modelled server is held to the kernel's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+RUNS, WARMUP = 6, "10s"
+"""Live runs of a configuration, and what comes before the measured interval of each run."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Clients that ask for files of one size behind one kind of path."""
+
+    name: str
+    clients: int
+    rtt: str
+    size: str
+    loss: str
+    """Of each direction."""
+    kept: bool = False
+    """Whether connections are kept; else each request has one of its own."""
+    think: str = ""
+    bandwidth: str = ""
+    """Down the access link."""
+    queue: str = ""
+    congestion: str = "cubic"
+    sack: bool = True
+    short: str = ""
+    """Why the model is known to fall short of a bar."""
+
+    def document(self, duration: float, hz: int | None = None) -> dict[str, Any]:
+        """The experiment of one run; the server's kernel, of so many ticks a second, and its model are set alike."""
+        tcp: dict[str, Any] = {"congestion": self.congestion, "sack": self.sack}
+        if hz is not None:
+            tcp["timer_granularity"] = f"{10**6 // hz}us"
+        loss = {"model": "independent", "rate": self.loss}
+        group: dict[str, Any] = {
+            "name": "clients",
+            "count": self.clients,
+            "rtt": self.rtt,
+            "loss": {"up": loss, "down": loss},
+        }
+        if not self.kept:
+            group["http"] = {"requests_per_connection": 1}
+        if self.think:
+            group["think"] = {"model": "exponential", "mean": self.think}
+        if self.bandwidth:
+            group |= {"bandwidth": {"down": self.bandwidth}, "queue": {"down": self.queue}}
+        return {
+            "name": "validation",
+            "workload": {"size": self.size},
+            "server": {
+                "kind": "nginx",
+                "congestion": self.congestion,
+                "sysctl": {"net.ipv4.tcp_sack": int(self.sack)},
+                "tcp": tcp,
+            },
+            "clients": [group],
+            "measure": {"warmup": WARMUP, "duration": f"{duration:.0f}s", "runs": 1},
+        }
+
+
+BUFFER = "send buffer"
+"""The kernel's holds 46 or 87 KB at first, so that a loss in the first flights finds less unsent."""
+
+PLACES = (
+    Place("new-20k-1", 96, "50ms", "20KB", "1%"),
+    Place("new-20k-3", 96, "50ms", "20KB", "3%"),
+    Place("new-64k-1", 96, "50ms", "64KB", "1%", short=BUFFER),
+    Place("new-64k-3", 128, "50ms", "64KB", "3%", short=BUFFER),
+    Place("new-500k-1", 96, "50ms", "500KB", "1%", short=BUFFER),
+    Place("new-500k-3", 128, "50ms", "500KB", "3%"),
+    Place("nosack-64k-1", 96, "50ms", "64KB", "1%", sack=False),
+    Place("nosack-500k-1", 96, "50ms", "500KB", "1%", sack=False, short="recovery without SACK"),
+    Place("kept-20k-3", 200, "100ms", "20KB", "3%", kept=True),
+    Place("kept-64k-1", 200, "100ms", "64KB", "1%", kept=True),
+    Place("kept-64k-3", 200, "100ms", "64KB", "3%", kept=True),
+    Place("kept-500k-1", 200, "100ms", "500KB", "1%", kept=True),
+    Place("think1-64k-1", 300, "100ms", "64KB", "1%", kept=True, think="1s"),
+    Place("think1-500k-1", 300, "100ms", "500KB", "1%", kept=True, think="1s"),
+    Place("think3-20k-3", 600, "100ms", "20KB", "3%", kept=True, think="3s"),
+    Place("think3-64k-1", 600, "100ms", "64KB", "1%", kept=True, think="3s"),
+    Place("near-64k-1", 64, "20ms", "64KB", "1%", kept=True),
+    Place("far-64k-1", 400, "200ms", "64KB", "1%", kept=True, think="1s", short="not explained"),
+    Place("farther-64k-1", 300, "300ms", "64KB", "1%"),
+    Place("farther-64k-3", 400, "300ms", "64KB", "3%", kept=True, short="not explained"),
+    Place("queue-64k-1", 96, "50ms", "64KB", "1%", kept=True, think="1s", bandwidth="10Mbit/s", queue="32KB"),
+    Place("queue-500k-0.1", 64, "100ms", "500KB", "0.1%", bandwidth="10Mbit/s", queue="64KB", short="not explained"),
+    Place("reno-64k-3", 200, "100ms", "64KB", "3%", congestion="reno", short=BUFFER),
+    Place("reno-500k-1", 300, "100ms", "500KB", "1%", kept=True, think="1s", congestion="reno"),
+)

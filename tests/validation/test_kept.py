@@ -1,0 +1,130 @@
+"""The live runs of the comparison with the kernel: which count, which are made anew, and which are used again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fake_core import FakeEngine
+from waspbench import _core, session
+from waspbench.errors import CannotRunError, InputError, RunFailedError
+from waspbench.validation import kept
+from waspbench.validation.places import PLACES, RUNS
+
+PLACE = PLACES[0]
+
+
+class Machine:
+    """Makes runs, and writes them as live ones; ``reasons`` are those against the next ones."""
+
+    def __init__(self, reasons: list[str] | None = None) -> None:
+        self.seeds: list[int] = []
+        self.reasons = reasons or []
+
+    def run(self, document: dict[str, Any], mode: str, output: Path) -> SimpleNamespace:
+        assert mode == "live"
+        self.seeds.append(document["seed"])
+        reason = self.reasons.pop(0) if self.reasons else ""
+        if reason == "failed":
+            raise RunFailedError("nginx: gone")
+        session.run(document, mode="sim", output=output)
+        rewritten(output, mode="live", **against(reason))
+        return SimpleNamespace(interrupted=reason == "interrupted")
+
+
+def against(reason: str) -> dict[str, Any]:
+    return (
+        {"valid": False, "invalid_reasons": [{"run": 0, "code": reason, "message": "x"}]} if reason else {"valid": True}
+    )
+
+
+def rewritten(where: Path, **fields: Any) -> None:
+    manifest = json.loads((where / "manifest.json").read_text()) | fields
+    manifest["runs"][0].setdefault("tcpext", {})
+    manifest["runs"][0]["tcpext"] = manifest["runs"][0]["tcpext"] or {"RetransSegs": 3, "TCPTimeouts": 1}
+    (where / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    FakeEngine().install(monkeypatch)
+    made = Machine()
+    monkeypatch.setattr(kept, "run", made.run)
+    return made
+
+
+def test_runs_are_made_until_enough_count(machine: Machine, tmp_path: Path) -> None:
+    machine.reasons = ["", "lag", "warmup", "failed"]
+    live = kept.measured(PLACE, 20.0, tmp_path / "there")
+    assert machine.seeds == list(range(1, RUNS + 3))
+    assert len(live.side.runs) == RUNS
+    assert live.refused == ["lag", "failed: nginx: gone"]
+    assert live.side.times.total == 100 * RUNS
+    (server,) = live.servers
+    assert " on Linux " in server
+    assert len(live.days) == 1
+
+
+def test_no_more_runs_are_made_where_too_many_are_refused(machine: Machine, tmp_path: Path) -> None:
+    machine.reasons = ["steal"] * 20
+    live = kept.measured(PLACE, 20.0, tmp_path)
+    assert live.refused == ["steal"] * (kept.REFUSED + 1)
+    assert machine.seeds == list(range(1, kept.REFUSED + 2))
+    assert live.side.runs == []
+    assert live.side.p90 is None
+
+
+def test_runs_that_are_there_are_used_again(machine: Machine, tmp_path: Path) -> None:
+    machine.reasons = ["", "lag"]
+    first = kept.measured(PLACE, 20.0, tmp_path)
+    again = kept.measured(PLACE, 20.0, tmp_path)
+    assert len(machine.seeds) == RUNS + 1
+    assert [run.throughput for run in again.side.runs] == [run.throughput for run in first.side.runs]
+    assert again.refused == ["lag"]
+    assert kept.kept(PLACE, tmp_path) == 20.0
+    assert kept.kept(PLACE, tmp_path / "none") is None
+
+
+def test_an_interrupted_run_is_not_kept(machine: Machine, tmp_path: Path) -> None:
+    machine.reasons = ["", "interrupted"]
+    with pytest.raises(KeyboardInterrupt):
+        kept.measured(PLACE, 20.0, tmp_path)
+    assert [one.name for one in tmp_path.iterdir()] == ["0"]
+
+
+def test_runs_of_another_configuration_are_refused(machine: Machine, tmp_path: Path) -> None:
+    kept.measured(PLACE, 20.0, tmp_path)
+    for other in PLACES[1:]:
+        with pytest.raises(InputError, match=f"live runs of the configuration {other.name} would be valid"):
+            kept.kept(other, tmp_path)
+
+
+def test_what_is_no_set_of_live_runs_is_refused(machine: Machine, tmp_path: Path) -> None:
+    kept.measured(PLACE, 20.0, tmp_path / "a")
+    rewritten(tmp_path / "a" / "3", mode="sim")
+    with pytest.raises(InputError, match="live runs of the configuration"):
+        kept.kept(PLACE, tmp_path / "a")
+    kept.measured(PLACE, 20.0, tmp_path / "b")
+    (tmp_path / "a" / "3").rename(tmp_path / "a3")
+    session.run(PLACE.document(30.0), mode="sim", output=tmp_path / "a" / "3")
+    rewritten(tmp_path / "a" / "3", mode="live")
+    with pytest.raises(InputError, match="runs of one length"):
+        kept.kept(PLACE, tmp_path / "a")
+    manifest = json.loads((tmp_path / "b" / "0" / "manifest.json").read_text())
+    manifest["runs"][0]["tcpext"] = {"TCPTimeouts": 1}
+    (tmp_path / "b" / "0" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="the counter RetransSegs"):
+        kept.kept(PLACE, tmp_path / "b")
+    with pytest.raises(InputError, match="a directory would be valid"):
+        kept.kept(PLACE, tmp_path / "b" / "0" / "manifest.json")
+
+
+def test_an_engine_for_tests_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "choose_mode", lambda mode, experiment: mode)
+    monkeypatch.setattr(_core, "profile", lambda: "ci")
+    with pytest.raises(CannotRunError, match="profile ci"):
+        kept.require()
