@@ -68,11 +68,17 @@ def preset_in(source: str, name: str) -> dict[str, str]:
     """The constants of a preset as an experiment file would have them."""
     body = source.partition(f"pub fn {name}() -> Self {{")[2].partition("\n    }\n")[0]
     fields = dict(re.findall(r"^\s+(\w+): (.+),$", body, re.MULTILINE))
-    buffer = re.fullmatch(r"ReceiveBuffer::(Fixed|Tuned)(?:\(| \{ most: )(.+?)(?:\)| \})", fields["receive_buffer"])
-    assert buffer
-    fields |= {"receive_buffer": "", "receive_buffer_max": ""}
-    fields[{"Fixed": "receive_buffer", "Tuned": "receive_buffer_max"}[buffer[1]]] = buffer[2]
+    fields |= buffer(fields["receive_buffer"], "receive_buffer") | buffer(fields["send_buffer"], "send_buffer")
     return {field: constant(text) for field, text in fields.items()}
+
+
+def buffer(text: str, name: str) -> dict[str, str]:
+    """What stands for a buffer: a size, or the limits within which it sizes itself."""
+    if fixed := re.fullmatch(r"\w+::Fixed\((.+)\)", text):
+        return {name: fixed[1], f"{name}_max": "", f"{name}_overhead": ""}
+    limits = re.fullmatch(r"\w+::Tuned \{ (?:overhead: (\d+), )?most: (.+?) \}", text)
+    assert limits, text
+    return {name: "", f"{name}_max": limits[2], f"{name}_overhead": f"{limits[1]}B"}
 
 
 def constant(text: str) -> str:

@@ -139,7 +139,12 @@ EVERY_CONSTANT: dict[str, Any] = {
     "time_wait": "60s",
 }
 
-TUNED: dict[str, Any] = {"preset": "linux", "receive_buffer_max": "1MiB"}
+TUNED: dict[str, Any] = {
+    "preset": "linux",
+    "receive_buffer_max": "1MiB",
+    "send_buffer_overhead": "576B",
+    "send_buffer_max": "1MiB",
+}
 """What contradicts one of the constants above."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +19,13 @@ from waspbench.results.summary import ServerTcp
 from waspbench.stats import Histogram
 from waspbench.validation import counts, kept, linux, sides
 from waspbench.validation.kept import Measured
+from waspbench.validation.machine import Constants
 from waspbench.validation.page import Table
 from waspbench.validation.places import PLACES, RUNS, WARMUP, Place
 from waspbench.validation.sides import Side
 
 TIMES = np.arange(100)
+KERNEL = Constants(250, 576)
 """A hundred equally frequent response times; the 90th percentile is the ninetieth."""
 
 
@@ -64,7 +65,7 @@ def measured(kernel: Side, refused: Sequence[str] = ()) -> Measured:
 
 
 def compared(kernel: Side, model: Side, monkeypatch: pytest.MonkeyPatch, refused: Sequence[str] = ()) -> Table:
-    monkeypatch.setattr(linux, "simulated", lambda place, hz, duration: (20.0, model))
+    monkeypatch.setattr(linux, "simulated", lambda place, kernel, duration: (20.0, model))
     monkeypatch.setattr(linux, "measured", lambda place, duration, results: measured(kernel, refused))
     return linux.compare(Path("nowhere"), PLACES[:1])
 
@@ -176,30 +177,21 @@ def test_runs_are_as_long_as_their_rate_and_their_variance_ask_for(
         return one, times()
 
     monkeypatch.setattr(sides, "_simulate", simulate)
-    duration, model = sides.simulated(PLACES[0], 250)
+    duration, model = sides.simulated(PLACES[0], KERNEL)
     assert duration == seconds
     lengths = ["20s"] if seconds == sides.SHORTEST else ["20s", f"{seconds:.0f}s"]
     assert asked == [length for length in lengths for _ in range(sides.TWINS)]
     assert len(model.runs) == sides.TWINS
-    assert sides.simulated(PLACES[0], 250, 33.0)[0] == 33.0
-
-
-def test_ticks_are_those_of_the_kernels_configuration(tmp_path: Path) -> None:
-    packed, plain = tmp_path / "config.gz", tmp_path / "config-6.1"
-    packed.write_bytes(gzip.compress(b"CONFIG_HZ_100=y\nCONFIG_HZ=100\n"))
-    plain.write_text("# CONFIG_HZ_250 is not set\nCONFIG_HZ=250\n")
-    missing = tmp_path / "none"
-    assert sides.kernel_ticks((missing, packed, plain)) == 100
-    assert sides.kernel_ticks((missing, plain)) == 250
-    assert sides.kernel_ticks((missing,)) is None
+    assert sides.simulated(PLACES[0], KERNEL, 33.0)[0] == 33.0
 
 
 def test_each_configuration_can_be_parsed_and_has_a_name_of_its_own() -> None:
     assert len({place.name for place in PLACES}) == len(PLACES) == 24
     for place in PLACES:
-        experiment = parse(place.document(20.0, 250))
+        experiment = parse(place.document(20.0, KERNEL.tcp))
         assert experiment.measure.warmup == WARMUP
         assert experiment.server.tcp.timer_granularity == "4000us"
+        assert experiment.server.tcp.send_buffer_overhead == "576B"
 
 
 @pytest.mark.parametrize(

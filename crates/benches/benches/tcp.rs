@@ -2,7 +2,7 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::sync::Arc;
-use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceiveBuffer, ReceivePolicy};
+use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceiveBuffer, ReceivePolicy, SendBufferSize};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Payload, PayloadPool, TcpHeader};
 
@@ -13,7 +13,11 @@ const DELAY: Duration = Duration::from_micros(10);
 
 /// A host with so many bytes of room in either direction.
 fn with_buffers(bytes: u32) -> Config {
-    Config { receive_buffer: ReceiveBuffer::Fixed(bytes), send_buffer: bytes, ..Config::linux() }
+    Config {
+        receive_buffer: ReceiveBuffer::Fixed(bytes),
+        send_buffer: SendBufferSize::Fixed(bytes),
+        ..Config::linux()
+    }
 }
 
 /// A connection whose segments arrive at once.

@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, ReceiveBuffer};
+use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, ReceiveBuffer, SendBufferSize};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, Payload, PayloadPool, TcpHeader};
 
@@ -99,11 +99,18 @@ fn main() {
     run("linux, an ACK for every segment", every, 0);
     run("linux, delayed ACKs", Config::linux(), 0);
     run("bsd1999", Config::bsd1999(), 0);
-    let wide =
-        Config { receive_buffer: ReceiveBuffer::Fixed(1 << 30), send_buffer: 1 << 30, ..Config::linux() };
+    let wide = Config {
+        receive_buffer: ReceiveBuffer::Fixed(1 << 30),
+        send_buffer: SendBufferSize::Fixed(1 << 30),
+        ..Config::linux()
+    };
     run(
         "linux, 64 MiB windows",
-        Config { receive_buffer: ReceiveBuffer::Fixed(1 << 26), send_buffer: 1 << 26, ..wide },
+        Config {
+            receive_buffer: ReceiveBuffer::Fixed(1 << 26),
+            send_buffer: SendBufferSize::Fixed(1 << 26),
+            ..wide
+        },
         0,
     );
     run("linux, 1 in 10,000 lost", Config::linux(), 10_000);

@@ -91,6 +91,21 @@ pub enum Nagle {
     Minshall,
 }
 
+/// How large the send buffer is, bytes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SendBufferSize {
+    /// So much at most is in flight; the application is always in time with more.
+    Fixed(u32),
+    /// As Linux's (`tcp_sndbuf_expand`): it grows with the congestion window, and the application fills it when the kernel says that a third
+    /// is free.
+    Tuned {
+        /// Memory of a segment beside its payload and its `sk_buff` (`MAX_TCP_HEADER` and `skb_shared_info`).
+        overhead: u32,
+        /// The buffer at last (the maximum of `tcp_wmem`).
+        most: u32,
+    },
+}
+
 /// How large the receive buffer is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ReceiveBuffer {
@@ -162,8 +177,8 @@ pub struct Config {
     // Buffers
     /// Receive buffer.
     pub receive_buffer: ReceiveBuffer,
-    /// Send buffer: most bytes in flight and queued, bytes.
-    pub send_buffer: u32,
+    /// Send buffer.
+    pub send_buffer: SendBufferSize,
 
     // Congestion control and loss recovery
     /// Loss recovery; `Sack` falls back to `NewReno` when the peer offers no selective acknowledgments.
@@ -259,7 +274,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Linux as of today, with a constant send buffer.
+    /// Linux as of today.
     ///
     /// The window counts the segments acknowledged, not the acknowledgments, because that is what Linux does.
     #[must_use]
@@ -272,8 +287,8 @@ impl Config {
             timestamps: true,
             timestamp_step: Duration::from_millis(1),
             receive_buffer: ReceiveBuffer::Tuned { most: 32 << 20 },
-            // Where automatic sizing ends: tcp_wmem's default maximum.
-            send_buffer: 4 << 20,
+            // Debian's kernels: twice 320 bytes; 87,040 bytes at first. The default maximum of `tcp_wmem`.
+            send_buffer: SendBufferSize::Tuned { overhead: 640, most: 4 << 20 },
             recovery: RecoveryKind::Rack,
             congestion: CongestionKind::Cubic,
             cubic: CubicKind::Linux,
@@ -325,7 +340,7 @@ impl Config {
             timestamp_step: Duration::from_millis(500),
             // 16 KiB, rounded up to whole segments (`tcp_mss`).
             receive_buffer: ReceiveBuffer::Fixed(12 * 1_460),
-            send_buffer: 12 * 1_460,
+            send_buffer: SendBufferSize::Fixed(12 * 1_460),
             recovery: RecoveryKind::Reno,
             congestion: CongestionKind::Reno,
             hystart: false,

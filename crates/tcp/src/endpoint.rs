@@ -40,8 +40,6 @@ pub struct Endpoint {
     pub(crate) syn_sent_at: Instant,
     /// A reset is owed: its sequence number, and whether it carries an acknowledgment.
     pub(crate) reset_due: Option<(SequenceNumber, bool)>,
-    /// Room in the send buffer that the application waits for.
-    pub(crate) space_wanted: u32,
     pub(crate) local_port: u16,
     pub(crate) remote_port: u16,
     pub(crate) state: State,
@@ -86,7 +84,6 @@ impl Endpoint {
             syn_sent_at: Instant::ZERO,
             syns_sent: 0,
             reset_due: None,
-            space_wanted: 0,
             local_port,
             remote_port,
             state,
@@ -114,24 +111,11 @@ impl Endpoint {
         self.events.pop()
     }
 
-    /// Appends to the send stream. All is taken, however full the send buffer; nothing after [`Self::close`] or the end.
+    /// Appends to the send stream. All is taken, and written as fast as the send buffer allows; nothing after [`Self::close`] or the end.
     pub fn send(&mut self, chunk: Chunk) {
         if self.sender.fin == Fin::Open && self.state != State::Closed {
-            self.sender.buffer.push(chunk);
+            self.sender.send(&self.config, chunk);
             self.output_due = true;
-        }
-    }
-
-    /// Asks for [`Event::SendSpace`], once, when [`Self::send_space`] is at least `at_least` (at most the send buffer).
-    pub fn notify_send_space(&mut self, at_least: u64) {
-        self.space_wanted = at_least.clamp(1, u64::from(self.config.send_buffer)) as u32;
-        self.check_send_space();
-    }
-
-    pub(crate) fn check_send_space(&mut self) {
-        if self.space_wanted > 0 && self.send_space() >= u64::from(self.space_wanted) {
-            self.space_wanted = 0;
-            self.events.push(Event::SendSpace);
         }
     }
 
@@ -235,19 +219,19 @@ impl Endpoint {
     /// Bytes queued and never sent.
     #[must_use]
     pub fn unsent(&self) -> u64 {
-        self.sender.buffer.unsent()
+        self.sender.buffer.unsent() + self.sender.buffer.unwritten()
+    }
+
+    /// Bytes that wait for room in the send buffer.
+    #[must_use]
+    pub fn unwritten(&self) -> u64 {
+        self.sender.buffer.unwritten()
     }
 
     /// Bytes queued, sent or not, and not acknowledged.
     #[must_use]
     pub fn unacknowledged(&self) -> u64 {
         self.sender.buffer.unacknowledged()
-    }
-
-    /// Room in the send buffer, bytes.
-    #[must_use]
-    pub fn send_space(&self) -> u64 {
-        u64::from(self.config.send_buffer).saturating_sub(self.unacknowledged())
     }
 
     /// Congestion window, bytes, without the inflation of fast recovery.

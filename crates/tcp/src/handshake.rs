@@ -63,7 +63,8 @@ impl Endpoint {
             self.set_ts_recent(now, timestamps.value);
         }
         // RFC 6691: the MSS option does not count options, so that each segment subtracts its own.
-        let mss = syn.mss.unwrap_or(self.config.default_mss).max(MIN_SEND_MSS).min(self.config.mss);
+        self.sender.peer_mss = syn.mss.unwrap_or(self.config.default_mss).max(MIN_SEND_MSS);
+        let mss = self.sender.peer_mss.min(self.config.mss);
         self.sender.mss = if self.timestamps { mss - TIMESTAMPS_LEN } else { mss };
     }
 

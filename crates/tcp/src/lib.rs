@@ -28,7 +28,7 @@ mod types;
 
 pub use config::{
     AckCounting, Config, CongestionKind, CubicKind, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind,
-    RttEstimator, TimerSlack, WindowUpdate,
+    RttEstimator, SendBufferSize, TimerSlack, WindowUpdate,
 };
 pub use endpoint::Endpoint;
 pub use options::{ConfigError, Counting, Options, Preset};

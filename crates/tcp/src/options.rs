@@ -2,7 +2,7 @@
 
 use crate::config::{
     AckCounting, Config, CongestionKind, CubicKind, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind,
-    TimerSlack,
+    SendBufferSize, TimerSlack,
 };
 use wasp_units::{Bytes, Duration};
 
@@ -53,9 +53,15 @@ pub struct Options {
     /// The most that a receive buffer takes that sizes itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer_max: Option<Bytes>,
-    /// Send buffer.
+    /// Send buffer, fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_buffer: Option<Bytes>,
+    /// Memory of a segment beside its payload, in a send buffer that sizes itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_buffer_overhead: Option<Bytes>,
+    /// The most that such a buffer takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_buffer_max: Option<Bytes>,
     /// Initial window, segments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<u32>,
@@ -158,6 +164,7 @@ const LONGEST_RTO: Duration = Duration::from_secs(3_600);
 /// RFC 1122 section 4.2.3.2.
 const MAX_DELAYED_ACK: Duration = Duration::from_millis(500);
 const MAX_GRANULARITY: Duration = Duration::from_secs(1);
+const MAX_OVERHEAD: u64 = 4_096;
 const MAX_TIME_WAIT: Duration = Duration::from_secs(3_600);
 
 impl Options {
@@ -182,7 +189,7 @@ impl Options {
         config.window_scaling = self.window_scaling.unwrap_or(config.window_scaling);
         config.timestamps = self.timestamps.unwrap_or(config.timestamps);
         self.receive_buffer(config)?;
-        set_buffer("send_buffer", &mut config.send_buffer, self.send_buffer)?;
+        self.send_buffer(config)?;
         set("initial_window", &mut config.initial_window, self.initial_window, 1, MAX_INITIAL_WINDOW)?;
         set("time_wait", &mut config.time_wait, self.time_wait, Duration::ZERO, MAX_TIME_WAIT)
     }
@@ -206,6 +213,30 @@ impl Options {
                 Err(error("receive_buffer_max", &most.to_string(), expected))
             }
             (None, _) => Ok(()),
+        }
+    }
+
+    fn send_buffer(&self, config: &mut Config) -> Result<(), ConfigError> {
+        let tuned =
+            [("send_buffer_overhead", self.send_buffer_overhead), ("send_buffer_max", self.send_buffer_max)];
+        let none_of_them = |expected: &str| {
+            let found = tuned.iter().find_map(|&(name, value)| Some((name, value?)));
+            found.map_or(Ok(()), |(name, value)| Err(error(name, &value.to_string(), expected)))
+        };
+        if let Some(fixed) = self.send_buffer {
+            none_of_them("none beside send_buffer, which is fixed")?;
+            let mut bytes = 0;
+            set_buffer("send_buffer", &mut bytes, Some(fixed))?;
+            config.send_buffer = SendBufferSize::Fixed(bytes);
+        }
+        match &mut config.send_buffer {
+            SendBufferSize::Tuned { overhead, most } => {
+                set_bytes("send_buffer_overhead", overhead, self.send_buffer_overhead, MAX_OVERHEAD)?;
+                set_buffer("send_buffer_max", most, self.send_buffer_max)
+            }
+            SendBufferSize::Fixed(_) => {
+                none_of_them("send_buffer in its place: the preset's buffer is fixed")
+            }
         }
     }
 
@@ -330,12 +361,21 @@ fn set<T: Copy + PartialOrd + std::fmt::Display>(
 }
 
 fn set_buffer(field: &'static str, slot: &mut u32, value: Option<Bytes>) -> Result<(), ConfigError> {
+    set_bytes(field, slot, value, MAX_BUFFER)
+}
+
+fn set_bytes(
+    field: &'static str,
+    slot: &mut u32,
+    value: Option<Bytes>,
+    most: u64,
+) -> Result<(), ConfigError> {
     let mut wide = u64::from(*slot);
-    match set(field, &mut wide, value.map(Bytes::get), 1, MAX_BUFFER) {
+    match set(field, &mut wide, value.map(Bytes::get), 1, most) {
         Ok(()) => *slot = wide as u32,
         Err(_) => {
             let value = value.unwrap_or_default().to_string();
-            return Err(error(field, &value, &format!("1B to {}", Bytes::new(MAX_BUFFER))));
+            return Err(error(field, &value, &format!("1B to {}", Bytes::new(most))));
         }
     }
     Ok(())

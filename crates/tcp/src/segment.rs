@@ -231,11 +231,8 @@ impl Endpoint {
         } else if outcome.progress || outcome.duplicate {
             self.restart_timers(at, outcome.restart_timer);
         }
-        if outcome.progress {
-            self.check_send_space();
-            if self.sender.fin == Fin::Sent && self.sender.una() == self.sender.next {
-                self.on_fin_acknowledged(at);
-            }
+        if outcome.progress && self.sender.fin == Fin::Sent && self.sender.una() == self.sender.next {
+            self.on_fin_acknowledged(at);
         }
     }
 

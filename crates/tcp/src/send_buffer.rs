@@ -12,6 +12,10 @@ pub(crate) struct SendBuffer {
     start: u64,
     /// Offset of SND.NXT.
     sent: u64,
+    /// Offset after the last byte that the application has written: there was no room for what follows.
+    written: u64,
+    /// Where the last `sk_buff` begins that the application has written to.
+    last: u64,
     /// Offset after the last byte queued.
     end: u64,
 }
@@ -30,9 +34,40 @@ impl SendBuffer {
         self.chunks.push_back((self.end, chunk));
     }
 
-    /// Bytes queued and never sent.
+    /// The application fills the `sk_buff` of `size` bytes that it has begun. Returns whether there was one.
+    pub(crate) fn write_on(&mut self, size: u32) -> bool {
+        let begun = self.written - self.last.max(self.sent);
+        let is_begun = begun > 0 && begun < u64::from(size);
+        if is_begun {
+            self.written = self.end.min(self.written + u64::from(size) - begun);
+        }
+        is_begun
+    }
+
+    /// The application fills another one.
+    pub(crate) fn begin(&mut self, size: u32) {
+        self.last = self.written;
+        self.written = self.end.min(self.written + u64::from(size));
+    }
+
+    /// The application writes all that is queued.
+    pub(crate) fn write_all(&mut self) {
+        self.written = self.end;
+    }
+
+    /// Bytes written and never sent.
     pub(crate) fn unsent(&self) -> u64 {
-        self.end - self.sent
+        self.written - self.sent
+    }
+
+    /// Bytes queued and not written.
+    pub(crate) fn unwritten(&self) -> u64 {
+        self.end - self.written
+    }
+
+    /// Bytes written and not acknowledged.
+    pub(crate) fn held(&self) -> u64 {
+        self.written - self.start
     }
 
     /// Bytes queued and not acknowledged.
@@ -43,7 +78,7 @@ impl SendBuffer {
     /// The next `len` bytes have been sent.
     pub(crate) fn advance_sent(&mut self, len: u32) {
         self.sent += u64::from(len);
-        debug_assert!(self.sent <= self.end);
+        debug_assert!(self.sent <= self.written);
     }
 
     /// The first `len` bytes have been acknowledged.
@@ -57,9 +92,9 @@ impl SendBuffer {
         }
     }
 
-    /// Whether the `len` bytes `distance` after SND.UNA are the last that are queued.
+    /// Whether the `len` bytes `distance` after SND.UNA are the last that are written.
     pub(crate) fn is_last(&self, distance: u32, len: u32) -> bool {
-        self.start + u64::from(distance) + u64::from(len) == self.end
+        self.start + u64::from(distance) + u64::from(len) == self.written
     }
 
     /// The `len` bytes `distance` after SND.UNA; `None` when the pool is exhausted.
@@ -123,6 +158,7 @@ mod tests {
         buffer.push(Chunk::Virtual(5));
         buffer.push(Chunk::Virtual(5));
         buffer.push(Chunk::Shared((*b"abc").into()));
+        buffer.write_all();
         (buffer, PayloadPool::new(1 << 20))
     }
 
@@ -141,6 +177,17 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_begins_in_a_virtual_range_has_what_follows_it() {
+        let mut buffer = SendBuffer::default();
+        buffer.push(Chunk::Virtual(4));
+        buffer.push(Chunk::Shared((*b"abc").into()));
+        let mut pool = PayloadPool::new(1 << 20);
+        let payload = buffer.payload(2, 4, &mut pool).unwrap();
+        assert_eq!(pool.view(&payload), View::Bytes(b"\0\0ab"));
+        pool.release(payload);
+    }
+
+    #[test]
     fn acknowledged_chunks_are_dropped_and_offsets_stay_right() {
         let (mut buffer, mut pool) = stream();
         buffer.advance_sent(22);
@@ -150,5 +197,29 @@ mod tests {
         assert_eq!(pool.view(&payload), View::Bytes(b"bc"));
         assert!(buffer.is_last(0, 2));
         pool.release(payload);
+    }
+
+    #[test]
+    fn a_sk_buff_that_is_begun_is_filled_before_another() {
+        let mut buffer = SendBuffer::default();
+        buffer.push(Chunk::Virtual(100));
+        assert!(!buffer.write_on(20), "none is begun");
+        let state = |buffer: &SendBuffer| (buffer.held(), buffer.unsent(), buffer.unwritten());
+        buffer.begin(20);
+        assert_eq!(state(&buffer), (20, 20, 80));
+        assert!(!buffer.write_on(20), "it is full");
+        buffer.advance_sent(15);
+        assert!(buffer.write_on(20), "5 bytes are left of it");
+        assert_eq!(state(&buffer), (35, 20, 65));
+        buffer.begin(20);
+        buffer.advance_sent(5);
+        assert!(!buffer.write_on(20), "the last one is full");
+        assert_eq!(state(&buffer), (55, 35, 45));
+        buffer.advance_sent(35);
+        assert!(!buffer.write_on(20), "it has left");
+        buffer.acknowledge(50);
+        buffer.begin(20);
+        buffer.begin(30);
+        assert_eq!(state(&buffer), (50, 45, 0), "all there is");
     }
 }

@@ -3,7 +3,7 @@
 use crate::config::{Config, TimerSlack};
 use wasp_units::{Duration, Instant};
 
-/// Four deadlines; `Instant::MAX` is none.
+/// Five deadlines; `Instant::MAX` is none.
 #[derive(Debug)]
 pub(crate) struct Timers {
     /// Retransmission (of data or of the handshake) or, with nothing in flight, the next window probe.
@@ -14,18 +14,26 @@ pub(crate) struct Timers {
     pub(crate) delayed_ack: Instant,
     /// The end of TIME-WAIT or of FIN-WAIT-2.
     pub(crate) linger: Instant,
+    /// The application, which has been told of room in the send buffer, writes on.
+    pub(crate) write: Instant,
 }
 
 impl Timers {
     pub(crate) const NONE: Instant = Instant::MAX;
 
     pub(crate) fn new() -> Self {
-        Self { retransmit: Self::NONE, early: Self::NONE, delayed_ack: Self::NONE, linger: Self::NONE }
+        Self {
+            retransmit: Self::NONE,
+            early: Self::NONE,
+            delayed_ack: Self::NONE,
+            linger: Self::NONE,
+            write: Self::NONE,
+        }
     }
 
     pub(crate) fn next(&self) -> Option<Instant> {
         let recovery = if self.early == Self::NONE { self.retransmit } else { self.early };
-        let next = recovery.min(self.delayed_ack).min(self.linger);
+        let next = recovery.min(self.delayed_ack).min(self.linger).min(self.write);
         (next != Self::NONE).then_some(next)
     }
 

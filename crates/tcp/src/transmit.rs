@@ -9,6 +9,10 @@ use crate::types::{Event, State};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, Payload, PayloadPool, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
 
+/// What an application takes from the kernel's word that there is room to its next write, so that acknowledgments that come together go
+/// before it. nginx on Linux 6.18 takes 50 to 100 µs.
+const WAKING: Duration = Duration::from_micros(50);
+
 /// A data segment before its header: where it starts, its payload, its flags.
 type Data = (SequenceNumber, Payload, Flags);
 
@@ -56,7 +60,7 @@ impl Endpoint {
         None
     }
 
-    /// The next data segment, first transmission or not. Ends, because each turn without a segment uses up window.
+    /// The next data segment, first transmission or not. Ends, because each turn without a segment uses up window, or writes something.
     fn next_data(&mut self, now: Instant, pool: &mut PayloadPool) -> Option<Data> {
         if self.state == State::Closed || self.sender.has_nothing_to_send() {
             return None;
@@ -64,8 +68,12 @@ impl Endpoint {
         self.sender.check_idle(&Now::new(&self.config, self.clocks, now));
         loop {
             let limit = self.payload_limit();
+            let between_frames = self.data_sent && self.sender.frame_ended();
             match self.sender.plan(&Now::new(&self.config, self.clocks, now), limit) {
                 Plan::New { len, fin } => {
+                    if between_frames {
+                        self.check_room(now);
+                    }
                     let data = self.send_new(now, len, fin, pool);
                     if len < limit {
                         self.sender.mark_small();
@@ -79,7 +87,11 @@ impl Endpoint {
                         return Some(data);
                     }
                 }
-                Plan::Nothing => break,
+                Plan::Nothing => {
+                    if !self.sender.write(&self.config) {
+                        break;
+                    }
+                }
             }
         }
         let sent = std::mem::take(&mut self.data_sent);
@@ -90,6 +102,7 @@ impl Endpoint {
         if self.timers.retransmit == Timers::NONE && self.sender.needs_persist() {
             self.arm_persist(now);
         }
+        self.check_room(now);
         None
     }
 
@@ -135,7 +148,7 @@ impl Endpoint {
         payload.map(|payload| (start, payload, flags))
     }
 
-    /// PSH goes with the last byte queued (RFC 9293 section 3.9.1.2).
+    /// PSH goes with the last byte written (RFC 9293 section 3.9.1.2).
     #[inline]
     fn data_flags(&self, distance: u32, len: u32, fin: bool) -> Flags {
         let mut flags = Flags::ACK;
@@ -251,9 +264,23 @@ impl Endpoint {
             self.acks.on_delay_expired();
             self.output_due = true;
         }
+        if self.timers.write <= at {
+            self.timers.write = Timers::NONE;
+            self.sender.begin_write(&self.config);
+            self.output_due = true;
+        }
         if self.timers.linger <= at {
             self.timers.linger = Timers::NONE;
             self.linger_timeout();
+        }
+    }
+
+    /// Where the application waits for room in the send buffer, and there is enough, it is told.
+    #[inline]
+    fn check_room(&mut self, at: Instant) {
+        let waits = self.sender.waits_for_room() && self.timers.write == Timers::NONE;
+        if waits && self.sender.has_room(&self.config) {
+            self.timers.write = at + WAKING;
         }
     }
 

@@ -40,8 +40,6 @@ pub enum Event {
     Connected,
     /// In-order data has arrived since the last `Readable`.
     Readable,
-    /// There is as much room in the send buffer as was asked for.
-    SendSpace,
     /// The peer has sent everything: its FIN is in order, and the data before it is readable.
     RemoteClosed,
     /// The connection ended in order (TIME-WAIT included), or by our own abort.
@@ -55,10 +53,9 @@ pub enum Event {
 }
 
 impl Event {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Connected,
         Self::Readable,
-        Self::SendSpace,
         Self::RemoteClosed,
         Self::Closed,
         Self::Reset,

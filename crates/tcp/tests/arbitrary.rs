@@ -2,7 +2,9 @@
 
 use crate::common::*;
 use proptest::prelude::*;
-use wasp_tcp::{Chunk, Config, Endpoint, Event, ReceiveBuffer, ReceivePolicy, RecoveryKind, State};
+use wasp_tcp::{
+    Chunk, Config, Endpoint, Event, ReceiveBuffer, ReceivePolicy, RecoveryKind, SendBufferSize, State,
+};
 use wasp_units::Duration;
 use wasp_wire::{Flags, SackBlocks, TcpHeader, Timestamps};
 
@@ -95,12 +97,20 @@ fn config() -> impl Strategy<Value = Config> {
         prop_oneof![Just(4_096_u32), Just(200_000), Just(32 << 20)]
             .prop_map(|most| ReceiveBuffer::Tuned { most }),
     ];
-    (base, recovery, any::<bool>(), any::<bool>(), buffer, any::<bool>(), any::<bool>()).prop_map(
-        |(base, recovery, sack, timestamps, receive_buffer, limited_transmit, segmentation_offload)| Config {
+    let send_buffer = prop_oneof![
+        Just(SendBufferSize::Fixed(20_000)),
+        Just(SendBufferSize::Tuned { overhead: 640, most: 4 << 20 }),
+        Just(SendBufferSize::Tuned { overhead: 576, most: 5_000 }),
+        Just(SendBufferSize::Tuned { overhead: 1, most: 1 }),
+    ];
+    let buffers = (buffer, send_buffer);
+    (base, recovery, any::<bool>(), any::<bool>(), buffers, any::<bool>(), any::<bool>()).prop_map(
+        |(base, recovery, sack, timestamps, buffers, limited_transmit, segmentation_offload)| Config {
             recovery,
             sack,
             timestamps,
-            receive_buffer,
+            receive_buffer: buffers.0,
+            send_buffer: buffers.1,
             limited_transmit,
             segmentation_offload,
             ..base
@@ -151,6 +161,9 @@ fn build(base: TcpHeader, wild: &Wild) -> TcpHeader {
 fn check(tcp: &Endpoint, sent: u64) {
     assert!(tcp.cwnd() >= u32::from(tcp.mss()) || tcp.state() == State::Closed, "cwnd is at least a segment");
     assert!(tcp.unsent() <= tcp.unacknowledged() && tcp.unacknowledged() <= sent);
+    assert!(tcp.unwritten() <= tcp.unsent());
+    let waits = tcp.unwritten() > 0 && tcp.state() != State::Closed;
+    assert!(!waits || tcp.poll_timeout().is_some(), "what waits for room is written at some time");
     assert!(tcp.ssthresh() >= 2 * u32::from(tcp.mss()), "ssthresh is at least two segments");
     assert!(u64::from(tcp.pipe()) <= 2 * u64::from(tcp.flight()), "each segment is in flight at most twice");
 }

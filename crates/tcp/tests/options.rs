@@ -2,7 +2,7 @@
 
 use wasp_tcp::{
     AckCounting, Config, CongestionKind, CubicKind, IdleRestart, Nagle, Options, ReceiveBuffer, RecoveryKind,
-    TimerSlack,
+    SendBufferSize, TimerSlack,
 };
 use wasp_units::Duration;
 
@@ -34,7 +34,7 @@ fn each_option_overrides_its_constant() {
         sack: false,
         timestamps: false,
         receive_buffer: ReceiveBuffer::Fixed(2_048),
-        send_buffer: 65_536,
+        send_buffer: SendBufferSize::Fixed(65_536),
         initial_window: 2,
         recovery: RecoveryKind::Reno,
         congestion: CongestionKind::Reno,
@@ -129,6 +129,28 @@ fn what_is_out_of_range_is_named_with_what_would_be_valid() {
     assert_eq!(tuned.receive_buffer, ReceiveBuffer::Tuned { most: 2 << 20 });
     let error = resolve(r#"{"receive_buffer": "0B"}"#).unwrap_err();
     assert!(error.starts_with("receive_buffer: 0B: expected 1B to "), "{error}");
+}
+
+#[test]
+fn a_send_buffer_is_fixed_or_sizes_itself() {
+    for (field, value) in [("send_buffer_max", "2MiB"), ("send_buffer_overhead", "512B")] {
+        let both = resolve(&format!(r#"{{"send_buffer": "1MiB", "{field}": "{value}"}}"#)).unwrap_err();
+        assert_eq!(both, format!("{field}: {value}: expected none beside send_buffer, which is fixed"));
+        let fixed = resolve(&format!(r#"{{"preset": "bsd1999", "{field}": "{value}"}}"#)).unwrap_err();
+        assert!(
+            fixed.starts_with(&format!("{field}: {value}: expected send_buffer in its place")),
+            "{fixed}"
+        );
+    }
+    let tuned = resolve(r#"{"send_buffer_max": "2MiB", "send_buffer_overhead": "512B"}"#).unwrap();
+    assert_eq!(tuned.send_buffer, SendBufferSize::Tuned { overhead: 512, most: 2 << 20 });
+    let fixed = resolve(r#"{"send_buffer": "1MiB"}"#).unwrap();
+    assert_eq!(fixed.send_buffer, SendBufferSize::Fixed(1 << 20));
+    for (field, value, most) in [("send_buffer_max", "0B", "1GiB"), ("send_buffer_overhead", "5000B", "4KiB")]
+    {
+        let error = resolve(&format!(r#"{{"{field}": "{value}"}}"#)).unwrap_err();
+        assert_eq!(error, format!("{field}: {value}: expected 1B to {most}"));
+    }
 }
 
 #[test]

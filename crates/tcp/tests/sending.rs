@@ -2,7 +2,8 @@
 
 use crate::common::*;
 use wasp_tcp::{
-    Chunk, Config, CongestionKind, Event, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind, State,
+    Chunk, Config, CongestionKind, Endpoint, Event, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind,
+    SendBufferSize, State,
 };
 use wasp_units::Duration;
 use wasp_wire::Flags;
@@ -37,7 +38,7 @@ fn data_times(pair: &Pair, from: usize) -> Vec<u64> {
 
 #[test]
 fn an_endpoint_is_small_enough_for_tens_of_thousands() {
-    assert!(size_of::<wasp_tcp::Endpoint>() <= 696, "{} bytes", size_of::<wasp_tcp::Endpoint>());
+    assert!(size_of::<Endpoint>() <= 736, "{} bytes", size_of::<Endpoint>());
 }
 
 #[test]
@@ -159,7 +160,7 @@ fn a_transfer_larger_than_the_sequence_space_wraps() {
     let wide = |base: Config| Config {
         mss: 60_000,
         receive_buffer: ReceiveBuffer::Fixed(1 << 26),
-        send_buffer: 1 << 26,
+        send_buffer: SendBufferSize::Fixed(1 << 26),
         ..base
     };
     for config in
@@ -184,8 +185,11 @@ fn a_transfer_larger_than_the_sequence_space_wraps() {
 
 #[test]
 fn a_window_of_thousands_of_segments_recovers_many_holes() {
-    let config =
-        Config { receive_buffer: ReceiveBuffer::Fixed(1 << 24), send_buffer: 1 << 24, ..Config::linux() };
+    let config = Config {
+        receive_buffer: ReceiveBuffer::Fixed(1 << 24),
+        send_buffer: SendBufferSize::Fixed(1 << 24),
+        ..Config::linux()
+    };
     let mut pair = Pair::established(config.clone(), config);
     pair.sides[CLIENT].keeping = false;
     let mut count = 0_u64;
@@ -267,23 +271,76 @@ fn minshall_lets_a_small_segment_follow_full_ones_where_nagle_does_not() {
 }
 
 #[test]
-fn the_send_buffer_bounds_what_is_in_flight_and_tells_of_its_space() {
-    let config = Config { send_buffer: 5_000, ..Config::linux() };
+fn a_fixed_send_buffer_bounds_what_is_in_flight() {
+    let config = Config { send_buffer: SendBufferSize::Fixed(5_000), ..Config::linux() };
     let mut pair = Pair::established(config.clone(), config);
     pair.send_virtual(CLIENT, 20_000);
-    assert_eq!(pair.client().flight(), 3 * 1_448);
-    assert_eq!((pair.client().send_space(), pair.client().unsent()), (0, 20_000 - 3 * 1_448));
-    pair.command(CLIENT, |tcp, _| tcp.notify_send_space(2_000));
-    pair.run_for(RTT * 3);
-    assert!(!pair.sides[CLIENT].has(Event::SendSpace));
-    pair.run_for(RTT * 3);
-    assert!(pair.sides[CLIENT].has(Event::SendSpace));
+    assert_eq!((pair.client().flight(), pair.client().unsent()), (3 * 1_448, 20_000 - 3 * 1_448));
+    pair.run_for(RTT * 6);
     assert_eq!(pair.sides[SERVER].received_len, 20_000);
     pair.finish();
 }
 
+/// Linux `tcp_sndbuf_expand`, `sk_stream_is_writeable`: what is not written yet does not leave, and neither does the FIN behind it.
 #[test]
-fn psh_marks_the_last_byte_queued_and_the_end_of_a_frame() {
+fn the_application_writes_on_after_the_acknowledgments_that_came_together() {
+    let send_buffer = SendBufferSize::Tuned { overhead: 576, most: 4 << 20 };
+    let config = Config { hystart: false, send_buffer, ..Config::linux() };
+    let mut pair = Pair::established(config.clone(), config);
+    pair.send_virtual(SERVER, 200_000);
+    pair.command(SERVER, |tcp, _| tcp.close());
+    pair.run_for(RTT * 8);
+    let mut bursts = std::collections::BTreeMap::<u64, u32>::new();
+    for (crossing, _) in pair.data_from(SERVER) {
+        *bursts.entry(crossing.at.as_nanos() / 1_000 - 150_000).or_default() += 1;
+    }
+    // 32 segments are written at first: half the client's window, of which ten leave, and ten more in their place. At 200 ms the window has
+    // room for more than the two that are left, so that the buffer grows. What leaves 50 us later is acknowledged as much later.
+    let expected = [(0, 10), (100_000, 20), (200_000, 2), (200_050, 38), (300_000, 4), (300_050, 65)];
+    assert_eq!(bursts.into_iter().collect::<Vec<_>>(), expected);
+    assert_eq!(pair.sides[CLIENT].received_len, 200_000);
+    assert_eq!(pair.sides[CLIENT].endpoint.as_ref().map(Endpoint::state), Some(State::CloseWait));
+    pair.finish();
+}
+
+#[test]
+fn nothing_is_written_after_the_connection_has_ended() {
+    let send_buffer = SendBufferSize::Tuned { overhead: 576, most: 4 << 20 };
+    let config = Config { hystart: false, send_buffer, ..Config::linux() };
+    let mut pair = Pair::established(config.clone(), config);
+    pair.send_virtual(SERVER, 200_000);
+    // The application has been told of room, and has not written.
+    pair.run_for(RTT * 2 + Duration::from_micros(20));
+    let waiting = pair.server().unwritten();
+    assert!(waiting > 0 && pair.server().poll_timeout() == Some(pair.now + Duration::from_micros(30)));
+    pair.command(SERVER, |tcp, _| tcp.abort());
+    assert!(pair.run(Duration::from_secs(1)), "nothing is due any more");
+    pair.finish();
+}
+
+/// What waits for room leaves when the peer's window opens again, and the FIN behind it.
+#[test]
+fn a_closed_window_holds_back_what_waits_for_room() {
+    let send_buffer = SendBufferSize::Tuned { overhead: 576, most: 50_000 };
+    let config = Config { send_buffer, ..Config::linux() };
+    let client = Config { receive_buffer: ReceiveBuffer::Fixed(60_000), ..Config::linux() };
+    let mut pair = Pair::established(client, config);
+    pair.sides[CLIENT].reading = false;
+    pair.send_virtual(SERVER, 300_000);
+    pair.command(SERVER, |tcp, _| tcp.close());
+    pair.run_for(Duration::from_secs(20));
+    assert_eq!(pair.server().send_window(), 0);
+    assert!(pair.server().unwritten() > 150_000);
+    pair.sides[CLIENT].reading = true;
+    pair.read(CLIENT, u64::MAX);
+    pair.run_for(Duration::from_secs(60));
+    assert_eq!((pair.sides[CLIENT].received_len, pair.server().unwritten()), (300_000, 0));
+    assert_eq!(pair.sides[CLIENT].endpoint.as_ref().map(Endpoint::state), Some(State::CloseWait));
+    pair.finish();
+}
+
+#[test]
+fn psh_marks_the_last_byte_written_and_the_end_of_a_frame() {
     for (segmentation_offload, expected) in [(false, [false; 4]), (true, [false, true, false, true])] {
         let mut pair = Pair::established(Config::linux(), Config { segmentation_offload, ..Config::linux() });
         pair.send(SERVER, &pattern(5 * 1_448));

@@ -6,7 +6,7 @@
 
 use crate::common::*;
 use std::sync::{Arc, Mutex};
-use wasp_tcp::{AckCounting, Config, CongestionKind, Nagle, RecoveryKind, RttEstimator};
+use wasp_tcp::{AckCounting, Config, CongestionKind, Nagle, RecoveryKind, RttEstimator, SendBufferSize};
 use wasp_units::Duration;
 
 const MSS: u32 = 1_000;
@@ -169,7 +169,7 @@ fn reno_times_out_after_three_losses() {
 #[test]
 fn a_window_of_three_times_out_unless_limited_transmit_finds_more_duplicates() {
     for kind in VARIANTS {
-        let config = Config { send_buffer: 1 << 20, ..config(kind, 3) };
+        let config = Config { send_buffer: SendBufferSize::Fixed(1 << 20), ..config(kind, 3) };
         assert_eq!(repair(config.clone(), 3, &[0]).timeouts, 1, "{kind:?}");
         let repaired = repair(Config { limited_transmit: true, ..config }, 3, &[0]);
         assert_eq!((repaired.timeouts, repaired.rounds), (0, 3), "{kind:?}");

@@ -44,7 +44,15 @@ class Tcp(Part):
     """Most memory that a buffer takes that sizes itself (the maximum of tcp_rmem); the window reaches five eighths of
     it with full segments. Not beside receive_buffer, and not with preset bsd1999, whose buffer is fixed."""
     send_buffer: PositiveSize | None = None
-    """Send buffer."""
+    """Send buffer of a fixed size: so much is in flight at most, and the application is always in time with more. A
+    Linux buffer without it grows with the congestion window, and the application writes on when a third is free."""
+    send_buffer_overhead: PositiveSize | None = None
+    """Memory that a segment takes beside its payload in a send buffer that sizes itself; at most 4KiB. With 640B, as in
+    Debian's kernels, the buffer begins with 87,040 bytes. Kernels without wireless networks have 576B and begin with
+    46,080 bytes (the figure behind tb in ss -m). Not beside send_buffer, and not with preset bsd1999."""
+    send_buffer_max: PositiveSize | None = None
+    """Most memory that a send buffer takes that sizes itself (the maximum of tcp_wmem). Not beside send_buffer, and not
+    with preset bsd1999, whose buffer is fixed."""
     initial_window: PositiveCount | None = None
     """Initial congestion window, in segments."""
     recovery: Recovery | None = None

@@ -13,9 +13,10 @@ from waspbench.validation.counts import BAR as COUNTS
 from waspbench.validation.counts import MANY, retransmissions, timeouts
 from waspbench.validation.figure import Figure, Point
 from waspbench.validation.kept import REFUSED, Measured, kept, measured
+from waspbench.validation.machine import Constants, this_kernel
 from waspbench.validation.page import Bar, Row, Table
 from waspbench.validation.places import PLACES, RUNS, WARMUP, Place
-from waspbench.validation.sides import RESPONSES, STEP, TWINS, Side, kernel_ticks, simulated
+from waspbench.validation.sides import RESPONSES, STEP, TWINS, Side, simulated
 from waspbench.validation.simulation import each, mean, shown
 
 BUSIEST = 0.6
@@ -105,11 +106,11 @@ def compare(results: Path, places: Sequence[Place] = PLACES, say: Callable[[str]
         InputError: what is in ``results`` are not such runs.
         KeyboardInterrupt: a live run was interrupted. Those before it are kept.
     """
-    hz = kernel_ticks()
+    kernel = this_kernel()
     lengths = {place.name: kept(place, results / place.name) for place in places}
 
     def twin(place: Place) -> tuple[float, Side]:
-        duration, model = simulated(place, hz, lengths[place.name])
+        duration, model = simulated(place, kernel, lengths[place.name])
         say(f"{place.name}: simulated, {TWINS} runs of {duration:.0f} s")
         return duration, model
 
@@ -126,16 +127,15 @@ def compare(results: Path, places: Sequence[Place] = PLACES, say: Callable[[str]
         say(" | ".join((*line.cells, line.verdict)))
         for why in live.refused:
             say(f"  a run did not count: {why}")
-    return table(places, rows, marks, made_with(lives, hz))
+    return table(places, rows, marks, made_with(lives, kernel))
 
 
-def made_with(lives: Sequence[Measured], hz: int | None) -> str:
+def made_with(lives: Sequence[Measured], kernel: Constants) -> str:
     """The servers, kernels and days of the live runs."""
     servers = sorted(set().union(*(live.servers for live in lives)))
     days = sorted(set().union(*(live.days for live in lives)))
-    ticks = "an unknown number of" if hz is None else f"{hz}"
     span = " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
-    return f"{', '.join(servers)} with {ticks} ticks a second (HZ), {span}"
+    return f"{', '.join(servers)} with {kernel}, {span}"
 
 
 def table(places: Sequence[Place], rows: list[Row], marks: Sequence[Point], made: str) -> Table:

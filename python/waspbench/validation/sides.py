@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
-import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +15,7 @@ from waspbench.experiment import parse, resolve
 from waspbench.results import RunSummary, populations_of
 from waspbench.stats import Histogram
 from waspbench.stats.histogram import merge, percentiles
+from waspbench.validation.machine import Constants
 from waspbench.validation.places import RUNS, Place
 from waspbench.validation.simulation import mean
 
@@ -82,44 +79,26 @@ def complete(values: list[float | None]) -> list[float] | None:
     return known if known and len(known) == len(values) else None
 
 
-CONFIGURATIONS = (Path("/proc/config.gz"), Path(f"/boot/config-{os.uname().release}"))
-"""Where the kernel's configuration may be."""
-
-
-def kernel_ticks(configurations: Sequence[Path] = CONFIGURATIONS) -> int | None:
-    """Ticks a second of this machine's kernel (HZ); None where it does not say."""
-    for path in configurations:
-        try:
-            raw = path.read_bytes()
-        except OSError:
-            continue
-        text = gzip.decompress(raw) if path.suffix == ".gz" else raw
-        found = re.search(rb"^CONFIG_HZ=(\d+)$", text, re.MULTILINE)
-        if found:
-            return int(found[1])
-    return None
-
-
-def simulated(place: Place, hz: int | None, duration: float | None = None) -> tuple[float, Side]:
-    """The model's side, and how many seconds its runs take, and those of the kernel shall.
+def simulated(place: Place, kernel: Constants, duration: float | None = None) -> tuple[float, Side]:
+    """The model's side with the constants of ``kernel``, and the seconds that its runs take and the kernel's shall.
 
     Where ``duration`` does not say it, short runs show how many responses there are in a second, and how much the means
     of runs differ. From these follows the length with which there are enough responses, and the interval of the
     kernel's mean is narrow enough.
     """
     if duration is not None:
-        return duration, _twins(place, duration, hz)
-    first = _twins(place, SHORTEST, hz)
+        return duration, _twins(place, duration, kernel)
+    first = _twins(place, SHORTEST, kernel)
     means = first.means or [math.inf]
     deviation = float(np.std(means, ddof=1)) / mean(means) if len(means) > 1 else 0.0
     rate = mean([run.throughput for run in first.runs])
     enough = 1.1 * RESPONSES / rate / RUNS if rate else LONGEST
     wanted = math.ceil(min(LONGEST, max(SHORTEST, enough, SHORTEST * (deviation / DEVIATION) ** 2)))
-    return wanted, first if wanted == SHORTEST else _twins(place, wanted, hz)
+    return wanted, first if wanted == SHORTEST else _twins(place, wanted, kernel)
 
 
-def _twins(place: Place, duration: float, hz: int | None) -> Side:
-    document = place.document(duration, hz)
+def _twins(place: Place, duration: float, kernel: Constants) -> Side:
+    document = place.document(duration, kernel.tcp)
     summaries, times = zip(*(_simulate(document, number) for number in range(TWINS)), strict=True)
     return Side(summaries, merge(times))
 

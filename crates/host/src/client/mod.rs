@@ -271,7 +271,6 @@ impl Client {
                     self.handle_end(connection, world);
                 }
             }
-            TcpEvent::SendSpace => {}
             TcpEvent::Closed | TcpEvent::Reset | TcpEvent::Refused | TcpEvent::TimedOut => {
                 if connection.waiting_since.is_some() {
                     self.read(connection, world);

@@ -253,7 +253,7 @@ impl Server {
                     }
                 }
                 TcpEvent::RemoteClosed => connection.remote_closed = true,
-                TcpEvent::Readable | TcpEvent::SendSpace => {}
+                TcpEvent::Readable => {}
                 TcpEvent::Closed | TcpEvent::Reset | TcpEvent::Refused | TcpEvent::TimedOut => over = true,
             }
         }

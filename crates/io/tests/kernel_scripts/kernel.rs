@@ -1,12 +1,16 @@
 //! The kernel's TCP as a script meets it: sockets on the application's side, a TUN device on that of the wire.
 
 use crate::common::device_that_is_up;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, send, socket_with, sockopt};
 use rustix::time::{ClockId, clock_getres};
 use std::collections::VecDeque;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration as WallDuration;
 use wasp_engine::PacketPort;
 use wasp_io::{MAX_FRAME, Stopper, Tun, WallClock};
@@ -39,6 +43,8 @@ pub(crate) struct KernelStack {
     clock: WallClock,
     listener: Option<TcpListener>,
     connection: Option<TcpStream>,
+    /// Bytes that wait for room in the send buffer, of a write that a thread goes on with.
+    unwritten: Arc<AtomicUsize>,
     settings: Settings,
     sent: VecDeque<Sent>,
     pool: PayloadPool,
@@ -58,6 +64,7 @@ impl KernelStack {
             clock,
             listener: None,
             connection: None,
+            unwritten: Arc::default(),
             settings,
             sent: VecDeque::new(),
             pool: PayloadPool::new(16 << 20),
@@ -94,6 +101,18 @@ impl KernelStack {
             self.connection = Some(stream);
         }
         self.connection.as_mut().ok_or_else(|| "there is no connection".to_owned())
+    }
+
+    fn unwritten(&self) -> usize {
+        self.unwritten.load(Ordering::Acquire)
+    }
+
+    /// The connection, where no write waits for room in the send buffer.
+    fn writable(&mut self) -> Result<&mut TcpStream, String> {
+        match self.unwritten() {
+            0 => self.connection(),
+            left => Err(format!("an earlier write waits for room for {left} bytes")),
+        }
     }
 
     /// Sets it on the socket, since a namespace refuses what ordinary users may not choose. Connections have their listener's.
@@ -143,6 +162,18 @@ fn accept(listener: &TcpListener) -> Result<TcpStream, String> {
         }
     }
     Err("no connection can be accepted".to_owned())
+}
+
+impl Drop for KernelStack {
+    /// Ends a write that waits for room.
+    fn drop(&mut self) {
+        if let Some(connection) = &self.connection
+            && self.unwritten() > 0
+        {
+            // It fails where the peer has ended the connection.
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
 }
 
 impl Stack for KernelStack {
@@ -203,7 +234,7 @@ impl Stack for KernelStack {
         self.set_congestion(&socket)?;
         let to = "198.18.0.2:40000".parse::<SocketAddrV4>().expect("an address");
         match rustix::net::connect(&socket, &to) {
-            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
+            Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error.to_string()),
         }
         let stream = TcpStream::from(socket);
@@ -213,7 +244,15 @@ impl Stack for KernelStack {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.connection()?.write_all(bytes).map_err(|error| error.to_string())
+        let mut stream = self.writable()?.try_clone().map_err(|error| error.to_string())?;
+        let written = write_some(&mut stream, bytes)?;
+        let rest = bytes[written..].to_vec();
+        self.unwritten.store(rest.len(), Ordering::Release);
+        if !rest.is_empty() {
+            let unwritten = Arc::clone(&self.unwritten);
+            std::thread::spawn(move || write_on(&mut stream, &rest, &unwritten));
+        }
+        Ok(())
     }
 
     fn read(&mut self, count: usize) -> Result<Vec<u8>, String> {
@@ -223,11 +262,11 @@ impl Stack for KernelStack {
     }
 
     fn close(&mut self) -> Result<(), String> {
-        self.connection()?.shutdown(Shutdown::Write).map_err(|error| error.to_string())
+        self.writable()?.shutdown(Shutdown::Write).map_err(|error| error.to_string())
     }
 
     fn abort(&mut self) -> Result<(), String> {
-        let connection = self.connection()?;
+        let connection = self.writable()?;
         sockopt::set_socket_linger(&*connection, Some(WallDuration::ZERO))
             .map_err(|error| error.to_string())?;
         self.connection = None;
@@ -235,7 +274,33 @@ impl Stack for KernelStack {
     }
 
     fn observe(&mut self, quantity: Quantity) -> Option<Value> {
-        (quantity == Quantity::State).then(|| Value::State(state()))
+        match quantity {
+            Quantity::State => Some(Value::State(state())),
+            Quantity::Unwritten => Some(Value::Count(self.unwritten() as u64)),
+            _ => None,
+        }
+    }
+}
+
+/// Writes what there is room for; returns how much.
+fn write_some(stream: &mut TcpStream, bytes: &[u8]) -> Result<usize, String> {
+    match send(stream, bytes, SendFlags::DONTWAIT) {
+        Ok(count) => Ok(count),
+        Err(Errno::AGAIN) => Ok(0),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Writes the `rest` whenever there is room, until the connection has ended.
+fn write_on(stream: &mut TcpStream, mut rest: &[u8], unwritten: &AtomicUsize) {
+    while !rest.is_empty() {
+        match poll(&mut [PollFd::new(&*stream, PollFlags::OUT)], None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => panic!("a connection cannot be waited for: {error}"),
+        }
+        let Ok(count) = write_some(stream, rest) else { return };
+        rest = &rest[count..];
+        unwritten.store(rest.len(), Ordering::Release);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Frames of several segments, which a network device cuts up (segmentation offload, TSO), and the wait for a fuller one.
 
-use super::{Fin, Now, Sender};
+use super::{Now, Sender};
 use wasp_units::Duration;
 
 /// A frame leaves, however short, where this part of the window is free (Linux `tcp_tso_win_divisor`).
@@ -8,7 +8,7 @@ const WINDOW_DIVISOR: u32 = 3;
 /// A frame waits where the last segment left no longer ago than this, and the next acknowledgment is no further off.
 const SHORT: Duration = Duration::from_millis(1);
 /// Most bytes of a frame (Linux `sk_dst_gso_max_size`: 64 KiB less `MAX_TCP_HEADER`, 320 in Debian's kernels, and one).
-const LARGEST_FRAME: u64 = 65_536 - 321;
+pub(super) const LARGEST_FRAME: u32 = 65_536 - 321;
 
 impl Sender {
     /// Whether new data leave now, where the congestion window has room for `free` bytes. A frame that could be longer waits for the
@@ -34,6 +34,7 @@ impl Sender {
             2 => 2,
             more => more.min(self.longest_frame(now)) as u16,
         };
+        self.framed = self.frame.max(1);
         true
     }
 
@@ -52,7 +53,7 @@ impl Sender {
         let unsent = self.buffer.unsent();
         self.stopped = by_congestion < by_peer && u64::from(by_congestion) <= unsent;
         // Nothing can join the end of the stream.
-        self.fin != Fin::Queued || u64::from(room) <= unsent
+        !self.fin_follows() || u64::from(room) <= unsent
     }
 
     /// Whether the last segment left just now, and the first one in flight is to be acknowledged just now.
@@ -73,8 +74,14 @@ impl Sender {
         let percent = if cwnd < self.congestion.ssthresh() / 2 { 200 } else { 120 };
         let paced = u64::from(cwnd.max(self.flight())) * percent * 10_000_000 / srtt / 1_024;
         let least = self.rto.min_rtt().as_nanos();
-        let near = if least == 0 { 0 } else { LARGEST_FRAME >> (least / 512_000).min(63) };
-        ((paced + near).min(LARGEST_FRAME) / u64::from(self.mss)).max(2) as u32
+        let near = if least == 0 { 0 } else { u64::from(LARGEST_FRAME) >> (least / 512_000).min(63) };
+        ((paced + near).min(u64::from(LARGEST_FRAME)) / u64::from(self.mss)).max(2) as u32
+    }
+
+    /// Whether the last segment ended a frame, or was one.
+    #[inline]
+    pub(crate) fn frame_ended(&self) -> bool {
+        self.frame == 0
     }
 
     /// Whether the next segment is the last of a frame, which is pushed, so that the receiver does not wait for more (Linux
@@ -89,7 +96,7 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::sender::Clocks;
+    use crate::sender::{Clocks, Fin};
     use wasp_units::Instant;
     use wasp_wire::SequenceNumber;
 
@@ -107,6 +114,7 @@ mod tests {
         sender.rto.note_rtt(rtt);
         sender.rto.sample(config, rtt, ISS, ISS);
         sender.window = 1 << 20;
+        sender.memory_limit = u32::MAX;
         sender
     }
 
@@ -158,7 +166,7 @@ mod tests {
     fn a_frame_is_short_below_a_third_of_the_window() {
         let config = Config { mss: 1_000, initial_window: 10, ..Config::linux() };
         let mut sender = sender(&config, 3_000);
-        sender.buffer.push(crate::Chunk::Virtual(3_000));
+        sender.send(&config, crate::Chunk::Virtual(3_000));
         sender.next = ISS;
         let mut is_short = |fin, free, by_peer| {
             sender.fin = fin;
@@ -188,7 +196,7 @@ mod tests {
         let config = Config { mss: 1_000, initial_window: 10, ..Config::linux() };
         let mut sender = sender(&config, 3_000);
         sender.mss = 950;
-        sender.buffer.push(crate::Chunk::Virtual(9_000));
+        sender.send(&config, crate::Chunk::Virtual(9_000));
         let mut is_short = |by_peer| sender.is_short(&now(&config, 0), 9_500, by_peer);
         assert!(is_short(3_165) && !is_short(3_166), "ten segments of 950 bytes in a window of 10,000");
     }

@@ -2,6 +2,7 @@
 
 mod frames;
 mod plan;
+mod writes;
 
 pub(crate) use plan::Plan;
 
@@ -114,6 +115,8 @@ pub(crate) struct Sender {
     pub(crate) scale: u8,
     /// Payload of a full segment, bytes: the peer's MSS less the timestamps.
     pub(crate) mss: u16,
+    /// MSS that the peer has offered, bytes.
+    pub(crate) peer_mss: u16,
     pub(crate) fin: Fin,
     pub(crate) probe: Probe,
     /// Window probes sent since the window closed.
@@ -135,6 +138,13 @@ pub(crate) struct Sender {
     stopped: bool,
     /// Segments that have not left of a frame of several.
     frame: u16,
+    /// Most segments of the frame that leaves or left last.
+    framed: u16,
+    /// The application has not been told yet that the send buffer is full.
+    writing: bool,
+    /// Memory that the send buffer may take, where it sizes itself, and the congestion window that this suffices for, bytes.
+    memory_limit: u32,
+    limit_window: u32,
 }
 
 impl Sender {
@@ -155,6 +165,7 @@ impl Sender {
             max_window: 0,
             scale: 0,
             mss: config.mss,
+            peer_mss: config.mss,
             fin: Fin::Open,
             probe: Probe::None,
             probes: 0,
@@ -167,6 +178,10 @@ impl Sender {
             usage_end: iss,
             stopped: false,
             frame: 0,
+            framed: 1,
+            writing: false,
+            memory_limit: 0,
+            limit_window: 0,
         }
     }
 
@@ -183,6 +198,7 @@ impl Sender {
         // one second of RFC 6298 is not yet taken for a loss.
         let segments = if self.timeouts > 1 { 1 } else { now.config.initial_window };
         self.congestion = Congestion::new(now.config, u32::from(self.mss), segments);
+        self.grow_memory_limit(now.config);
         if !self.rto.is_sampled() && self.timeouts > 0 {
             self.rto.fall_back(now.config);
         }
@@ -378,7 +394,7 @@ impl Sender {
     }
 
     fn context<'a>(&'a mut self, now: &Now<'a>, echo: Option<u32>) -> (&'a mut Recovery, Context<'a>) {
-        let unsent = self.buffer.unsent() > 0 || self.fin == Fin::Queued;
+        let unsent = self.buffer.unsent() > 0 || self.fin_follows();
         let context = Context {
             config: now.config,
             mss: u32::from(self.mss),

@@ -1,7 +1,7 @@
 //! What may leave next: the windows, the rules against small segments, and the order of retransmissions and new data.
 
 use super::{Fin, Now, Probe, Sender};
-use crate::config::{Config, Nagle, RttEstimator};
+use crate::config::{Config, Nagle, RttEstimator, SendBufferSize};
 use crate::recovery::Next;
 use wasp_wire::SequenceNumber;
 
@@ -30,12 +30,19 @@ impl Sender {
     /// Whether nothing is queued and nothing in flight.
     #[inline]
     pub(crate) fn has_nothing_to_send(&self) -> bool {
-        self.scoreboard.is_empty() && self.buffer.unsent() == 0 && self.fin != Fin::Queued
+        let unsent = self.buffer.unsent() + self.buffer.unwritten();
+        self.scoreboard.is_empty() && unsent == 0 && self.fin != Fin::Queued
+    }
+
+    /// Whether a FIN is to leave when what has been written has.
+    #[inline]
+    pub(crate) fn fin_follows(&self) -> bool {
+        self.fin == Fin::Queued && self.buffer.unwritten() == 0
     }
 
     /// Whether data or a FIN wait that only the peer's window holds back, with nothing in flight to bring an answer.
     pub(crate) fn needs_persist(&self) -> bool {
-        self.scoreboard.is_empty() && (self.buffer.unsent() > 0 || self.fin == Fin::Queued)
+        self.scoreboard.is_empty() && (self.buffer.unsent() > 0 || self.fin_follows())
     }
 
     /// The window restarts when nothing has been sent for longer than the RTO (RFC 5681 section 4.1).
@@ -117,7 +124,7 @@ impl Sender {
 
     /// What the congestion window leaves room for, bytes.
     #[inline]
-    fn free(&self, config: &Config) -> u32 {
+    pub(super) fn free(&self, config: &Config) -> u32 {
         let window = self.recovery.window(config, &self.congestion, u32::from(self.mss));
         window.saturating_sub(self.recovery.outstanding(config, &self.scoreboard, self.flight()))
     }
@@ -130,11 +137,14 @@ impl Sender {
         let room = self.window.saturating_sub(flight);
         if unsent == 0 {
             // A FIN takes a number of the window as a byte does.
-            return (self.fin == Fin::Queued && room > 0).then_some((0, true));
+            return (self.fin_follows() && room > 0).then_some((0, true));
         }
-        let mut len = unsent.min(u64::from(limit.min(config.send_buffer))) as u32;
-        if flight.saturating_add(len) > config.send_buffer {
-            return None;
+        let mut len = unsent.min(u64::from(limit)) as u32;
+        if let SendBufferSize::Fixed(most) = config.send_buffer {
+            len = len.min(most);
+            if flight.saturating_add(len) > most {
+                return None;
+            }
         }
         if len > room {
             // Sender's silly window avoidance (RFC 1122 section 4.2.3.4): half the peer's buffer or nothing.
@@ -145,7 +155,7 @@ impl Sender {
             len = room;
         }
         let last = u64::from(len) == unsent;
-        let fin = last && self.fin == Fin::Queued && len < room;
+        let fin = last && self.fin_follows() && len < room;
         let small = len < limit && last && !fin && len < (self.max_window / 2).max(1);
         let urgent = self.probe == Probe::Tail || self.recovery.prefers_new_data();
         if small && !urgent && self.nagle_holds(config, flight) {

@@ -1,7 +1,7 @@
 //! Tests of what the wire shows late or not at all.
 
 use super::*;
-use crate::config::{CongestionKind, Nagle};
+use crate::config::{CongestionKind, Nagle, SendBufferSize};
 use crate::types::Chunk;
 use wasp_wire::{Flags, SackBlocks, Timestamps};
 
@@ -59,7 +59,7 @@ fn answer(acked: u32, ranges: &[(u32, u32)]) -> TcpHeader {
 }
 
 fn send(sender: &mut Sender, now: &Now<'_>, segments: u32) {
-    sender.buffer.push(Chunk::Virtual(u64::from(segments * MSS)));
+    sender.send(now.config, Chunk::Virtual(u64::from(segments * MSS)));
     for _ in 0..segments {
         sender.on_new_sent(now, MSS, false);
     }
@@ -205,7 +205,7 @@ fn new_data_may_leave_where_the_peers_window_has_room() {
     let may_send_new = |unsent, fin, window| {
         let mut sender = sender(&config);
         send(&mut sender, &now(&config, 0), 2);
-        sender.buffer.push(Chunk::Virtual(unsent));
+        sender.send(&config, Chunk::Virtual(unsent));
         sender.fin = fin;
         sender.window = window;
         sender.context(&now(&config, 0), None).1.may_send_new
@@ -255,7 +255,7 @@ fn the_use_of_the_window_is_noted_where_it_is_the_strongest_of_the_round_trip() 
     let noted = |limited, end: u32, flight, sent| {
         let mut sender = sender(&config);
         send(&mut sender, &now(&config, 0), flight);
-        sender.buffer.push(Chunk::Virtual(1));
+        sender.send(&config, Chunk::Virtual(1));
         (sender.limited, sender.max_packets, sender.usage_end) = (limited, 6, start(end));
         sender.note_usage(sent);
         (sender.limited, sender.max_packets, sender.usage_end.since(start(0)) / MSS)
@@ -320,7 +320,7 @@ fn the_persist_timer_is_for_what_waits_with_nothing_in_flight() {
     let needs = |in_flight, unsent, fin| {
         let mut sender = sender(&config);
         send(&mut sender, &now(&config, 0), in_flight);
-        sender.buffer.push(Chunk::Virtual(unsent));
+        sender.send(&config, Chunk::Virtual(unsent));
         sender.fin = fin;
         sender.needs_persist()
     };
@@ -331,9 +331,9 @@ fn the_persist_timer_is_for_what_waits_with_nothing_in_flight() {
 /// What leaves of `unsent` bytes with 200 in flight, where the peer has never offered more than `window`.
 fn second(config: &Config, unsent: u64, window: u32, probe: Probe) -> Plan {
     let mut sender = sender(config);
-    sender.buffer.push(Chunk::Virtual(200));
+    sender.send(config, Chunk::Virtual(200));
     sender.on_new_sent(&now(config, 0), 200, false);
-    sender.buffer.push(Chunk::Virtual(unsent));
+    sender.send(config, Chunk::Virtual(unsent));
     (sender.window, sender.max_window, sender.probe) = (window, window, probe);
     sender.plan(&now(config, 0), MSS)
 }
@@ -355,7 +355,10 @@ fn a_small_segment_that_waits_is_a_probe() {
 
 #[test]
 fn the_send_buffer_may_be_filled() {
-    let plan = |send_buffer| second(&Config { send_buffer, ..config() }, 1_000, WINDOW, Probe::None);
+    let plan = |bytes| {
+        let config = Config { send_buffer: SendBufferSize::Fixed(bytes), ..config() };
+        second(&config, 1_000, WINDOW, Probe::None)
+    };
     assert_eq!((plan(1_199), plan(1_200)), (Plan::Nothing, Plan::New { len: 1_000, fin: false }));
 }
 

@@ -257,6 +257,7 @@ pub enum Quantity {
     Srtt,
     Readable,
     Unsent,
+    Unwritten,
     Unacknowledged,
     SendWindow,
     ReceiveWindow,
@@ -277,6 +278,6 @@ pub enum Value {
     Time(Duration),
     /// Of `state`.
     State(State),
-    /// Of `events`: everything but `Readable` and `SendSpace` since the last look, in order.
+    /// Of `events`: everything but `Readable` since the last look, in order.
     Events(Vec<Event>),
 }

@@ -64,7 +64,7 @@ impl Simulated {
         let Self { endpoint: Some(endpoint), events, sent, pool, now: at, .. } = self else { return };
         loop {
             while let Some(event) = endpoint.poll_event() {
-                if !matches!(event, Event::Readable | Event::SendSpace) {
+                if event != Event::Readable {
                     events.push(event);
                 }
             }
@@ -187,6 +187,7 @@ impl Stack for Simulated {
             Quantity::Pipe => u64::from(tcp.pipe()),
             Quantity::Readable => tcp.readable(),
             Quantity::Unsent => tcp.unsent(),
+            Quantity::Unwritten => tcp.unwritten(),
             Quantity::Unacknowledged => tcp.unacknowledged(),
             Quantity::SendWindow => u64::from(tcp.send_window()),
             Quantity::ReceiveWindow => u64::from(tcp.receive_window()),

@@ -55,6 +55,7 @@ pub(super) const QUANTITIES: Table<Quantity> = &[
     ("srtt", Quantity::Srtt),
     ("readable", Quantity::Readable),
     ("unsent", Quantity::Unsent),
+    ("unwritten", Quantity::Unwritten),
     ("unacknowledged", Quantity::Unacknowledged),
     ("send_window", Quantity::SendWindow),
     ("receive_window", Quantity::ReceiveWindow),
