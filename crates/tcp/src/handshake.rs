@@ -119,7 +119,8 @@ impl Endpoint {
         } else if let (true, Some(timestamps)) = (self.timestamps, header.timestamps) {
             self.sender.sample_echo(&now, timestamps.echo);
         }
-        self.sender.establish(&now, self.iss, self.sack);
+        let segments = if self.seems_lost_twice(header) { 1 } else { self.config.initial_window };
+        self.sender.establish(&now, self.iss, self.sack, segments);
         let segment = self.segment();
         self.receiver.establish(at, segment);
         self.timers.retransmit = Timers::NONE;
@@ -129,6 +130,20 @@ impl Endpoint {
         self.events.push(Event::Connected);
         self.start_closing_if_queued();
         self.output_due = true;
+    }
+
+    /// Whether the SYN or SYN-ACK was sent again more than once, at least once for a timeout, and the peer does not echo the first one. RFC 5681
+    /// section 3.1 asks for a window of one segment after a lost SYN; as Linux does, a single retransmission after the one second of RFC 6298
+    /// is not yet taken for a loss (`tcp_init_transfer`, `tcp_try_undo_spurious_syn`).
+    fn seems_lost_twice(&self, header: &TcpHeader) -> bool {
+        // The first SYN-ACK that answers a SYN which crossed ours repeats nothing.
+        let answers = u8::from(self.active && self.state == State::SynReceived);
+        if self.syns_sent <= 2 + answers || self.sender.timeouts == 0 {
+            return false;
+        }
+        let first = Now::new(&self.config, self.clocks, self.syn_sent_at).timestamp();
+        let echo = header.timestamps.filter(|_| self.timestamps).map(|timestamps| timestamps.echo);
+        echo != Some(first)
     }
 
     /// The handshake's timer: the SYN's first retransmissions at a constant interval (Linux

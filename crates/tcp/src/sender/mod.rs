@@ -185,8 +185,8 @@ impl Sender {
         }
     }
 
-    /// The handshake is complete: our SYN is acknowledged.
-    pub(crate) fn establish(&mut self, now: &Now<'_>, iss: SequenceNumber, sack: bool) {
+    /// The handshake is complete: our SYN is acknowledged. The first window is `segments`.
+    pub(crate) fn establish(&mut self, now: &Now<'_>, iss: SequenceNumber, sack: bool, segments: u32) {
         let first = iss + 1;
         self.scoreboard.reset(first);
         self.next = first;
@@ -194,9 +194,6 @@ impl Sender {
         self.usage_end = first;
         self.recovery = Recovery::new(now.config, sack, iss);
         self.last_data = now.at;
-        // RFC 5681 section 3.1 asks for one segment after a lost SYN; as Linux does, a single retransmission after the
-        // one second of RFC 6298 is not yet taken for a loss.
-        let segments = if self.timeouts > 1 { 1 } else { now.config.initial_window };
         self.congestion = Congestion::new(now.config, u32::from(self.mss), segments);
         self.grow_memory_limit(now.config);
         if !self.rto.is_sampled() && self.timeouts > 0 {

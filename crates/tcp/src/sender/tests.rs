@@ -32,7 +32,7 @@ fn sender(config: &Config) -> Sender {
     let mut sender = Sender::new(config, ISS);
     sender.rto.note_rtt(RTT);
     sender.rto.sample(config, RTT, ISS, ISS);
-    sender.establish(&now(config, 0), ISS, config.sack);
+    sender.establish(&now(config, 0), ISS, config.sack, config.initial_window);
     sender.set_window(&answer(0, &[]), 0);
     sender
 }
@@ -367,7 +367,7 @@ fn the_send_buffer_may_be_filled() {
 fn bsd_times_what_is_sent() {
     let config = Config { mss: MSS as u16, ..Config::bsd1999() };
     let mut sender = Sender::new(&config, ISS);
-    sender.establish(&now(&config, 0), ISS, false);
+    sender.establish(&now(&config, 0), ISS, false, config.initial_window);
     send(&mut sender, &now(&config, 100), 1);
     sender.acknowledge(&now(&config, 1_300), &answer(1, &[]), 0);
     assert_eq!(sender.rto.srtt(&config), Some(config.timer_granularity * 3));

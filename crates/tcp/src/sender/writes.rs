@@ -140,7 +140,7 @@ mod tests {
 
     fn connect(config: &Config, sender: &mut Sender) {
         let clocks = Clocks { phase: Duration::ZERO, timestamp_offset: 0 };
-        sender.establish(&Now::new(config, clocks, Instant::ZERO), ISS, true);
+        sender.establish(&Now::new(config, clocks, Instant::ZERO), ISS, true, config.initial_window);
     }
 
     fn sender(config: &Config, max_window: u32) -> Sender {
