@@ -170,7 +170,7 @@ const MAX_TIME_WAIT: Duration = Duration::from_secs(3_600);
 impl Options {
     /// The constants, or the first field that is out of range or contradicts another.
     ///
-    /// `recovery = "sack"` or `"rack"` switches `sack` on; `sack = false` turns the preset's `rack` recovery into
+    /// `recovery = "sack"` or `"rack"` switches `sack` on; with `sack = false` the preset's `rack` recovers as
     /// `newreno`; both together contradict each other.
     pub fn resolve(&self) -> Result<Config, ConfigError> {
         let mut config = match self.preset {
@@ -251,11 +251,9 @@ impl Options {
         config.sack = self.sack.unwrap_or(config.sack || name.is_some());
         if let Some(name) = name
             && !config.sack
+            && self.recovery.is_some()
         {
-            if self.recovery.is_some() {
-                return Err(error("recovery", name, "sack = true beside it, or recovery reno or newreno"));
-            }
-            config.recovery = RecoveryKind::NewReno;
+            return Err(error("recovery", name, "sack = true beside it, or recovery reno or newreno"));
         }
         config.limited_transmit = self.limited_transmit.unwrap_or(config.limited_transmit);
         config.segmentation_offload = self.segmentation_offload.unwrap_or(config.segmentation_offload);

@@ -69,7 +69,7 @@ fn sack_and_recovery_follow_each_other_unless_both_are_given() {
     let bsd = resolve(r#"{"preset": "bsd1999", "recovery": "sack"}"#).unwrap();
     assert!(bsd.sack);
     let linux = resolve(r#"{"preset": "linux", "sack": false}"#).unwrap();
-    assert_eq!(linux.recovery, RecoveryKind::NewReno);
+    assert_eq!((linux.recovery, linux.sack), (RecoveryKind::Rack, false));
     let error = resolve(r#"{"recovery": "sack", "sack": false}"#).unwrap_err();
     assert_eq!(error, "recovery: sack: expected sack = true beside it, or recovery reno or newreno");
     let error = resolve(r#"{"recovery": "rack", "sack": false}"#).unwrap_err();
