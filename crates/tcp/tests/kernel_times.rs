@@ -11,9 +11,12 @@ const OVERHEAD: u32 = 576;
 
 /// Every n-th packet of the server is lost, and the kernel's seconds for 500 KB at 100 ms, from SYN to last byte. Each loss meets a known
 /// segment, so that the times tell how the window grows and falls. With n = 20 and 67 a loss in slow start finds all sent that the program
-/// has written. With n = 80 it takes the kernel 1.20 or 1.80 s, as the program is early or late.
-const PERIODIC_LOSS: [(u64, f64); 10] = [
-    (7, 15.29),
+/// has written. With n = 80 it takes the kernel 1.20 or 1.80 s, as the program is early or late. With n = 7 the kernel takes 15.29 s, and a
+/// simulation 15.26 s. These clients read each segment at once, and offer a larger window than those that wake up: 15.57 s.
+const PERIODIC_LOSS: [(u64, f64); 12] = [
+    (8, 14.76),
+    (9, 13.26),
+    (10, 12.75),
     (11, 12.72),
     (13, 11.11),
     (17, 9.44),
@@ -40,7 +43,7 @@ struct Transfer {
 impl Transfer {
     /// Seconds from SYN to last byte.
     fn time(self, path: impl FnMut(&Crossing) -> Fate + 'static) -> f64 {
-        let mut pair = Pair::new(self.client, self.server);
+        let mut pair = Pair::of(self.client, self.server);
         pair.delay = self.rtt / 2;
         pair.path = Box::new(path);
         pair.connect();
@@ -70,7 +73,7 @@ fn reno() -> Config {
 fn every_nth_packet_lost_costs_what_it_costs_a_kernel() {
     for (every, kernel) in PERIODIC_LOSS {
         let found = with_periodic_loss(reno(), every);
-        assert!((found / kernel - 1.0).abs() < 0.015, "every {every}: {found} s, the kernel {kernel} s");
+        assert!((found / kernel - 1.0).abs() < 0.01, "every {every}: {found} s, the kernel {kernel} s");
     }
 }
 

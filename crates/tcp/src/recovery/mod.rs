@@ -194,6 +194,7 @@ impl Recovery {
         if self.phase == Phase::Open && self.duplicates == 0 && quiet {
             if let Some(rack) = &mut self.rack {
                 rack.stop_timer();
+                rack.forget_retransmissions(context.scoreboard);
             }
             return Verdict::OPEN;
         }
@@ -294,15 +295,15 @@ impl Recovery {
         let event = self.loss_event(context);
         // With RACK the window has already been reduced for this flight (Linux `tcp_enter_loss`).
         let reduces = first && !(self.kind == RecoveryKind::Rack && self.phase == Phase::Fast);
-        if self.kind == RecoveryKind::Rack {
-            self.rack.get_or_insert_default().on_timeout(context, self.phase, reduces, first);
-        }
-        context.congestion.on_timeout(context.config, context.mss, context.now, event, reduces);
         let limit = self.rack.as_ref().and_then(|rack| rack.overdue_by(context.now));
         match limit {
             Some(limit) => context.scoreboard.lose_first_and_sent_by(limit),
             None => context.scoreboard.lose_all(),
         }
+        if self.kind == RecoveryKind::Rack {
+            self.rack.get_or_insert_default().on_timeout(context, self.phase, reduces, first);
+        }
+        context.congestion.on_timeout(context.config, context.mss, context.now, event, reduces);
         self.phase = Phase::Loss;
         self.recover = context.next;
         self.duplicates = 0;

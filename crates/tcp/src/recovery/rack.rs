@@ -44,6 +44,8 @@ pub(super) struct Rack {
     prr: Prr,
     /// The reduction that may yet turn out to have been needless.
     undo: Option<Box<Undo>>,
+    /// What our timestamp clock showed at the first retransmission since none was known to be in flight; probes do not count.
+    first_retransmission: Option<u32>,
     /// F-RTO (RFC 5682 section 3) watches whether the timeout was spurious, and wants new data to leave before anything is sent
     /// again.
     frto: bool,
@@ -67,6 +69,7 @@ impl Default for Rack {
             tlp_is_retrans: false,
             prr: Prr::default(),
             undo: None,
+            first_retransmission: None,
             frto: false,
             new_data_first: false,
             holds_back: false,
@@ -128,7 +131,8 @@ impl Rack {
     }
 
     /// A timeout in `phase`, before the window falls: no timer, no probe. `reduces` says whether ssthresh falls with it, `first` whether
-    /// it is the first of its segment (Linux `tcp_enter_loss`).
+    /// it is the first of its segment (Linux `tcp_enter_loss`). Call it after segments are taken for lost, since the retransmissions of
+    /// those are no longer in flight.
     pub(super) fn on_timeout(&mut self, context: &Context<'_>, phase: Phase, reduces: bool, first: bool) {
         if reduces {
             self.remember(context);
@@ -153,6 +157,7 @@ impl Rack {
     /// Fast recovery begins. It reduces the window, so that the answer to a probe in flight must not reduce it again (RFC 8985 section
     /// 7.1; Linux `tcp_init_cwnd_reduction`).
     fn on_fast_retransmit(&mut self, context: &Context<'_>) {
+        self.forget_retransmissions(context.scoreboard);
         self.remember(context);
         self.tlp_end_seq = None;
     }
@@ -160,13 +165,36 @@ impl Rack {
     /// The window is about to be reduced.
     fn remember(&mut self, context: &Context<'_>) {
         let probed = self.is_probing() && self.tlp_is_retrans;
-        self.undo = Some(Box::new(Undo::new(context, probed)));
+        let retransmissions = context.scoreboard.retransmissions().max(u32::from(probed));
+        self.undo = Some(Box::new(Undo::new(context, retransmissions)));
+    }
+
+    /// Forgets the first retransmission, unless one may be in flight (Linux `tcp_retrans_stamp_cleanup`). Call it after each acknowledgment
+    /// outside recovery.
+    #[inline]
+    pub(super) fn forget_retransmissions(&mut self, scoreboard: &Scoreboard) {
+        let remembers = self.first_retransmission.is_some();
+        if remembers && !scoreboard.first_was_resent() && !scoreboard.any_outstanding(Segment::RETRANSMITTED)
+        {
+            self.first_retransmission = None;
+        }
+    }
+
+    /// Whether an acknowledgment that echoes the timestamp `echo` answers an original, or nothing has been sent again (Linux
+    /// `tcp_packet_delayed`).
+    fn answers_an_original(&self, echo: Option<u32>) -> bool {
+        match (self.first_retransmission, echo) {
+            (None, _) => true,
+            (Some(first), Some(echo)) => (echo.wrapping_sub(first) as i32) < 0,
+            (Some(_), None) => false,
+        }
     }
 
     /// A segment has been sent again that is no probe.
     pub(super) fn note_retransmission(&mut self, timestamp: u32) {
+        self.first_retransmission.get_or_insert(timestamp);
         if let Some(undo) = &mut self.undo {
-            undo.on_retransmitted(timestamp);
+            undo.on_retransmitted();
         }
     }
 
@@ -355,7 +383,7 @@ fn judge(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, exit
     let Some(rack) = &mut recovery.rack else { return Judgment::Stands };
     let proved = acked.duplicate.is_some_and(|range| rack.note_duplicate(range, context.mss));
     let progress = acked.bytes > 0;
-    let delayed = progress && rack.undo.as_ref().is_some_and(|undo| undo.is_delayed(context.echo));
+    let delayed = progress && rack.undo.is_some() && rack.answers_an_original(context.echo);
     rack.new_data_first = false;
     rack.holds_back = false;
     match recovery.phase {
@@ -426,6 +454,11 @@ fn process(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, fi
         lost |= context.scoreboard.any_outstanding(Segment::LOST);
     }
     pace(recovery, context, acked, lost);
+    if recovery.phase == Phase::Open
+        && let Some(rack) = &mut recovery.rack
+    {
+        rack.forget_retransmissions(context.scoreboard);
+    }
 }
 
 /// An acknowledgment arrived with nothing in flight; `una` is SND.UNA and SND.NXT.

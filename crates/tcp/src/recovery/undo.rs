@@ -16,27 +16,23 @@ pub(super) struct Undo {
     marker: SequenceNumber,
     /// Retransmissions that are not reported as duplicates; `None` before the first.
     unproved: Option<u32>,
-    /// What our timestamp clock showed at the first retransmission.
-    first: Option<u32>,
     /// What congestion control was before.
     pub(super) prior: Snapshot,
 }
 
 impl Undo {
-    /// The window is about to be reduced; `probed` says whether a retransmission is in flight as a tail loss probe.
-    pub(super) fn new(context: &Context<'_>, probed: bool) -> Self {
+    /// The window is about to be reduced, with so many retransmissions in flight.
+    pub(super) fn new(context: &Context<'_>, retransmissions: u32) -> Self {
         Self {
             marker: context.scoreboard.una(),
-            unproved: probed.then_some(1),
-            first: None,
+            unproved: (retransmissions > 0).then_some(retransmissions),
             prior: context.congestion.snapshot(),
         }
     }
 
-    /// A segment was sent again, when our timestamp clock showed `timestamp`.
-    pub(super) fn on_retransmitted(&mut self, timestamp: u32) {
+    /// A segment was sent again.
+    pub(super) fn on_retransmitted(&mut self) {
         self.unproved = Some(self.unproved.unwrap_or(0) + 1);
-        self.first.get_or_insert(timestamp);
     }
 
     /// The peer reports to have received `range` twice. Returns whether no retransmission is left that is not.
@@ -47,15 +43,6 @@ impl Undo {
         let segments = range.1.since(range.0).div_ceil(mss).max(1);
         *unproved = unproved.saturating_sub(segments);
         *unproved == 0
-    }
-
-    /// Whether an acknowledgment that echoes the timestamp `echo` answers an original, or nothing has been sent again.
-    pub(super) fn is_delayed(&self, echo: Option<u32>) -> bool {
-        match (self.first, echo) {
-            (None, _) => true,
-            (Some(first), Some(echo)) => (echo.wrapping_sub(first) as i32) < 0,
-            (Some(_), None) => false,
-        }
     }
 
     /// Whether the reduction is too old to be judged.
@@ -73,7 +60,7 @@ mod tests {
     #[test]
     fn a_reduction_stands_after_a_quarter_of_all_numbers() {
         let mut bench = Bench::new(Config::linux(), 2);
-        let undo = Undo::new(&bench.context().1, false);
+        let undo = Undo::new(&bench.context().1, 0);
         for (since, stale) in [(0, false), (LIFETIME, false), (LIFETIME + 1, true)] {
             assert_eq!(undo.is_stale(FIRST + since), stale, "{since}");
         }

@@ -72,7 +72,7 @@ pub(crate) struct Acked {
     /// Bytes newly selectively acknowledged.
     pub(crate) sacked: u32,
     /// When the earliest of those segments was sent that were sent once.
-    pub(crate) earliest: Option<Instant>,
+    pub(crate) earliest: Option<Sent>,
     /// When the last of them, in the order of their numbers, was sent that was sent once.
     latest: Option<Instant>,
     /// Some segment among them had been sent twice.
@@ -93,7 +93,8 @@ pub(crate) struct Acked {
     pub(crate) credible: Instant,
     /// The highest number acknowledged in any way before (RFC 8985's RACK.fack).
     fack: SequenceNumber,
-    /// Some segment among them lies below `fack` and was sent once: it was overtaken, by so many bytes behind it at most.
+    /// A segment was overtaken, by so many bytes behind it at most: one among them that lies below `fack` and was sent once, or one that was
+    /// held before its copy came.
     pub(crate) reordered: bool,
     pub(crate) displaced: u32,
     /// SND.NXT when the present recovery began.
@@ -119,19 +120,31 @@ impl Acked {
         Self { duplicate, repeated, ..Self::default() }
     }
 
-    /// When the earliest of these segments was sent, none of them having been sent twice.
-    pub(crate) fn sample(&self) -> Option<Instant> {
+    /// The earliest of these segments, none of them having been sent twice.
+    fn unambiguous(&self) -> Option<Sent> {
         self.earliest.filter(|_| !self.resent)
+    }
+
+    /// When that was sent: a round-trip sample begins there.
+    pub(crate) fn sample(&self) -> Option<Instant> {
+        self.unambiguous().map(|sent| sent.at)
     }
 
     /// Takes down what a `report` tells beside a cumulative acknowledgment. Where that gives no sample, the earliest segment gives one
     /// that is reported and was sent once, whatever else is reported (Linux `tcp_ack_update_rtt`).
     pub(crate) fn report(&mut self, report: impl FnOnce(&mut Self)) {
-        let sample = self.sample();
+        let sample = self.unambiguous();
         self.earliest = None;
         report(self);
         self.earliest = sample.or(self.earliest);
         self.resent = false;
+    }
+
+    /// The segment that ends at `end`, not after `fack`, was overtaken.
+    #[inline]
+    fn overtaken(&mut self, end: SequenceNumber) {
+        self.reordered = true;
+        self.displaced = self.displaced.max(self.fack.since(end));
     }
 
     /// When the last of the segments noted since the last call was sent that were sent once.
@@ -160,7 +173,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    fn new(segment: &Segment) -> Self {
+    pub(crate) fn new(segment: &Segment) -> Self {
         Self { at: segment.sent_at, order: segment.order }
     }
 
@@ -295,6 +308,21 @@ impl Scoreboard {
         });
     }
 
+    /// The receiver reports that `range` has arrived twice. A segment of it that was sent again, and was held before this report, had been
+    /// overtaken, not lost (Linux `tcp_sacktag_one`). Call it before the segments are marked that are newly held.
+    pub(crate) fn arrived_twice(&self, range: Range, acked: &mut Acked) {
+        let mut index = self.segments.partition_point(|segment| segment.end.at_or_before(range.0));
+        while let Some(segment) = self.segments.get(index)
+            && segment.end.at_or_before(range.1)
+        {
+            let resent_in_vain = segment.has(Segment::SACKED) && segment.has(Segment::RESENT);
+            if resent_in_vain && range.0.at_or_before(self.start(index)) {
+                acked.overtaken(segment.end);
+            }
+            index += 1;
+        }
+    }
+
     /// Takes for lost whatever RFC 6675's IsLost finds: `threshold` separate ranges, or more than `threshold - 1`
     /// segments of bytes, are held above it. What was once taken for lost stays so.
     pub(crate) fn update_lost(&mut self, threshold: u32, mss: u32) {
@@ -353,6 +381,18 @@ impl Scoreboard {
     /// Whether a segment that the receiver is not known to hold has one of `flags`.
     pub(crate) fn any_outstanding(&self, flags: u8) -> bool {
         self.segments.iter().any(|segment| segment.has(flags) && !segment.has(Segment::SACKED))
+    }
+
+    /// Segments that are not held and of which a retransmission may still arrive.
+    pub(crate) fn retransmissions(&self) -> u32 {
+        let in_flight =
+            |segment: &&Segment| segment.has(Segment::RETRANSMITTED) && !segment.has(Segment::SACKED);
+        self.segments.iter().filter(in_flight).count() as u32
+    }
+
+    /// Whether the first segment was sent again.
+    pub(crate) fn first_was_resent(&self) -> bool {
+        self.segments.front().is_some_and(|segment| segment.has(Segment::RESENT))
     }
 
     /// A timeout: everything that the receiver is not known to hold is lost, retransmissions included.
@@ -477,10 +517,12 @@ fn note(acked: &mut Acked, segment: &Segment) -> bool {
     }
     if !resent {
         acked.latest = Some(segment.sent_at);
-        acked.earliest = Some(acked.earliest.map_or(segment.sent_at, |first| first.min(segment.sent_at)));
+        let sent = Sent::new(segment);
+        if acked.earliest.is_none_or(|first| first.after(sent)) {
+            acked.earliest = Some(sent);
+        }
         if segment.end.before(acked.fack) {
-            acked.reordered = true;
-            acked.displaced = acked.displaced.max(acked.fack.since(segment.end));
+            acked.overtaken(segment.end);
         }
         acked.original |= segment.end.at_or_before(acked.high);
     } else if segment.sent_at > acked.credible {

@@ -76,3 +76,41 @@ fn what_the_receiver_holds_is_not_outstanding() {
     hold(&mut board, 1_000, 2_000);
     assert!(!board.any_outstanding(Segment::RETRANSMITTED));
 }
+
+#[test]
+fn retransmissions_in_flight_are_of_segments_that_are_not_held() {
+    let mut board = in_flight(4);
+    assert_eq!((board.retransmissions(), board.first_was_resent()), (0, false));
+    board.lose_all();
+    for index in [1, 2] {
+        board.retransmit(index, Instant::ZERO);
+    }
+    assert_eq!((board.retransmissions(), board.first_was_resent()), (2, false));
+    hold(&mut board, 1_000, 2_000);
+    assert_eq!((board.retransmissions(), board.first_was_resent()), (1, false));
+    board.acknowledge(FIRST + 1_000, &mut Acked::default());
+    assert_eq!((board.retransmissions(), board.first_was_resent()), (1, true));
+}
+
+#[test]
+fn what_was_held_before_its_copy_came_was_overtaken() {
+    // The first three of five are sent again, the second and the third are held, and so is the fourth.
+    let arrive_twice = |left: u32, right: u32| {
+        let mut board = in_flight(5);
+        for index in 0..3 {
+            board.retransmit(index, Instant::ZERO);
+        }
+        hold(&mut board, 1_000, 4_000);
+        let mut acked = Acked::new(board.fack(), Instant::ZERO, FIRST);
+        board.arrived_twice((FIRST + left, FIRST + right), &mut acked);
+        (acked.reordered, acked.displaced)
+    };
+    assert_eq!(arrive_twice(1_000, 2_000), (true, 2_000));
+    assert_eq!(arrive_twice(2_000, 3_000), (true, 1_000));
+    assert_eq!(arrive_twice(0, 5_000), (true, 2_000), "the first of them is the farthest");
+    assert_eq!(arrive_twice(0, 1_000), (false, 0), "it is not held");
+    assert_eq!(arrive_twice(3_000, 4_000), (false, 0), "it was sent once");
+    assert_eq!(arrive_twice(1_500, 2_500), (false, 0), "no segment is within");
+    assert_eq!(arrive_twice(1_001, 2_000), (false, 0));
+    assert_eq!(arrive_twice(1_000, 1_999), (false, 0));
+}

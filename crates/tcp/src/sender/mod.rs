@@ -11,7 +11,7 @@ use crate::congestion::{AckEvent, Congestion, RttEvent};
 use crate::ranges::Range;
 use crate::recovery::{Context, Recovery};
 use crate::rto::Rto;
-use crate::scoreboard::{Acked, Scoreboard};
+use crate::scoreboard::{Acked, Scoreboard, Sent};
 use crate::send_buffer::SendBuffer;
 use crate::timers;
 use wasp_units::{Duration, Instant};
@@ -309,8 +309,8 @@ impl Sender {
     /// Whether the first segment was last sent after something that is newly held. Reports of what was sent after it would put the timer
     /// off for ever (Linux `tcp_clean_rtx_queue`).
     fn first_is_later(&self, acked: &Acked) -> bool {
-        let first = self.scoreboard.get(0).map(|(_, first)| first.sent_at);
-        acked.earliest.zip(first).is_some_and(|(held, first)| held < first)
+        let first = self.scoreboard.get(0).map(|(_, first)| Sent::new(&first));
+        acked.earliest.zip(first).is_some_and(|(held, first)| first.after(held))
     }
 
     /// Nothing is in flight and the acknowledgment says so: only the window may be news. Returns whether it was. `len` is the segment's
@@ -411,6 +411,9 @@ impl Sender {
     fn take_sack(&mut self, header: &TcpHeader, acked: &mut Acked) {
         let una = self.una();
         acked.duplicate = duplicate_report(header);
+        if let Some(range) = acked.duplicate {
+            self.scoreboard.arrived_twice(range, acked);
+        }
         for &(left, right) in header.sack.as_slice() {
             let sensible = left.before(right) && right.at_or_before(self.next);
             if sensible && left.after(una) {

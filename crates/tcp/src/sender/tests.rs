@@ -161,17 +161,22 @@ fn a_repeated_acknowledgment_gives_no_sample_of_the_round_trip_time() {
 #[test]
 fn a_report_restarts_the_timer_where_it_tells_of_what_left_before_the_first_segment_did() {
     let config = config();
-    let restarts = |held, again: Option<u64>| {
+    let restarts = |steps: &[(&str, u64)]| {
         let mut sender = sender(&config);
         send(&mut sender, &now(&config, 10), 2);
-        send(&mut sender, &now(&config, held), 1);
-        if let Some(again) = again {
-            sender.on_resent(&now(&config, again), 0, false);
+        for (step, at) in steps {
+            match *step {
+                "first" => sender.on_resent(&now(&config, *at), 0, false),
+                _ => send(&mut sender, &now(&config, *at), 1),
+            }
         }
         sender.acknowledge(&now(&config, 120), &answer(0, &[(2, 3)]), 0).restart_timer
     };
-    assert!(!restarts(20, None) && !restarts(10, None) && !restarts(20, Some(20)));
-    assert!(restarts(20, Some(21)));
+    assert!(!restarts(&[("reported", 10)]) && !restarts(&[("reported", 20)]));
+    assert!(!restarts(&[("first", 20), ("reported", 21)]));
+    assert!(restarts(&[("reported", 20), ("first", 21)]));
+    assert!(restarts(&[("reported", 20), ("first", 20)]), "at the same time, and after it");
+    assert!(!restarts(&[("first", 20), ("reported", 20)]));
 }
 
 /// Linux `tcp_may_update_window`, `FLAG_NOT_DUP`.

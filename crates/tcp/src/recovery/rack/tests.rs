@@ -72,6 +72,72 @@ fn only_a_probe_that_repeats_a_segment_counts_as_sent_again() {
     }
 }
 
+/// Linux `tcp_init_undo`: of two retransmissions that are in flight, two must turn out needless.
+#[test]
+fn retransmissions_in_flight_count_as_sent_again() {
+    let mut bench = linux(10);
+    for index in [3, 4] {
+        bench.scoreboard.retransmit(index, START);
+    }
+    let duplicates = [bench.range(3, 4), bench.range(4, 5)];
+    let (recovery, context) = bench.context();
+    let rack = recovery.rack.get_or_insert_default();
+    rack.remember(&context);
+    assert_eq!(duplicates.map(|range| rack.note_duplicate(range, MSS)), [false, true]);
+}
+
+/// Linux `tcp_retrans_stamp_cleanup`.
+#[test]
+fn the_first_retransmission_is_remembered_while_one_may_be_in_flight() {
+    // Which segment is sent again, whether it is held then, and whether the first retransmission is remembered.
+    let cases =
+        [(None, false, false), (Some(3), false, true), (Some(3), true, false), (Some(0), false, true)];
+    for (again, held, remembered) in cases {
+        let mut bench = linux(10);
+        if let Some(index) = again {
+            bench.scoreboard.retransmit(index, START);
+        }
+        rack(&mut bench).note_retransmission(5);
+        if held {
+            let (left, right) = bench.range(3, 4);
+            bench.scoreboard.sack(left, right, &mut Acked::default());
+        }
+        let (recovery, context) = bench.context();
+        let rack = recovery.rack.get_or_insert_default();
+        rack.forget_retransmissions(context.scoreboard);
+        assert_eq!(rack.first_retransmission.is_some(), remembered, "{again:?} {held}");
+        // What comes later is not the first.
+        rack.note_retransmission(9);
+        let first = if remembered { 5 } else { 9 };
+        assert!(rack.answers_an_original(Some(first - 1)) && !rack.answers_an_original(Some(first)));
+        assert!(!rack.answers_an_original(None), "without timestamps nothing tells");
+    }
+    assert!(Rack::default().answers_an_original(None), "nothing has been sent again");
+}
+
+/// Linux `tcp_try_to_open`: by the acknowledgment that ends recovery, and by any outside recovery.
+#[test]
+fn an_acknowledgment_outside_recovery_ends_the_memory_of_retransmissions() {
+    // The phase, how many segments of ten are acknowledged, and what is held above.
+    let cases = [
+        (Phase::Open, 1, None, true),
+        (Phase::Open, 1, Some((5, 6)), true),
+        (Phase::Fast, 1, Some((5, 6)), false),
+        (Phase::Fast, 10, None, true),
+        (Phase::Loss, 9, None, false),
+        (Phase::Loss, 10, None, true),
+    ];
+    for (phase, segments, held, forgotten) in cases {
+        let mut bench = linux(10);
+        rack(&mut bench).note_retransmission(5);
+        bench.recovery.phase = phase;
+        bench.recovery.recover = bench.next;
+        bench.acknowledge(segments, held);
+        let found = rack(&mut bench).first_retransmission.is_none();
+        assert_eq!(found, forgotten, "{phase:?} {segments} {held:?}");
+    }
+}
+
 /// Linux `tcp_process_loss`: step 3.a where something was sent since the timeout, 2.b before.
 #[test]
 fn frto_goes_on_only_while_acknowledgments_come_without_reports() {
