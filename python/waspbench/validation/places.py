@@ -64,7 +64,7 @@ class Place:
 PLACES = (
     Place("new-20k-1", 96, "50ms", "20KB", "1%"),
     Place("new-20k-3", 96, "50ms", "20KB", "3%"),
-    Place("new-64k-1", 96, "50ms", "64KB", "1%", short="not explained"),
+    Place("new-64k-1", 96, "50ms", "64KB", "1%", short="within the interval"),
     Place("new-64k-3", 128, "50ms", "64KB", "3%"),
     Place("new-500k-1", 96, "50ms", "500KB", "1%"),
     Place("new-500k-3", 128, "50ms", "500KB", "3%"),
@@ -79,11 +79,11 @@ PLACES = (
     Place("think3-20k-3", 600, "100ms", "20KB", "3%", kept=True, think="3s"),
     Place("think3-64k-1", 600, "100ms", "64KB", "1%", kept=True, think="3s"),
     Place("near-64k-1", 64, "20ms", "64KB", "1%", kept=True),
-    Place("far-64k-1", 400, "200ms", "64KB", "1%", kept=True, think="1s", short="not explained"),
+    Place("far-64k-1", 400, "200ms", "64KB", "1%", kept=True, think="1s"),
     Place("farther-64k-1", 300, "300ms", "64KB", "1%"),
-    Place("farther-64k-3", 400, "300ms", "64KB", "3%", kept=True, short="not explained"),
+    Place("farther-64k-3", 400, "300ms", "64KB", "3%", kept=True),
     Place("queue-64k-1", 96, "50ms", "64KB", "1%", kept=True, think="1s", bandwidth="10Mbit/s", queue="32KB"),
-    Place("queue-500k-0.1", 64, "100ms", "500KB", "0.1%", bandwidth="10Mbit/s", queue="64KB", short="not explained"),
+    Place("queue-500k-0.1", 64, "100ms", "500KB", "0.1%", bandwidth="10Mbit/s", queue="64KB", short="its phase"),
     Place("reno-64k-3", 200, "100ms", "64KB", "3%", congestion="reno"),
     Place("reno-500k-1", 300, "100ms", "500KB", "1%", kept=True, think="1s", congestion="reno"),
 )
