@@ -58,3 +58,30 @@ def test_tests_in_rust_use_the_engine_that_is_compiled_for_those_in_python() -> 
     for_python, for_rust = features("-p", "wasp-py"), features("--workspace", *excluded)
     packages = {tuple(line.split()[:2]) for line in for_rust}
     assert {line for line in for_python - for_rust if tuple(line.split()[:2]) in packages} == set()
+
+
+def locked(lock: Path) -> dict[str, set[str]]:
+    """The names of the packages that each package of a lock file depends on."""
+    packages = tomllib.loads(lock.read_text())["package"]
+    return {each["name"]: {text.split()[0] for text in each.get("dependencies", ())} for each in packages}
+
+
+def declared(crate: Path) -> tuple[str, set[str]]:
+    """The name of a crate, and those of its dependencies that are not for tests alone."""
+    manifest = tomllib.loads((crate / "Cargo.toml").read_text())
+    return manifest["package"]["name"], {*manifest.get("dependencies", ()), *manifest.get("build-dependencies", ())}
+
+
+def test_the_lock_file_of_the_fuzz_targets_is_that_of_their_crates() -> None:
+    """They are outside the workspace, so that no build of the gate would notice."""
+    found = locked(ROOT / "fuzz" / "Cargo.lock")
+    wanted = dict(map(declared, [*CRATES, ROOT / "fuzz"]))
+    renew = "cargo update --workspace --manifest-path fuzz/Cargo.toml renews it"
+    assert {name: found[name] for name in found if name in wanted} == {
+        name: wanted[name] for name in found if name in wanted
+    }, renew
+    needed, new = set[str](), {"wasp-fuzz"}
+    while new:
+        needed |= new
+        new = set().union(*(found[name] for name in new)) - needed
+    assert set(found) == needed, renew
