@@ -29,7 +29,8 @@ def result(throughputs: Sequence[float], **about: Any) -> Result:
     """A result with a run for each throughput."""
     runs = [summary(value, run) for run, value in enumerate(throughputs)]
     fields: dict[str, Any] = {"name": "x", "mode": "sim", "seed": 1} | about
-    return combine(runs, [Populations(*[Histogram.of([0], [9], [1])] * 2)] * len(runs), **fields)
+    one = Histogram.of([0], [9], [1])
+    return combine(runs, [Populations(one, one)] * len(runs), **fields)
 
 
 def study_of(points: Sequence[tuple[dict[str, Any], Sequence[float]]], **about: Any) -> StudyResult:

@@ -162,10 +162,11 @@ class OneRun(Closing):
     def _judged(self, summary: RunSummary, transactions: Any) -> RunSummary:
         """Adds what the run's own records say against its warm-up, unless the engine did."""
         warmup, duration = (seconds(self._measure[name]) for name in ("warmup", "duration"))
-        if summary.interval_s < duration or any(reason.code == "warmup" for reason in summary.invalid):
+        if summary.interval_s < duration:
             return summary
-        late = late_settling(pl.DataFrame(transactions), warmup, duration)
-        return summary if late is None else summary.model_copy(update={"invalid": [*summary.invalid, late]})
+        known = {reason.group for reason in summary.invalid if reason.code == "warmup"}
+        late = late_settling(pl.DataFrame(transactions), warmup, duration, summary.by_group or (), known)
+        return summary.model_copy(update={"invalid": [*summary.invalid, *late]})
 
     def keep_log(self) -> list[str]:
         """Puts the server's access log, if there is one, where it is to be kept; after `finish`, and after the tables,

@@ -36,6 +36,7 @@ def test_the_defaults_of_bench(engine: FakeEngine) -> None:
     assert scenario["clients"][0] == {
         "name": "clients",
         "count": 256,
+        "background": False,
         "rtt": "100ms",
         "loss": {"up": None, "down": None, "scope": "direction"},
         "bandwidth": {"up": None, "down": None},

@@ -85,7 +85,7 @@ def test_a_newer_format_is_refused(engine: FakeEngine, tmp_path: Path) -> None:
     run(EXPERIMENT, output=tmp_path / "out")
     file = tmp_path / "out" / "manifest.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"format": FORMAT + 1}))
-    with pytest.raises(InputError, match=r"format: 3: these results are newer than this version of waspbench"):
+    with pytest.raises(InputError, match=r"format: 4: these results are newer than this version of waspbench"):
         load_manifest(tmp_path / "out")
 
 

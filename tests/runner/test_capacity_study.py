@@ -298,6 +298,12 @@ def test_clients_are_shared_among_the_groups_as_in_the_file() -> None:
         assert [group.count for group in with_load(experiment, load).clients] == counts
 
 
+def test_background_groups_are_not_shared_out() -> None:
+    aside = {"name": "aside", "count": 50, "background": True}
+    experiment = parse({"name": "x", "clients": [{"name": "a", "count": 300}, aside, {"name": "b", "count": 100}]})
+    assert [group.count for group in with_load(experiment, 8).clients] == [6, 50, 2]
+
+
 @pytest.mark.parametrize(
     ("changes", "search", "message"),
     [

@@ -37,9 +37,8 @@ class Machine:
 
 
 def against(reason: str) -> dict[str, Any]:
-    return (
-        {"valid": False, "invalid_reasons": [{"run": 0, "code": reason, "message": "x"}]} if reason else {"valid": True}
-    )
+    said = {"run": 0, "group": None, "code": reason, "message": "x"}
+    return {"valid": False, "invalid_reasons": [said]} if reason else {"valid": True}
 
 
 def rewritten(where: Path, **fields: Any) -> None:

@@ -20,7 +20,8 @@ mod summary;
 
 pub use control::{Control, Progress};
 pub use ledger::{
-    Ages, ConnectionRow, Gauges, GroupTimes, Interval, Ledger, Rows, Second, Strata, Tally, TransactionRow,
+    Ages, ConnectionRow, Gauges, GroupLedger, GroupTimes, Interval, Ledger, Rows, Second, Strata, Tally,
+    TransactionRow,
 };
 pub use live::{drive, drive_share};
 pub use model::Model;

@@ -2,7 +2,7 @@
 
 use crate::population::{clients, members, start_of};
 use crate::scenario::{Group, Scenario, SharedDirection, resolve};
-use crate::{End, Interval, Ledger, Mode, Shard};
+use crate::{End, GroupLedger, Interval, Ledger, Mode, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Service, TcpTotals, World};
@@ -37,6 +37,14 @@ pub struct Model<O = ()> {
     pub(crate) inbox: VecDeque<(Instant, End, Packet)>,
 }
 
+/// The empty ledger of each group.
+fn ledgers(scenario: &Scenario, clients: &[Client]) -> Vec<GroupLedger> {
+    let several = scenario.clients.len() > 1;
+    let open = |group| clients.iter().any(|client| client.group() == group && client.is_open());
+    let groups = scenario.clients.iter().zip(0..);
+    groups.map(|(group, index)| GroupLedger::new(several, group.background, open(index))).collect()
+}
+
 impl<O: Observer> Model<O> {
     /// The model of a checked scenario and its site.
     #[must_use]
@@ -50,17 +58,15 @@ impl<O: Observer> Model<O> {
         let shared_key = root.purpose(Purpose::Loss).name("");
         let star = Star::build(&mut network, server, first_client, &access, shared, shared_key);
         let interval = Interval::new(scenario.measure.warmup, scenario.measure.duration);
+        let clients =
+            if scenario.mode == Mode::Shim { Vec::new() } else { clients(scenario, site, &star, root) };
         Self {
-            clients: if scenario.mode == Mode::Shim {
-                Vec::new()
-            } else {
-                clients(scenario, site, &star, root)
-            },
+            ledger: Ledger::new(interval, ledgers(scenario, &clients), root.purpose(Purpose::Sample)),
+            clients,
             last_head: LastHead::default(),
             server: modelled_server(scenario, site, &star, root),
             network,
             star,
-            ledger: Ledger::new(interval, scenario.clients.len(), root.purpose(Purpose::Sample)),
             egress: VecDeque::new(),
             inbox: VecDeque::new(),
         }

@@ -42,12 +42,12 @@ fn outcomes_and_status_codes_are_counted_by_group_and_add_up() {
 fn a_run_with_more_errors_than_are_allowed_is_not_valid() {
     assert_eq!(message(&lossy(&json!(null))), None);
     let output = lossy(&json!("0.05"));
-    let outcomes = &output.summary.outcomes;
+    let outcomes = &output.summary.by_group[1].outcomes;
     let (ok, timed_out) = (outcomes["ok"], outcomes["timed_out"]);
     let share = 100.0 * timed_out as f64 / (ok + timed_out) as f64;
     assert!((10.0..60.0).contains(&share), "{share}");
     let said = format!(
-        "{share:.1} % of the {} transactions that ended were not ok (timed_out {timed_out}); at most 5% is allowed \
+        "group far: {share:.1} % of the {} transactions that ended were not ok (timed_out {timed_out}); at most 5% is allowed \
          (measure.max_errors)",
         ok + timed_out
     );

@@ -267,6 +267,9 @@ fn rows(output: &RunOutput) -> (Vec<EndedTransaction>, Vec<EndedConnection>) {
 fn threads_that_share_the_clients_find_what_one_would() {
     let mut scenario = scenario(20, "1KB");
     scenario["clients"][0]["loss"] = independent("20%");
+    let mut open = group("open", 7);
+    open["arrivals"] = json!({"model": "poisson", "rate": "50/s"});
+    scenario["clients"] = json!([scenario["clients"][0], open]);
     let (whole, _) = live(&scenario, usize::MAX);
     let scenario = of_live_run(&scenario);
     let site = scenario.site(None).expect("the site is built");
@@ -294,6 +297,9 @@ fn threads_that_share_the_clients_find_what_one_would() {
         (three.throughput, &three.outcomes, &three.fates),
         (one.throughput, &one.outcomes, &one.fates)
     );
+    assert_eq!(format!("{:?}", three.by_group), format!("{:?}", one.by_group));
+    assert_eq!(format!("{:?}", three.open_loop), format!("{:?}", one.open_loop));
+    assert_eq!(format!("{:?}", three.censoring), format!("{:?}", one.censoring));
     assert_eq!((three.packets.made, three.network.up.lost), (one.packets.made, one.network.up.lost));
     // The parts are added up in another order.
     let expected = |summary: &Summary| summary.network.up.expected_loss_rate.expect("packets went up");

@@ -3,6 +3,7 @@
 mod behaviour;
 mod common;
 mod errors;
+mod groups;
 mod live_loop;
 mod live_overload;
 mod open_loop;

@@ -38,11 +38,11 @@ fn half_of_the_capacity_is_achieved_as_generated() {
         let output = run(&offered(model, "500/s"));
         let (summary, open) = (&output.summary, output.summary.open_loop.unwrap());
         assert_eq!(summary.invalid, []);
-        let generated = open.arrivals as f64 / summary.interval_s;
+        let generated = open.counts.arrivals as f64 / summary.interval_s;
         assert!((summary.throughput / generated - 1.0).abs() < 0.01, "{} of {generated}", summary.throughput);
-        assert_eq!(open.shed, 0);
+        assert_eq!(open.counts.shed, 0);
         // A Poisson process has a standard deviation of the root of its mean: 141 of 20,000. Five of them.
-        assert!((open.arrivals as f64 - 20_000.0).abs() < 5.0 * 141.0, "{}", open.arrivals);
+        assert!((open.counts.arrivals as f64 - 20_000.0).abs() < 5.0 * 141.0, "{}", open.counts.arrivals);
     }
 }
 
@@ -79,8 +79,8 @@ fn past_the_capacity_a_pages_embedded_files_are_as_late_as_the_page() {
     assert!(rows.iter().all(|row| row.intended.is_some_and(|intended| intended <= row.start)));
     // An arrival is a page, whatever it embeds.
     let open = long.summary.open_loop.unwrap();
-    assert!((open.arrivals as f64 - 20_000.0).abs() < 5.0 * 141.0, "{} pages", open.arrivals);
-    assert!((open.begun as f64) < 0.9 * open.arrivals as f64, "{} began", open.begun);
+    assert!((open.counts.arrivals as f64 - 20_000.0).abs() < 5.0 * 141.0, "{} pages", open.counts.arrivals);
+    assert!((open.counts.begun as f64) < 0.9 * open.counts.arrivals as f64, "{} began", open.counts.begun);
     let medians = |output: &RunOutput| {
         let open = output.summary.open_loop.unwrap();
         (output.summary.response_time_ms.p50.unwrap(), open.from_start_ms.p50.unwrap())
@@ -96,9 +96,9 @@ fn arrivals_beyond_the_cap_are_counted_and_reported() {
     scenario["clients"][0]["arrivals"]["outstanding"] = json!(100);
     let summary = run(&scenario).summary;
     let open = summary.open_loop.unwrap();
-    let waiting = open.arrivals as i64 - open.begun as i64 - open.shed as i64;
+    let waiting = open.counts.arrivals as i64 - open.counts.begun as i64 - open.counts.shed as i64;
     assert!(waiting.abs() <= 100, "{waiting} wait");
-    let third = open.shed as f64 / open.arrivals as f64;
+    let third = open.counts.shed as f64 / open.counts.arrivals as f64;
     assert!((third - 1.0 / 3.0).abs() < 0.02, "{third} were dropped");
     assert!(
         summary.invalid.iter().any(|reason| reason.code == "overload" && reason.message.contains("dropped"))

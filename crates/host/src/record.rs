@@ -138,8 +138,8 @@ pub struct ConnectionRecord {
 
 /// Takes records as they are made.
 pub trait Journal {
-    /// Something became of an arrival.
-    fn arrival(&mut self, arrival: Arrival, now: Instant);
+    /// Something became of an arrival at a client of `group`.
+    fn arrival(&mut self, group: u16, arrival: Arrival, now: Instant);
     /// A transaction began at `now`.
     fn transaction_began(&mut self, now: Instant);
     /// A transaction ended.

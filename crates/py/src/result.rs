@@ -167,15 +167,17 @@ type Bucket = (Option<u16>, &'static str, u64, u64, u64);
 fn histogram_table(ledger: &Ledger) -> PyResult<ArrowTable> {
     let mut rows: Vec<Bucket> = Vec::new();
     let (ok, all) = (&ledger.response_times, &ledger.all_times());
-    // The times of the only group are those of the run.
-    let only = ledger.groups.is_empty().then_some(0);
-    for group in [None].into_iter().chain(only.map(Some)) {
-        rows.extend(buckets(group, "ok", ok));
-        rows.extend(buckets(group, "all", all));
-    }
-    for (group, times) in (0..).zip(&ledger.groups) {
-        rows.extend(buckets(Some(group), "ok", &times.ok));
-        rows.extend(buckets(Some(group), "all", &times.all()));
+    let whole = |group| buckets(group, "ok", ok).chain(buckets(group, "all", all));
+    rows.extend(whole(None));
+    for (index, group) in (0..).zip(&ledger.groups) {
+        match &group.times {
+            // The times of the only group are those of the run.
+            None => rows.extend(whole(Some(index))),
+            Some(times) => {
+                rows.extend(buckets(Some(index), "ok", &times.ok));
+                rows.extend(buckets(Some(index), "all", &times.all()));
+            }
+        }
     }
     let of = |value: fn(&Bucket) -> u64| array(rows.iter().map(value).collect::<UInt64Array>());
     ArrowTable::single(vec![

@@ -19,7 +19,7 @@ from waspbench.experiment.sweep import text_of as point_text
 from waspbench.live import choose_mode
 from waspbench.results import Result, catalogue, default_directory
 from waspbench.results.checks import Check, judge, junit, markdown, notes
-from waspbench.results.columns import POINTS, aligned, cells, heads_of, left_of
+from waspbench.results.columns import GROUP, POINTS, aligned, has_groups, left_of, point_heads, point_lines
 from waspbench.results.records import records_of
 from waspbench.results.remarks import remarks
 from waspbench.results.study import StudyResult
@@ -202,14 +202,17 @@ def _line(check: Check) -> str:
 
 
 def report(result: StudyResult) -> str:
-    """A table with a line for each point."""
+    """A table with a line for each point, and for each group of clients at it where there are several."""
     swept = list(dict.fromkeys(path for point in result.points for path in point.varied))
     names = _short(swept)
+    by_group = has_groups(point.result for point in result.points)
     rows = [
-        [*(_value(point.varied.get(path)) for path in swept), *cells(POINTS, point.result)] for point in result.points
+        [*(_value(point.varied.get(path)) for path in swept), *line]
+        for point in result.points
+        for line in point_lines(point.result, by_group=by_group)
     ]
     lines = [f"{result.name}: {result.mode}, {len(result.points)} points, seed {result.seed}", ""]
-    lines += aligned([*names.values(), *heads_of(POINTS)], rows, left_of(POINTS))
+    lines += aligned([*names.values(), *point_heads(by_group=by_group)], rows, [GROUP, *left_of(POINTS)])
     reasons = [
         f"{_at(point.varied)}{reason.message} [{reason.code}]"
         for point in result.points

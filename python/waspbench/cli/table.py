@@ -10,6 +10,7 @@ from waspbench import _core
 from waspbench.experiment import loss_label
 from waspbench.results import Direction, Result, Waits, errors
 from waspbench.results.asked import arrival_text, asked_text, site_text, workload_text
+from waspbench.results.columns import GROUP, GROUPS, aligned, cells, heads_of
 from waspbench.results.result import OpenLoop
 
 WIDTH = 80
@@ -27,7 +28,7 @@ def report(result: Result) -> str:
         *_wrapped("workload", workload_text(result.scenario["workload"]) + site_text(result.site)),
     ]
     lines += [] if result.asked is None else _wrapped("asked for", asked_text(result.asked))
-    lines += [*_figures(result), "", *_verdict(result)]
+    lines += [*_figures(result), *_groups(result), "", *_verdict(result)]
     if result.results:
         lines.append(_row("results", result.results))
     return "\n".join(lines) + "\n"
@@ -96,6 +97,14 @@ def _figures(result: Result) -> list[str]:
     return lines
 
 
+def _groups(result: Result) -> list[str]:
+    """A line for each group of clients, where there are several."""
+    if len(result.groups) < 2:
+        return []
+    rows = [[group.name, *cells(GROUPS, group)] for group in result.groups]
+    return ["", *aligned([GROUP, *heads_of(GROUPS)], rows, [GROUP])]
+
+
 def _outcomes(result: Result) -> str:
     counts = errors.text(result.outcomes, result.statuses)
     return counts + (f"; {result.retried:,d} of them made once more" if result.retried else "")
@@ -137,6 +146,22 @@ def _counted(columns: Sequence[tuple[str, Result]]) -> list[_Line]:
     return lines
 
 
+def _grouped(columns: Sequence[tuple[str, Result]]) -> list[_Line]:
+    """Lines for each group of clients that one of the results has beside others."""
+    several = [{group.name: group for group in result.groups} for _, result in columns]
+    names = dict.fromkeys(name for groups in several if len(groups) > 1 for name in groups)
+    lines: list[_Line] = []
+    for name in names:
+        groups = [found.get(name) for found in several]
+        lines += [
+            (f"{name} (ok/s)", [None if each is None else each.throughput.mean for each in groups], 1),
+            (f"{name} mean (ms)", [None if each is None else each.response_time_ms.mean for each in groups], 1),
+            (f"{name} p99 (ms)", [None if each is None else each.response_time_ms.p99 for each in groups], 1),
+            (f"{name} errors (%)", [None if each is None else _scaled(each.errors) for each in groups], 2),
+        ]
+    return lines
+
+
 def compare(columns: Sequence[tuple[str, Result]]) -> str:
     """Results side by side, the last column against the first."""
     rows: list[_Line] = [
@@ -146,6 +171,7 @@ def compare(columns: Sequence[tuple[str, Result]]) -> str:
         ("response time p50 (ms)", [result.response_time_ms.p50 for _, result in columns], 1),
         ("response time p90 (ms)", [result.response_time_ms.p90 for _, result in columns], 1),
         ("response time p99 (ms)", [result.response_time_ms.p99 for _, result in columns], 1),
+        *_grouped(columns),
         *_counted(columns),
         ("errors (%)", [_scaled(result.errors) for _, result in columns], 2),
         ("lost packets down (%)", [_scaled(result.network.down.loss_rate) for _, result in columns], 2),
@@ -155,14 +181,15 @@ def compare(columns: Sequence[tuple[str, Result]]) -> str:
         ("frames unread p99 (us)", [result.emulator.unread_us.p99 for _, result in columns], 0),
     ]
     change = f"{'change':>12}" if len(columns) > 1 else ""
-    lines = [f"{'':<26}" + "".join(f"{name:>16}" for name, _ in columns) + change]
+    width = max(26, *(len(label) + 1 for label, *_ in rows))
+    lines = [f"{'':<{width}}" + "".join(f"{name:>16}" for name, _ in columns) + change]
     for label, values, digits in rows:
         if any(value is not None for value in values):
             cells = "".join(f"{_number(value, digits):>16}" for value in values)
             change = _change(values[0], values[-1]) if len(values) > 1 else ""
-            lines.append(f"{label:<26}{cells}{change:>12}".rstrip())
+            lines.append(f"{label:<{width}}{cells}{change:>12}".rstrip())
     valid = "".join(f"{'yes' if result.valid else 'NO':>16}" for _, result in columns)
-    lines.append(f"{'valid':<26}{valid}")
+    lines.append(f"{'valid':<{width}}{valid}")
     return "\n".join(lines) + "\n"
 
 

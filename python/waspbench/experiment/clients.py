@@ -70,6 +70,9 @@ class Clients(Part):
     """Name of the group in results."""
     count: Annotated[int, Field(ge=1, le=32_765)] = 256
     """Number of clients."""
+    background: bool = False
+    """Whether the group is load beside what is measured: its figures are shown, those of all clients leave it out, and
+    no reason is about it."""
     profile: ProfileName | None = None
     """Access profile, which sets rtt, bandwidth and queue, and loss where its source has some; fields that are given
     win. wasp profiles lists them with their sources."""
@@ -113,6 +116,7 @@ class Clients(Part):
         return {
             "name": self.name,
             "count": self.count,
+            "background": self.background,
             "rtt": self.rtt,
             "loss": resolve_loss(self.loss),
             "bandwidth": bandwidth.model_dump(),

@@ -192,8 +192,9 @@ class Measure(Part):
     until: Until | None = None
     """Adds runs until the interval is narrow enough."""
     max_errors: Probability = "10%"
-    """Share of the transactions that end in the measured interval which may be other than ok; those count too that
-    clients give up (http.abort). Above it a run is not valid (errors); 100% allows any."""
+    """Share of the transactions that end in the measured interval which may be other than ok, of all clients and of
+    each group; those count too that clients give up (http.abort). Above it a run is not valid (errors); 100% allows
+    any."""
     time_limit: PositiveDuration | None = None
     """Wall-clock time after which a run is given up; a minute and ten times its own length unless set."""
     order: Literal["shuffled", "listed"] = "shuffled"

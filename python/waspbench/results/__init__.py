@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from waspbench.lazy import attributes
 
 if TYPE_CHECKING:
+    from waspbench.results.estimates import Estimate, ResponseTime
     from waspbench.results.formats import FORMAT
+    from waspbench.results.groups import Group
     from waspbench.results.manifest import Manifest
-    from waspbench.results.result import Direction, Estimate, Network, Reason, ResponseTime, Result, combine
+    from waspbench.results.result import Direction, Network, Reason, Result, combine
     from waspbench.results.store import (
         TABLES,
         Store,
@@ -28,6 +30,7 @@ __all__ = [
     "Direction",
     "Emulator",
     "Estimate",
+    "Group",
     "Invalid",
     "Manifest",
     "Network",
@@ -50,13 +53,14 @@ __all__ = [
 _HOMES = {
     "Direction": "result",
     "Emulator": "summary",
-    "Estimate": "result",
+    "Estimate": "estimates",
     "FORMAT": "formats",
+    "Group": "groups",
     "Invalid": "summary",
     "Manifest": "manifest",
     "Network": "result",
     "Reason": "result",
-    "ResponseTime": "result",
+    "ResponseTime": "estimates",
     "Result": "result",
     "RunSummary": "summary",
     "ServerCpu": "summary",

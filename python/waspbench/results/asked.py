@@ -56,7 +56,8 @@ def asked_for(result: Result) -> Asked | None:
     tables = sorted(Path(result.results or "", "transactions").glob("*.parquet"))
     if not tables or (workload["kind"] == "single" and not workload.get("files")):
         return None
-    rows = pl.scan_parquet(tables).filter("measured")
+    aside = [index for index, group in enumerate(result.scenario["clients"]) if group.get("background")]
+    rows = pl.scan_parquet(tables).filter("measured", *([~pl.col("group").is_in(aside)] if aside else []))
     if "file" not in rows.collect_schema():
         return None  # results of an older version
     counts = rows.group_by("file").len().sort("len", descending=True).collect()["len"].to_numpy()

@@ -31,10 +31,10 @@ class LoadReading(Record):
     run: int
     """Number of the run: the order in which they were made."""
     load: int
-    """Clients in all."""
+    """Clients in all, those of background groups left out."""
     throughput: float
     goodput_bps: float = 0.0
-    """Bits of bodies a second."""
+    """Bits of bodies a second, those of background groups included."""
     interval_s: float | None = None
     """Length of the measured interval in seconds: longer than the file's where that was too short."""
     server_cpu: float | None

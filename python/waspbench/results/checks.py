@@ -11,9 +11,10 @@ from xml.etree import ElementTree
 from waspbench.experiment.conditions import ALL, METRICS, Condition
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
-from waspbench.results.columns import POINTS, cell, cells, heads_of, piped
+from waspbench.results.columns import cell, has_groups, piped, point_heads, point_lines
+from waspbench.results.estimates import NANOSECONDS_IN_MS
 from waspbench.results.formats import Record
-from waspbench.results.result import NANOSECONDS_IN_MS, Result
+from waspbench.results.result import Result
 from waspbench.results.store import Population, histogram_of, read_table
 from waspbench.results.study import StudyResult
 from waspbench.results.summary import RunSummary
@@ -259,5 +260,10 @@ def notes(study: StudyResult) -> list[str]:
 
 
 def _point_rows(study: StudyResult) -> list[str]:
-    rows = [[text_of(point.varied) or study.name, *cells(POINTS, point.result)] for point in study.points]
-    return piped(["point", *heads_of(POINTS)], rows)
+    by_group = has_groups(point.result for point in study.points)
+    rows = [
+        [text_of(point.varied) or study.name, *line]
+        for point in study.points
+        for line in point_lines(point.result, by_group=by_group)
+    ]
+    return piped(["point", *point_heads(by_group=by_group)], rows)

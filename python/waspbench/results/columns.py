@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from waspbench.results import errors
 from waspbench.results.capacity import LoadReading
+from waspbench.results.groups import Group
 from waspbench.results.result import Result
 
-R = TypeVar("R")
+R = TypeVar("R", contravariant=True)
 
 NONE = "-"
 """What stands for a figure that does not exist."""
@@ -42,18 +43,55 @@ def _span(interval: tuple[float, float] | None) -> str:
     return NONE if interval is None else f"{interval[0]:,.1f} to {interval[1]:,.1f}"
 
 
+Figures = Result | Group
+"""What has a rate, response times and outcomes."""
+
+_RATE: Column[Figures] = Column("ok/s", lambda part: number(part.throughput.mean))
+_INTERVAL: Column[Figures] = Column("90 % interval", lambda part: _span(part.throughput.ci90))
+_MEAN: Column[Figures] = Column("mean ms", lambda part: number(part.response_time_ms.mean))
+_P50: Column[Figures] = Column("p50 ms", lambda part: number(part.response_time_ms.p50))
+_P99: Column[Figures] = Column("p99 ms", lambda part: number(part.response_time_ms.p99))
+_ERRORS: Column[Figures] = Column("errors %", lambda part: percent(part.errors, 2))
+
+_OUTCOMES: Column[Figures] = Column(
+    "outcomes and status codes", lambda part: errors.text(part.outcomes, part.statuses), numeric=False
+)
+
 POINTS: tuple[Column[Result], ...] = (
-    Column("ok/s", lambda result: number(result.throughput.mean)),
-    Column("90 % interval", lambda result: _span(result.throughput.ci90)),
-    Column("p50 ms", lambda result: number(result.response_time_ms.p50)),
-    Column("p99 ms", lambda result: number(result.response_time_ms.p99)),
-    Column("errors %", lambda result: percent(result.errors, 2)),
+    _RATE,
+    _INTERVAL,
+    _P50,
+    _P99,
+    _ERRORS,
     Column("CPU %", lambda result: percent(result.server_cpu.busy)),
     Column("runs", lambda result: str(len(result.runs)), "0"),
     Column("valid", lambda result: "yes" if result.valid else "NO", "NO"),
-    Column("outcomes and status codes", lambda result: errors.text(result.outcomes, result.statuses), numeric=False),
+    _OUTCOMES,
 )
 """A point of an experiment."""
+
+_VALID: Column[Group] = Column(
+    "valid", lambda group: "background" if group.background else "yes" if group.valid else "NO"
+)
+
+POINT_OF_GROUP: tuple[Column[Group] | None, ...] = (
+    _RATE,
+    _INTERVAL,
+    _P50,
+    _P99,
+    _ERRORS,
+    None,
+    None,
+    _VALID,
+    _OUTCOMES,
+)
+"""What stands there for a group of clients; None where nothing does."""
+
+GROUPS: tuple[Column[Group], ...] = (_RATE, _MEAN, _P50, _P99, _ERRORS, _VALID)
+"""A group of clients of a result."""
+
+ALL_CLIENTS = "all clients"
+"""What a line is called that is about all groups together; no group can have this name."""
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -103,6 +141,36 @@ LOADS: tuple[Column[Sequence[LoadReading]], ...] = (
 def cells(columns: Sequence[Column[R]], line: R | None) -> list[str]:
     """A line of a table."""
     return [column.absent if line is None else column.text(line) for column in columns]
+
+
+def point_lines(result: Result | None, *, by_group: bool) -> list[list[str]]:
+    """The lines of a table about one point by `POINTS`: of all clients and, where ``by_group`` says so, of each group,
+    with its name before it.
+    """
+    whole = cells(POINTS, result)
+    if not by_group:
+        return [whole]
+    groups = [] if result is None or len(result.groups) < 2 else result.groups
+    of_groups = ([group.name, *_cells_of_group(group)] for group in groups)
+    return [[ALL_CLIENTS, *whole], *of_groups]
+
+
+def point_heads(*, by_group: bool) -> list[str]:
+    """Their first line."""
+    return [*([GROUP] if by_group else []), *heads_of(POINTS)]
+
+
+GROUP = "group"
+"""The head of the names of groups."""
+
+
+def has_groups(results: Iterable[Result | None]) -> bool:
+    """Whether a result has more than one group of clients."""
+    return any(result is not None and len(result.groups) > 1 for result in results)
+
+
+def _cells_of_group(group: Group) -> list[str]:
+    return ["" if column is None else column.text(group) for column in POINT_OF_GROUP]
 
 
 def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> list[str]:

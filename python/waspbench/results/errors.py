@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from waspbench.results.groups import Group
+    from waspbench.results.summary import RunGroup
 
 NOTED = 0.01
 """Share of the transactions that ended from which errors are noted wherever their figures are shown."""
@@ -73,6 +77,30 @@ def notes(
         return hint
     errors = {name: count for name, count in outcomes.items() if name not in ("ok", UNFINISHED)}
     return [f"{100 * part:.1f} % of {ended(outcomes):,d} transactions were not ok: {text(errors, statuses)}", *hint]
+
+
+def notes_by_group(
+    groups: Sequence[Group] | Sequence[RunGroup],
+    scenario: Mapping[str, Any],
+    server: str,
+    judged: Collection[str | None],
+) -> list[str]:
+    """`notes` of each group that is no background, with its name. ``judged`` are the groups of which a reason tells the
+    figures.
+    """
+    clients = {group["name"]: group for group in scenario.get("clients", ())}
+    return [
+        f"group {group.name}: {note}"
+        for group in groups
+        if not group.background
+        for note in notes(
+            group.outcomes,
+            group.statuses,
+            {**scenario, "clients": [clients[group.name]] if group.name in clients else []},
+            server,
+            judged=group.name in judged,
+        )
+    ]
 
 
 _SILENT = "the server does not answer, or measure.duration is shorter than a transaction"

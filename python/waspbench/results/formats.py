@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from waspbench.errors import InputError
 
-FORMAT = 2
+FORMAT = 3
 """Version of the layout of a results directory. It rises when a field or a column is added, or changes its meaning."""
 
 _FORMAT = "format"

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from pydantic import Field
 
 from waspbench.experiment import loss_label
 from waspbench.results import errors
+from waspbench.results.estimates import (
+    Estimate,
+    ResponseTime,
+    chosen,
+    estimate_of,
+    mean_of,
+    response_time_of,
+)
 from waspbench.results.formats import Record
+from waspbench.results.groups import Group, groups_of, notes_of
 from waspbench.results.summary import (
     Emulator,
     RunDirection,
@@ -19,31 +27,7 @@ from waspbench.results.summary import (
     ServerCpu,
     Waits,
 )
-from waspbench.stats import Histogram, Populations, mean_interval, merge, percentiles
-
-NANOSECONDS_IN_MS = 1e6
-
-
-class Estimate(Record):
-    """A mean over runs."""
-
-    mean: float
-    ci90: tuple[float, float] | None
-    """90 % Student-t interval over the runs, ``[low, high]``; None with one run."""
-
-
-class ResponseTime(Record):
-    """Response times of all runs in milliseconds; None when there were none."""
-
-    mean: float | None
-    """Mean of the runs' means."""
-    ci90: tuple[float, float] | None
-    """90 % Student-t interval of that mean; None with one run."""
-    p50: float | None
-    """Percentiles are those of all runs' transactions together."""
-    p90: float | None
-    p99: float | None
-    max: float | None
+from waspbench.stats import Populations
 
 
 class OpenLoop(Record):
@@ -89,6 +73,8 @@ class Reason(Record):
 
     run: int | None
     """Number of the run, from 0; None when it concerns the whole experiment."""
+    group: str | None = None
+    """Name of the group of clients that it is about; None where it is about all, and where there is only one."""
     code: str
     message: str
 
@@ -152,8 +138,10 @@ class Result(Record):
     """Of ``ok`` transactions, from the intended start, where there is one."""
     all_response_time_ms: ResponseTime | None = None
     """The same of all transactions that ended, whatever their outcome; None in results of older versions."""
+    groups: list[Group] = Field(default_factory=list)
+    """The figures of each group of clients; none in results of older versions."""
     open_loop: OpenLoop | None = None
-    """The open loop; None where every group has a closed one."""
+    """The open loop; None where every group that is no background has a closed one."""
     goodput_bps: Estimate
     """Bits of bodies a second."""
     outcomes: dict[str, int]
@@ -210,19 +198,25 @@ def combine(
     found = list(populations)
     times = [run.response_time_ms for run in runs]
     everything = [run.all_response_time_ms for run in runs if run.all_response_time_ms is not None]
-    reasons = [Reason(run=run.run, code=reason.code, message=reason.message) for run in runs for reason in run.invalid]
+    reasons = [
+        Reason(run=run.run, group=reason.group, code=reason.code, message=reason.message)
+        for run in runs
+        for reason in run.invalid
+    ]
     reasons += [missing] if missing else []
     outcomes = errors.total(run.outcomes for run in runs) or {}
     statuses = errors.total(run.statuses for run in runs)
+    groups = groups_of(runs, found, about, {reason.group for reason in reasons})
     retried = [run.retried for run in runs]
     return Result(
-        throughput=_estimate([run.throughput for run in runs]),
-        response_time_ms=_response_time(times, [population.ok for population in found]),
-        all_response_time_ms=_response_time(everything, [population.all for population in found])
+        throughput=estimate_of([run.throughput for run in runs]),
+        response_time_ms=response_time_of(times, [population.ok for population in found]),
+        all_response_time_ms=response_time_of(everything, [population.all for population in found])
         if len(everything) == len(runs)
         else None,
+        groups=groups,
         open_loop=_open_loop(runs),
-        goodput_bps=_estimate([run.goodput_bps for run in runs]),
+        goodput_bps=estimate_of([run.goodput_bps for run in runs]),
         outcomes=outcomes,
         statuses=statuses,
         errors=errors.share(outcomes),
@@ -235,30 +229,9 @@ def combine(
         ),
         valid=not reasons,
         invalid_reasons=reasons,
-        notes=_notes(runs, outcomes, statuses, about),
+        notes=_notes(runs, outcomes, statuses, groups, about),
         runs=list(runs),
         **about,
-    )
-
-
-def _estimate(values: Sequence[float]) -> Estimate:
-    return Estimate(mean=float(np.mean(values)), ci90=mean_interval(values))
-
-
-def _response_time(runs: Sequence[RunResponseTime], histograms: Iterable[Histogram]) -> ResponseTime:
-    means = [run.mean for run in runs if run.mean is not None]
-    highest = _of([run.max for run in runs], max)
-    if len(runs) == 1:
-        only = runs[0]
-        p50, p90, p99 = only.p50, only.p90, only.p99
-    else:
-        limit = None if highest is None else round(highest * NANOSECONDS_IN_MS)
-        p50, p90, p99 = (
-            None if value is None else value / NANOSECONDS_IN_MS
-            for value in percentiles(merge(histograms), (0.5, 0.9, 0.99), limit)
-        )
-    return ResponseTime(
-        mean=float(np.mean(means)) if means else None, ci90=mean_interval(means), p50=p50, p90=p90, p99=p99, max=highest
     )
 
 
@@ -268,54 +241,51 @@ def _open_loop(runs: Sequence[RunSummary]) -> OpenLoop | None:
         return None
     times = [loop.from_start_ms for loop, _ in loops]
     return OpenLoop(
-        arrivals=_estimate([loop.arrivals / seconds for loop, seconds in loops]),
-        begun=_estimate([loop.begun / seconds for loop, seconds in loops]),
+        arrivals=estimate_of([loop.arrivals / seconds for loop, seconds in loops]),
+        begun=estimate_of([loop.begun / seconds for loop, seconds in loops]),
         shed=sum(loop.shed for loop, _ in loops),
         from_start_ms=RunResponseTime(
-            mean=_of((time.mean for time in times), _mean),
-            p50=_of((time.p50 for time in times), _mean),
-            p90=_of((time.p90 for time in times), _mean),
-            p99=_of((time.p99 for time in times), _mean),
-            max=_of((time.max for time in times), max),
+            mean=chosen((time.mean for time in times), mean_of),
+            p50=chosen((time.p50 for time in times), mean_of),
+            p90=chosen((time.p90 for time in times), mean_of),
+            p99=chosen((time.p99 for time in times), mean_of),
+            max=chosen((time.max for time in times), max),
         ),
     )
 
 
 def _notes(
-    runs: Sequence[RunSummary], outcomes: dict[str, int], statuses: dict[str, int] | None, about: Mapping[str, Any]
+    runs: Sequence[RunSummary],
+    outcomes: dict[str, int],
+    statuses: dict[str, int] | None,
+    groups: Sequence[Group],
+    about: Mapping[str, Any],
 ) -> list[str]:
-    """Every note once: those of the runs, and what is to be said of the errors of all."""
-    server = about.get("server", {}).get("kind", "")
-    judged = any(reason.code == "errors" for run in runs for reason in run.invalid)
-    of_errors = errors.notes(outcomes, statuses, about.get("scenario", {}), server, judged=judged)
-    return list(dict.fromkeys([*(note for run in runs for note in run.notes), *of_errors]))
-
-
-def _of(values: Iterable[float | None], choose: Callable[[list[float]], float]) -> float | None:
-    """``choose`` from the values that are there; None when none is."""
-    there = [value for value in values if value is not None]
-    return float(choose(there)) if there else None
-
-
-def _mean(values: list[float]) -> float:
-    return float(np.mean(values))
+    """Every note once: those of the runs, what is to be said of the errors of all, and which groups are small."""
+    server, scenario = about.get("server", {}).get("kind", ""), about.get("scenario", {})
+    judged = {reason.group for run in runs for reason in run.invalid if reason.code == "errors"}
+    if len(groups) > 1:
+        of_errors = errors.notes_by_group(groups, scenario, server, judged)
+    else:
+        of_errors = errors.notes(outcomes, statuses, scenario, server, judged=None in judged)
+    return list(dict.fromkeys([*(note for run in runs for note in run.notes), *of_errors, *notes_of(groups)]))
 
 
 def _server_cpu(runs: Sequence[ServerCpu]) -> ServerCpu:
     return ServerCpu(
-        busy=_of((run.busy for run in runs), _mean),
-        others=_of((run.others for run in runs), _mean),
-        steal=_of((run.steal for run in runs), _mean),
-        processes_s=_of((run.processes_s for run in runs), _mean),
+        busy=chosen((run.busy for run in runs), mean_of),
+        others=chosen((run.others for run in runs), mean_of),
+        steal=chosen((run.steal for run in runs), mean_of),
+        processes_s=chosen((run.processes_s for run in runs), mean_of),
     )
 
 
 def _emulator(runs: Sequence[Emulator]) -> Emulator:
     return Emulator(
-        cpu=_of((run.cpu for run in runs), _mean),
-        others=_of((run.others for run in runs), _mean),
-        run_delay=_of((run.run_delay for run in runs), max),
-        run_delay_by_others=_of((run.run_delay_by_others for run in runs), max),
+        cpu=chosen((run.cpu for run in runs), mean_of),
+        others=chosen((run.others for run in runs), mean_of),
+        run_delay=chosen((run.run_delay for run in runs), max),
+        run_delay_by_others=chosen((run.run_delay_by_others for run in runs), max),
         lag_us=_waits([run.lag_us for run in runs]),
         unread_us=_waits([run.unread_us for run in runs]),
     )
@@ -324,9 +294,9 @@ def _emulator(runs: Sequence[Emulator]) -> Emulator:
 def _waits(runs: Sequence[Waits]) -> Waits:
     """The worst run's."""
     return Waits(
-        p50=_of((run.p50 for run in runs), max),
-        p99=_of((run.p99 for run in runs), max),
-        max=_of((run.max for run in runs), max),
+        p50=chosen((run.p50 for run in runs), max),
+        p99=chosen((run.p99 for run in runs), max),
+        max=chosen((run.max for run in runs), max),
     )
 
 

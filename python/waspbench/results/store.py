@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -177,9 +177,21 @@ def histogram_of(table: Any, population: Population = "ok") -> Histogram:
 
 
 def populations_of(table: Any) -> Populations:
-    """The histograms of the whole run in a table as `histogram_of` takes it."""
-    frame = pl.DataFrame(table)
-    return Populations(histogram_of(frame, "ok"), histogram_of(frame, "all"))
+    """The histograms (nanoseconds) of the whole run and of each group in a table ``histogram``."""
+    frame = completed(pl.DataFrame(table), "histogram")
+    group = frame["group"].cast(pl.Int32).fill_null(_WHOLE).to_numpy()
+    every = frame["population"].fill_null("ok").to_numpy() == "all"
+    edges = [frame[column].to_numpy() for column in ("lower_ns", "upper_ns", "count")]
+
+    def of(index: int, groups: Sequence[Populations] = ()) -> Populations:
+        ok, all_ = (Histogram.of(*(edge[(group == index) & rows] for edge in edges)) for rows in (~every, every))
+        return Populations(ok, all_, groups)
+
+    return of(_WHOLE, [of(index) for index in range(int(group.max(initial=_WHOLE)) + 1)])
+
+
+_WHOLE = -1
+"""The index that stands for all groups together."""
 
 
 def read_table(path: Path) -> pl.DataFrame:

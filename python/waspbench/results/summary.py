@@ -12,6 +12,8 @@ class Invalid(Record):
 
     code: str
     """Kind of the reason, for programs."""
+    group: str | None = None
+    """Name of the group of clients that it is about; None where it is about all, and where there is only one."""
     message: str
     """The reason with its figures, for people."""
 
@@ -27,7 +29,9 @@ class RunResponseTime(Record):
 
 
 class Censoring(Record):
-    """What transactions that the measured interval was too short for do to the mean of those that ended."""
+    """What transactions that the measured interval was too short for do to the mean of those that ended. Of several
+    groups together: what is too much for one of them is too much, and the lengths do for all.
+    """
 
     lacking: float
     """Share of the mean response time (from the actual start) that lacks, as estimated."""
@@ -43,7 +47,7 @@ class Censoring(Record):
     """Length of the warm-up in seconds with which the interval would do if it is as long at least; None likewise."""
 
 
-class RunOpenLoop(Record):
+class RunArrivals(Record):
     """The arrivals of an open loop over the measured interval."""
 
     arrivals: int
@@ -52,6 +56,11 @@ class RunOpenLoop(Record):
     """Arrivals that began, those included that had waited."""
     shed: int
     """Arrivals that were dropped, because as many as may wait did."""
+
+
+class RunOpenLoop(RunArrivals):
+    """The open loops of all groups."""
+
     from_start_ms: RunResponseTime
     """Response times from the actual start: what a closed loop would have measured."""
 
@@ -164,13 +173,29 @@ class RunNetwork(Record):
 
 
 class RunGroup(Record):
-    """How the transactions of one group of clients ended."""
+    """One group of clients. Results of older versions have outcomes and status codes only."""
 
     name: str
+    background: bool = False
+    """Whether the figures of all groups together leave it out."""
+    throughput: float | None = None
+    """``ok`` transactions a second."""
+    goodput_bps: float | None = None
+    """Bits of their bodies a second."""
     outcomes: dict[str, int]
     """Transactions by outcome."""
     statuses: dict[str, int]
     """Whole responses by status code."""
+    response_time_ms: RunResponseTime | None = None
+    """Of ``ok`` transactions, from the intended start, where there is one."""
+    all_response_time_ms: RunResponseTime | None = None
+    """The same of all transactions that ended, whatever their outcome."""
+    censoring: Censoring | None = None
+    """Whether the interval was long enough for the group's longest transactions; None where too few were seen to tell,
+    and in a run that was stopped.
+    """
+    open_loop: RunArrivals | None = None
+    """The group's open loop; None where it has a closed one."""
 
 
 class RunSummary(Record):
@@ -189,7 +214,7 @@ class RunSummary(Record):
     statuses: dict[str, int] | None = None
     """Whole responses (ok and http_error) by status code; None in results of older versions."""
     by_group: list[RunGroup] | None = None
-    """The same of each group, in the order of their index; None in results of older versions."""
+    """Each group by itself, in the order of their index; None in results of older versions."""
     retried: int | None = None
     """Those among the transactions that were made once more, on a new connection."""
     response_time_ms: RunResponseTime
@@ -201,7 +226,7 @@ class RunSummary(Record):
     that was stopped, and in results of older versions.
     """
     open_loop: RunOpenLoop | None = None
-    """The open loop; None where every group has a closed one."""
+    """The open loop; None where every group that is no background has a closed one."""
     server_cpu: ServerCpu
     server_tcp: ServerTcp | None = None
     """What the server's TCP did in the measured interval, in simulation; of the whole run, warm-up included, in results

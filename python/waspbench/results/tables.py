@@ -69,10 +69,10 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
         (
             RUN,
             ("second", "UInt32", "From 0."),
-            ("ok", "UInt32", "`ok` transactions that ended in it."),
-            ("errors", "UInt32", "Other transactions that ended in it."),
+            ("ok", "UInt32", "`ok` transactions that ended in it, those of background groups left out."),
+            ("errors", "UInt32", "Other transactions that ended in it, likewise."),
             ("bytes", "UInt64", "Body bytes of the `ok` ones."),
-            ("in_flight", "UInt32", "Transactions in progress at its end."),
+            ("in_flight", "UInt32", "Transactions in progress at its end, those of background groups included."),
             ("up_packets", "UInt64", "Packets from the clients that came to an access link."),
             ("up_lost", "UInt64", "Those of them that the loss model took there."),
             ("down_packets", "UInt64", "Packets to the clients that came to an access link."),
@@ -108,7 +108,7 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
         "Response times of the transactions that ended in the measured interval; empty buckets are absent.",
         (
             RUN,
-            ("group", "UInt16", "Index of the group; null for all groups together."),
+            ("group", "UInt16", "Index of the group; null for all groups together that are no background."),
             (
                 "population",
                 "String",

@@ -32,7 +32,7 @@ from waspbench.results.records import RunRecord, missing_files, read_record, rec
 from waspbench.results.study import StudyPlan
 from waspbench.runner.campaign import Campaign, OnProgress, StudyProgress
 from waspbench.runner.executors import Executor
-from waspbench.runner.once import BOTTLENECKS, DISTURBANCES, LONGEST, Done, Job, longer
+from waspbench.runner.once import BOTTLENECKS, DISTURBANCES, LONGEST, TOO_SHORT, Done, Job, longer
 from waspbench.runner.study import prepare
 from waspbench.runner.timing import time_limit
 from waspbench.stats.capacity import Capacity, CapacitySearch, CapacitySweep, Reading
@@ -104,14 +104,16 @@ def machine_of(search: Search, runs: int) -> CapacitySearch | CapacitySweep:
 
 
 def with_load(experiment: Experiment, load: int) -> Experiment:
-    """``experiment`` with ``load`` clients in all, shared among its groups as in the file."""
-    groups = experiment.clients
-    total = sum(group.count for group in groups)
-    counts = [max(1, load * group.count // total) for group in groups]
+    """``experiment`` with ``load`` clients in all, shared among its groups as in the file. Background groups stay as
+    they are, and are not counted.
+    """
+    measured = [group for group in experiment.clients if not group.background]
+    total = sum(group.count for group in measured)
+    counts = {group.name: max(1, load * group.count // total) for group in measured}
     # What rounding down left over goes to the first groups; what a group's one client took comes from the largest.
-    counts[counts.index(max(counts))] += load - sum(counts)
+    counts[max(counts, key=lambda name: counts[name])] += load - sum(counts.values())
     changed: list[Clients] = [
-        group.model_copy(update={"count": count}) for group, count in zip(groups, counts, strict=True)
+        group.model_copy(update={"count": counts.get(group.name, group.count)}) for group in experiment.clients
     ]
     return experiment.model_copy(update={"clients": changed})
 
@@ -209,7 +211,7 @@ class CapacityStudy(Campaign):
         """
         codes = {reason.code for reason in summary.invalid}
         needed = longer(summary)
-        if "censored" not in codes or codes & BOTTLENECKS or needed is None or summary.interval_s >= LONGEST:
+        if not codes & TOO_SHORT or codes & BOTTLENECKS or needed is None or summary.interval_s >= LONGEST:
             return False
         place.seconds[load] = min(needed, LONGEST)
         return True
@@ -274,16 +276,20 @@ class CapacityStudy(Campaign):
         """What a run that was made says of its load."""
         unmet = [condition.text for condition in self._objectives if not _holds(record, condition)]
         behind = any(reason.code in BOTTLENECKS for reason in summary.invalid)
-        too_much = not behind and _too_much(summary, unmet)
         experiment = place.point.experiment
+        too_much = not behind and _too_much(summary, unmet)
         scenario = resolve(experiment, 0, mode=self._mode)
-        judged = any(reason.code == "errors" for reason in summary.invalid)
-        said = errors.notes(summary.outcomes, summary.statuses, scenario, experiment.server.kind, judged=judged)
+        judged = {reason.group for reason in summary.invalid if reason.code == "errors"}
+        kind = experiment.server.kind
+        if summary.by_group and len(summary.by_group) > 1:
+            said = errors.notes_by_group(summary.by_group, scenario, kind, judged)
+        else:
+            said = errors.notes(summary.outcomes, summary.statuses, scenario, kind, judged=None in judged)
         return LoadReading(
             run=record.run,
             load=load,
             throughput=summary.throughput,
-            goodput_bps=summary.goodput_bps,
+            goodput_bps=_goodput(summary),
             interval_s=summary.interval_s,
             server_cpu=_of_server(summary),
             meets=not unmet,
@@ -359,6 +365,13 @@ def _too_much(summary: RunSummary, unmet: Sequence[str]) -> bool:
     """
     saturated = (_of_server(summary) or 0.0) >= SATURATED
     return any(reason.code == "errors" for reason in summary.invalid) and (saturated or bool(unmet))
+
+
+def _goodput(summary: RunSummary) -> float:
+    """Bits of bodies a second, those of background groups included."""
+    if not summary.by_group or any(group.goodput_bps is None for group in summary.by_group):
+        return summary.goodput_bps
+    return sum(group.goodput_bps or 0.0 for group in summary.by_group)
 
 
 def _holds(record: RunRecord, condition: Condition) -> bool:

@@ -29,6 +29,9 @@ BOTTLENECKS = frozenset({"lag", "unread", "emulator_busy", "device_full", "pool"
 DISTURBANCES = frozenset({"others", "run_delay", "steal"})
 """Reasons against a run which say that others had the machine."""
 
+TOO_SHORT = frozenset({"censored", "silent"})
+"""Reasons against a run which say that a longer interval may do."""
+
 SEARCH_LIMIT = 80.0
 """Longest warm-up (seconds) that is tried when it is to be found."""
 
@@ -167,8 +170,8 @@ def find_duration(job: Job, spec: Spec | None, watch: Watch | None = None) -> st
 
 
 def longer(summary: RunSummary, least: int = 0) -> float | None:
-    """How many seconds the measured interval should have been, for the longest transactions to end in it and for
-    ``least`` to do so; None where it was long enough.
+    """How many seconds the measured interval should have been, for the longest transactions to end in it, for some of
+    each group and for ``least`` to do so; None where it was long enough.
     """
     ended = sum(count for outcome, count in summary.outcomes.items() if outcome != "unfinished")
     few = summary.interval_s * least / max(ended, 1) if ended < least else 0.0
@@ -177,6 +180,8 @@ def longer(summary: RunSummary, least: int = 0) -> float | None:
         lasting = 0.0 if censoring is None else LONGEST
     else:
         lasting = censoring.enough_s
+    if any(reason.code == "silent" for reason in summary.invalid):
+        lasting = max(lasting, 2 * summary.interval_s)
     if max(few, lasting) <= summary.interval_s:
         return None
     return float(math.ceil(max(lasting, min(few, 10 * summary.interval_s), 1.2 * summary.interval_s)))
@@ -194,8 +199,8 @@ def find_warmup(job: Job, spec: Spec | None, watch: Watch | None = None) -> str:
         lasting = max(_core.parse_duration(job.scenario["measure"]["duration"]) / 1e9, warmup)
         measure = {**job.scenario["measure"], "warmup": f"{warmup:g}s", "duration": f"{lasting:g}s"}
         with live.running(), OneRun({**job.scenario, "measure": measure}, spec) as run:
-            _, tables = _followed(run, job.time_limit + 2 * warmup, watch)
-        settled = settled_at(pl.DataFrame(tables["transactions"]), warmup, lasting)
+            summary, tables = _followed(run, job.time_limit + 2 * warmup, watch)
+        settled = settled_at(pl.DataFrame(tables["transactions"]), warmup, lasting, summary.by_group or ())
         if settled is not None and settled <= warmup:
             return str(measure["warmup"])
         warmup *= 2

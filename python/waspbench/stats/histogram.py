@@ -50,6 +50,8 @@ class Populations:
     """Of the ``ok`` transactions."""
     all: Histogram
     """Of all that ended; empty where a result of an older version does not tell."""
+    groups: Sequence[Populations] = ()
+    """Those of each group of clients, in the order of their index; none where a result does not tell."""
 
 
 def merge(histograms: Iterable[Histogram]) -> Histogram:

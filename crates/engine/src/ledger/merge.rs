@@ -1,6 +1,6 @@
 //! One ledger out of those of several threads.
 
-use super::{ArrivalTimes, Gauges, Ledger, Second};
+use super::{FromStart, Gauges, Ledger, Second};
 
 impl Ledger {
     /// Adds the records of other clients of the same run. Rows are in the order of (time, client, sequence).
@@ -13,21 +13,14 @@ impl Ledger {
             connections,
             seconds,
             response_times,
-            response_sum,
             other_times,
-            other_sum,
             groups,
-            ages,
-            arrivals,
-            tallies,
+            from_start,
             retried,
-            body_bytes,
-            bins,
             completed,
             errors,
             in_progress,
             progress_integral,
-            overlap,
             last_change,
         } = other;
         self.interval = self.interval.stopped_at(interval.end());
@@ -35,36 +28,26 @@ impl Ledger {
         self.connections = std::mem::take(&mut self.connections).merged(connections);
         merge_seconds(&mut self.seconds, seconds);
         self.response_times.add(response_times).expect("all have the same bounds");
-        self.response_sum += response_sum;
         self.other_times.add(other_times).expect("all have the same bounds");
-        self.other_sum += other_sum;
         for (mine, theirs) in self.groups.iter_mut().zip(&groups) {
             mine.merge(theirs);
         }
-        self.ages.merge(&ages);
-        match (&mut self.arrivals, arrivals) {
+        match (&mut self.from_start, from_start) {
             (Some(mine), Some(theirs)) => mine.merge(&theirs),
             (mine, theirs) => *mine = mine.take().or(theirs),
         }
-        for (group, tally) in (0..).zip(&tallies) {
-            self.tally_mut(group).merge(tally);
-        }
         self.retried += retried;
-        self.body_bytes += body_bytes;
-        add(&mut self.bins, &bins);
         self.completed += completed;
         self.errors += errors;
         self.in_progress += in_progress;
         self.progress_integral += progress_integral;
-        self.overlap += overlap;
         self.last_change = self.last_change.max(last_change);
     }
 }
 
-impl ArrivalTimes {
+impl FromStart {
     fn merge(&mut self, other: &Self) {
-        add(&mut self.counts, &other.counts);
-        self.from_start.add(&other.from_start).expect("all have the same bounds");
+        self.times.add(&other.times).expect("all have the same bounds");
         self.sum += other.sum;
     }
 }

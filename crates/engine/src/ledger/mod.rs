@@ -1,9 +1,9 @@
 //! The journal of a run: records as rows, and the running figures that need no second pass.
 
 mod ages;
+mod group;
 mod interval;
 mod merge;
-mod populations;
 mod rows;
 mod strata;
 mod strays;
@@ -11,8 +11,9 @@ mod tally;
 
 pub use ages::Ages;
 pub(crate) use ages::{BINS_OF_AGE, ByAge, edge};
+pub(crate) use group::Bins;
+pub use group::{GroupLedger, GroupTimes};
 pub use interval::Interval;
-pub use populations::GroupTimes;
 pub use rows::{ConnectionRow, Rows, TransactionRow};
 pub use strata::Strata;
 pub use tally::Tally;
@@ -32,9 +33,9 @@ pub(crate) const BINS: usize = 40;
 /// What happened in one second of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Second {
-    /// `ok` transactions that ended in it.
+    /// `ok` transactions that ended in it, those of background groups left out.
     pub ok: u32,
-    /// Other transactions that ended in it.
+    /// Other transactions that ended in it, likewise.
     pub errors: u32,
     /// Body bytes of the `ok` ones.
     pub bytes: u64,
@@ -57,21 +58,18 @@ pub struct Gauges {
     pub lag_max_ns: Option<u64>,
 }
 
-/// The arrivals of an open loop over the measured interval.
+/// Response times of the `ok` transactions of an open loop from their actual start: what a closed loop would have measured.
 #[derive(Debug)]
-pub(crate) struct ArrivalTimes {
-    /// How many came, were dropped, and began, by [`Arrival`].
-    counts: [u64; 3],
-    /// Response times of the `ok` transactions from their actual start, in nanoseconds.
-    pub(crate) from_start: Histogram<u64>,
+pub(crate) struct FromStart {
+    /// In nanoseconds.
+    pub(crate) times: Histogram<u64>,
     /// Their sum.
     pub(crate) sum: u128,
 }
 
-impl ArrivalTimes {
-    /// How many arrivals this became of.
-    pub(crate) const fn count(&self, arrival: Arrival) -> u64 {
-        self.counts[arrival as usize]
+impl FromStart {
+    fn of_nothing() -> Box<Self> {
+        Box::new(Self { times: histogram(), sum: 0 })
     }
 }
 
@@ -94,36 +92,25 @@ pub struct Ledger {
     pub seconds: Vec<Second>,
     /// Response times of the `ok` transactions of the measured interval, in nanoseconds; from their intended start, if they have one.
     pub response_times: Histogram<u64>,
-    /// Their sum.
-    response_sum: u128,
     /// The same times of the other transactions that ended in the interval, until they ended otherwise.
     pub other_times: Histogram<u64>,
-    /// Their sum.
-    other_sum: u128,
-    /// Response times by the index of the group; empty where there is one group, whose times are those of the run.
-    pub groups: Vec<GroupTimes>,
-    /// Ages at the boundaries of the interval and at the end.
-    ages: Ages,
-    /// What became of the arrivals of an open loop.
-    arrivals: Option<Box<ArrivalTimes>>,
-    /// How they ended, by the index of their group.
-    tallies: Vec<Tally>,
-    /// Those among them that took a second attempt.
+    /// What each group did in the interval, by its index.
+    pub groups: Vec<GroupLedger>,
+    /// Of the open loops, if there is one.
+    from_start: Option<Box<FromStart>>,
+    /// Transactions of all outcomes that took a second attempt.
     retried: u64,
-    body_bytes: u64,
-    bins: [u64; BINS],
     completed: u64,
     errors: u64,
     in_progress: u64,
     progress_integral: u128,
-    overlap: u128,
     last_change: Instant,
 }
 
 impl Ledger {
-    /// An empty ledger for a run of so many groups with this measured interval; `sample` decides which transactions are kept when there are too many.
+    /// An empty ledger for a run of these groups with this measured interval; `sample` decides which transactions are kept when there are too many.
     #[must_use]
-    pub fn new(interval: Interval, groups: usize, sample: Key) -> Self {
+    pub(crate) fn new(interval: Interval, groups: Vec<GroupLedger>, sample: Key) -> Self {
         Self {
             interval,
             sample,
@@ -131,21 +118,14 @@ impl Ledger {
             connections: Rows::default(),
             seconds: Vec::with_capacity(interval.end().as_secs_f64() as usize + 2),
             response_times: histogram(),
-            response_sum: 0,
             other_times: histogram(),
-            other_sum: 0,
-            groups: (0..groups).filter(|_| groups > 1).map(|_| GroupTimes::new()).collect(),
-            ages: Ages::default(),
-            arrivals: None,
-            tallies: Vec::new(),
+            groups,
+            from_start: None,
             retried: 0,
-            body_bytes: 0,
-            bins: [0; BINS],
             completed: 0,
             errors: 0,
             in_progress: 0,
             progress_integral: 0,
-            overlap: 0,
             last_change: Instant::ZERO,
         }
     }
@@ -156,24 +136,12 @@ impl Ledger {
         &self.interval
     }
 
-    /// Transactions that ended in the measured interval with this outcome; for `unfinished`, those in progress when the run ended.
+    /// What all groups that are no background did together in the interval.
     #[must_use]
-    pub fn outcome(&self, outcome: Outcome) -> u64 {
-        self.tallies.iter().map(|tally| tally.outcome(outcome)).sum()
-    }
-
-    /// How the transactions of all groups ended.
-    #[must_use]
-    pub fn tally(&self) -> Tally {
-        let mut all = Tally::default();
-        self.tallies.iter().for_each(|tally| all.merge(tally));
-        all
-    }
-
-    /// How those of the group with this index ended.
-    #[must_use]
-    pub fn tally_of(&self, group: usize) -> Tally {
-        self.tallies.get(group).cloned().unwrap_or_default()
+    pub fn whole(&self) -> GroupLedger {
+        let mut whole = GroupLedger::default();
+        self.groups.iter().filter(|group| !group.background).for_each(|group| whole.add_counts(group));
+        whole
     }
 
     /// Transactions of all outcomes that were made once more, on a new connection.
@@ -182,24 +150,12 @@ impl Ledger {
         self.retried
     }
 
-    /// What became of the arrivals of an open loop, if there were any.
-    pub(crate) fn arrivals(&self) -> Option<&ArrivalTimes> {
-        self.arrivals.as_deref()
+    /// Response times of the open loops from their actual start, if there was one that ended.
+    pub(crate) fn times_from_start(&self) -> Option<&FromStart> {
+        self.from_start.as_deref()
     }
 
-    /// Body bytes of the `ok` transactions of the measured interval.
-    #[must_use]
-    pub const fn body_bytes(&self) -> u64 {
-        self.body_bytes
-    }
-
-    /// `ok` transactions in each fortieth of the measured interval.
-    #[must_use]
-    pub const fn bins(&self) -> &[u64; BINS] {
-        &self.bins
-    }
-
-    /// Transactions that ended since the start of the run.
+    /// Transactions that ended since the start of the run, those of background groups left out.
     #[must_use]
     pub const fn completed(&self) -> u64 {
         self.completed
@@ -217,11 +173,6 @@ impl Ledger {
         self.in_progress
     }
 
-    /// The sum of those response times, in nanoseconds.
-    pub(crate) const fn response_sum(&self) -> u128 {
-        self.response_sum
-    }
-
     /// Response times of all transactions that ended in the measured interval, whatever their outcome, in nanoseconds.
     #[must_use]
     pub fn all_times(&self) -> Histogram<u64> {
@@ -230,21 +181,11 @@ impl Ledger {
         all
     }
 
-    /// The sum of those, in nanoseconds.
-    pub(crate) const fn all_sum(&self) -> u128 {
-        self.response_sum + self.other_sum
-    }
-
-    /// Ages at the boundaries of the interval and at the end.
-    pub(crate) const fn ages(&self) -> &Ages {
-        &self.ages
-    }
-
     /// The time integral of the transactions in progress over the measured interval up to `now`, and the sum over the records of their part
     /// inside it, both in nanoseconds: Little's law demands that they are equal.
     #[must_use]
     pub fn little(&self) -> (u128, u128) {
-        (self.progress_integral, self.overlap)
+        (self.progress_integral, self.groups.iter().map(|group| group.in_progress).sum())
     }
 
     /// The run was stopped before its end: what was measured so far is the interval.
@@ -278,54 +219,32 @@ impl Ledger {
         self.second(now).in_flight = in_flight;
     }
 
-    fn tally_mut(&mut self, group: u16) -> &mut Tally {
-        let place = usize::from(group);
-        if place >= self.tallies.len() {
-            self.tallies.resize_with(place + 1, Tally::default);
-        }
-        &mut self.tallies[place]
-    }
-
+    /// Measures the response time of a transaction that ended in the interval.
     fn measure(&mut self, record: &TransactionRecord) {
-        self.tally_mut(record.group).count(record.outcome, record.status);
-        self.retried += u64::from(record.attempts > 1);
-        if record.outcome == Outcome::Unfinished {
+        let response_time = (record.end - record.intended.unwrap_or(record.start)).as_nanos();
+        let group = &mut self.groups[usize::from(record.group)];
+        group.measure(&self.interval, record, response_time);
+        if group.background {
             return;
         }
-        let response_time = (record.end - record.intended.unwrap_or(record.start)).as_nanos();
-        let group = self.groups.get_mut(usize::from(record.group));
         if record.outcome != Outcome::Ok {
             self.other_times.saturating_record(response_time);
-            self.other_sum += u128::from(response_time);
-            if let Some(times) = group {
-                times.other.saturating_record(response_time);
-            }
             return;
         }
-        if let Some(times) = group {
-            times.ok.saturating_record(response_time);
-        }
-        if let Some(arrivals) = &mut self.arrivals {
-            let from_start = (record.end - record.start).as_nanos();
-            arrivals.from_start.saturating_record(from_start);
-            arrivals.sum += u128::from(from_start);
-        }
         self.response_times.saturating_record(response_time);
-        self.response_sum += u128::from(response_time);
-        self.body_bytes += record.bytes;
-        if let Some(bin) = self.interval.bin(record.end, BINS) {
-            self.bins[bin] += 1;
+        if record.intended.is_some() {
+            let from_start = self.from_start.get_or_insert_with(FromStart::of_nothing);
+            let response_time = (record.end - record.start).as_nanos();
+            from_start.times.saturating_record(response_time);
+            from_start.sum += u128::from(response_time);
         }
     }
 }
 
 impl Journal for Ledger {
-    fn arrival(&mut self, arrival: Arrival, now: Instant) {
-        let arrivals = self.arrivals.get_or_insert_with(|| {
-            Box::new(ArrivalTimes { counts: [0; 3], from_start: histogram(), sum: 0 })
-        });
+    fn arrival(&mut self, group: u16, arrival: Arrival, now: Instant) {
         if self.interval.contains(now) {
-            arrivals.counts[arrival as usize] += 1;
+            self.groups[usize::from(group)].arrival(arrival);
         }
     }
 
@@ -338,22 +257,28 @@ impl Journal for Ledger {
     fn transaction_ended(&mut self, record: &TransactionRecord) {
         self.settle(record.end);
         self.in_progress -= 1;
-        self.overlap += u128::from(self.interval.part(record.start, record.end).as_nanos());
         let measured = self.interval.contains(record.end);
         let unfinished = record.outcome == Outcome::Unfinished;
-        self.ages.note(&self.interval, record.start, record.end, unfinished);
-        if measured || unfinished {
-            self.measure(record);
+        let group = &mut self.groups[usize::from(record.group)];
+        group.note(&self.interval, record);
+        let background = group.background;
+        if (measured || unfinished) && !background {
+            self.retried += u64::from(record.attempts > 1);
         }
         if !unfinished {
+            if measured {
+                self.measure(record);
+            }
             self.note_in_flight(record.end);
-            self.completed += 1;
-            let ok = record.outcome == Outcome::Ok;
-            self.errors += u64::from(!ok);
-            let second = self.second(record.end);
-            second.ok += u32::from(ok);
-            second.errors += u32::from(!ok);
-            second.bytes += if ok { record.bytes } else { 0 };
+            if !background {
+                self.completed += 1;
+                let ok = record.outcome == Outcome::Ok;
+                self.errors += u64::from(!ok);
+                let second = self.second(record.end);
+                second.ok += u32::from(ok);
+                second.errors += u32::from(!ok);
+                second.bytes += if ok { record.bytes } else { 0 };
+            }
         }
         let draw = self.sample.entity(u64::from(record.client)).draw(u64::from(record.request));
         self.transactions.push(record, measured, draw);

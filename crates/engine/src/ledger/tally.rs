@@ -43,7 +43,7 @@ impl Tally {
     }
 
     /// Counts a transaction.
-    pub(super) fn count(&mut self, outcome: Outcome, status: u16) {
+    pub(crate) fn count(&mut self, outcome: Outcome, status: u16) {
         self.outcomes[outcome as usize] += 1;
         if matches!(outcome, Outcome::Ok | Outcome::HttpError) {
             self.add_status(status, 1);

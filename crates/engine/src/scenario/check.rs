@@ -58,6 +58,11 @@ impl Scenario {
             check_duration(&format!("{field}.delay"), direction.1.delay)?;
         }
         ensure(!self.clients.is_empty(), "clients", "none; at least one group is needed")?;
+        ensure(
+            !self.clients.iter().all(|group| group.background),
+            "clients",
+            "every group has background; nothing would be measured",
+        )?;
         let mut names = BTreeSet::new();
         for group in &self.clients {
             let field = format!("clients.{}.name", group.name);

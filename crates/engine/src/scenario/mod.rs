@@ -144,6 +144,9 @@ pub struct Group {
     pub name: String,
     /// How many clients.
     pub count: u32,
+    /// Whether its transactions are load beside what is measured: the figures of all clients do not have them, and nothing is judged by them.
+    #[serde(default)]
+    pub background: bool,
     /// Round-trip time of the access link without queues and serialisation, half of it in each direction.
     pub rtt: Duration,
     /// Random loss on the access link.

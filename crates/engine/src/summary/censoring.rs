@@ -66,49 +66,93 @@ pub struct Censoring {
     pub enough_warmup_s: Option<f64>,
 }
 
-impl Censoring {
-    /// What the ages say; `in_progress` is the time integral of the transactions in progress over the interval, in seconds. None where too
-    /// few were seen.
-    #[must_use]
-    pub fn of(ages: &Ages, window: &Window, in_progress: f64) -> Option<Self> {
-        if ages.seen() < LEAST_SEEN || window.duration <= 0.0 {
-            return None;
-        }
-        let survival = Survival::of(ages, window.timeout);
-        let lacking = survival.lacking(window);
-        let ended = ages.sum as f64 / 1e9;
-        let excess = (ended > 0.0).then(|| in_progress / ended - 1.0);
-        let by_chance = STANDARD_ERRORS * ages.cut_squares.sqrt() / ended.max(f64::MIN_POSITIVE);
-        let exceeds = excess.is_some_and(|excess| excess > MOST_EXCESS && excess > by_chance);
-        let censored = lacking > MOST_LACKING || exceeds;
-        // What a boundary cuts is the same in a longer interval.
-        let least = if exceeds { window.duration * excess.unwrap_or(0.0) / AIM } else { 0.0 };
-        let longer = |duration: &f64| {
-            *duration > window.duration
-                && *duration >= least
-                && survival.lacking(&Window { duration: *duration, ..*window }) <= AIM
-        };
-        let later = |warmup: &f64| {
-            let duration = warmup.max(window.duration);
-            *warmup > window.warmup
-                && survival.lacking(&Window { warmup: *warmup, duration, ..*window }) <= AIM
-        };
-        let settled = lacking <= AIM && !exceeds;
-        let first = |own: f64, enough: &dyn Fn(&f64) -> bool| {
-            if settled { Some(own) } else { LENGTHS.iter().copied().find(enough) }
-        };
-        let enough_s = first(window.duration, &longer);
-        let enough_warmup_s = first(window.warmup, &later);
-        Some(Self { lacking, excess, censored, enough_s, enough_warmup_s })
+/// Transactions that are judged by one survival function: those of one group, or of several as if all clients were alike.
+#[derive(Debug)]
+pub struct Alike {
+    /// Their ages.
+    pub ages: Ages,
+    /// How they were made.
+    pub window: Window,
+    /// The time integral of those in progress over the interval, in seconds.
+    pub in_progress: f64,
+}
+
+impl Alike {
+    /// Whether enough of them were seen for anything to follow.
+    pub(super) fn tell(&self) -> bool {
+        self.ages.seen() >= LEAST_SEEN && self.window.duration > 0.0
     }
 }
 
 impl Censoring {
+    /// What transactions say together, those of each part by a survival function of its own. All parts are of one run. None where too few were
+    /// seen of a part.
+    #[must_use]
+    pub fn of(parts: &[Alike]) -> Option<Self> {
+        let Window { warmup, duration, .. } = parts.first()?.window;
+        if !parts.iter().all(Alike::tell) {
+            return None;
+        }
+        let survivals: Vec<_> =
+            parts.iter().map(|part| Survival::of(&part.ages, part.window.timeout)).collect();
+        let lacking_with = |warmup: f64, duration: f64| {
+            let lacks = |(part, survival): (&Alike, &Survival)| {
+                survival.lacking(&Window { warmup, duration, ..part.window })
+            };
+            together(parts, parts.iter().zip(&survivals).map(lacks))
+        };
+        let lacking = lacking_with(warmup, duration);
+        let ended = parts.iter().map(|part| part.ages.sum as f64 / 1e9).sum::<f64>();
+        let in_progress = parts.iter().map(|part| part.in_progress).sum::<f64>();
+        let cut_squares = parts.iter().map(|part| part.ages.cut_squares).sum::<f64>();
+        let excess = (ended > 0.0).then(|| in_progress / ended - 1.0);
+        let by_chance = STANDARD_ERRORS * cut_squares.sqrt() / ended.max(f64::MIN_POSITIVE);
+        let exceeds = excess.is_some_and(|excess| excess > MOST_EXCESS && excess > by_chance);
+        let censored = lacking > MOST_LACKING || exceeds;
+        // What a boundary cuts is the same in a longer interval.
+        let least = if exceeds { duration * excess.unwrap_or(0.0) / AIM } else { 0.0 };
+        let longer =
+            |length: &f64| *length > duration && *length >= least && lacking_with(warmup, *length) <= AIM;
+        let later = |length: &f64| *length > warmup && lacking_with(*length, length.max(duration)) <= AIM;
+        let settled = lacking <= AIM && !exceeds;
+        let first = |own: f64, enough: &dyn Fn(&f64) -> bool| {
+            if settled { Some(own) } else { LENGTHS.iter().copied().find(enough) }
+        };
+        let enough_s = first(duration, &longer);
+        let enough_warmup_s = first(warmup, &later);
+        Some(Self { lacking, excess, censored, enough_s, enough_warmup_s })
+    }
+}
+
+/// Share of the mean of all that ended that lacks where these shares of the parts' means do.
+fn together(parts: &[Alike], lacking: impl Iterator<Item = f64>) -> f64 {
+    let weighed = parts.iter().zip(lacking).map(|(part, lacking)| {
+        let ended = part.ages.sum.max(1) as f64;
+        (ended, ended / (1.0 - lacking).max(f64::MIN_POSITIVE))
+    });
+    let (ended, whole) = weighed.fold((0.0, 0.0), |(ended, whole), part| (ended + part.0, whole + part.1));
+    1.0 - ended / whole
+}
+
+impl Censoring {
+    /// The same figures with a verdict, and lengths, that hold for `other` too.
+    pub(super) fn and(self, other: Self) -> Self {
+        let longest = |one: Option<f64>, other: Option<f64>| Some(one?.max(other?));
+        Self {
+            lacking: self.lacking,
+            excess: self.excess,
+            censored: self.censored || other.censored,
+            enough_s: longest(self.enough_s, other.enough_s),
+            enough_warmup_s: longest(self.enough_warmup_s, other.enough_warmup_s),
+        }
+    }
+
     /// What is said of a run in which transactions began, and would end if the run did not, so many nanoseconds after its start.
     #[must_use]
     pub fn of_transactions(transactions: impl Iterator<Item = (i64, i64)>, window: &Window) -> Option<Self> {
         let length = |seconds: f64| Duration::from_nanos((seconds * 1e9) as u64);
         let interval = Interval::new(length(window.warmup), length(window.duration));
+        let window = *window;
         let mut ages = Ages::default();
         let mut in_progress = Duration::ZERO;
         for (start, end) in transactions {
@@ -121,7 +165,7 @@ impl Censoring {
             ages.note(&interval, start, end.min(interval.end()), unfinished);
             in_progress += interval.part(start, end);
         }
-        Self::of(&ages, window, in_progress.as_secs_f64())
+        Self::of(&[Alike { ages, window, in_progress: in_progress.as_secs_f64() }])
     }
 }
 

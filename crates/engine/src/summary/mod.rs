@@ -1,8 +1,10 @@
 //! The figures of one run.
 
 mod censoring;
+mod chance;
 mod part;
 mod totals;
+mod transactions;
 mod validity;
 
 pub use censoring::{Censoring, Window};
@@ -10,8 +12,9 @@ pub use part::Part;
 pub(crate) use totals::{Measured, Watch};
 
 use crate::lateness::Lateness;
+use crate::ledger::{GroupLedger, GroupTimes};
 use crate::{Counters, Ledger, MachineReport, RunError, Scenario};
-use hdrhistogram::Histogram;
+use hdrhistogram::{Counter, Histogram};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use totals::DirectionTotals;
@@ -44,9 +47,9 @@ pub struct Summary {
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Whole responses (`ok` and `http_error`) by status code.
     pub statuses: BTreeMap<u16, u64>,
-    /// The same of each group, in the order of their index.
+    /// Each group by itself, in the order of their index.
     pub by_group: Vec<GroupSummary>,
-    /// Those among them that were made once more, on a new connection.
+    /// Transactions among all of them that were made once more, on a new connection.
     pub retried: u64,
     /// Of the `ok` transactions; from their intended start, if they have one.
     pub response_time_ms: ResponseTime,
@@ -90,15 +93,29 @@ pub struct Summary {
     pub invalid: Vec<Reason>,
 }
 
-/// How the transactions of one group ended.
+/// What the transactions of one group of clients did.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupSummary {
     /// The group's name.
     pub name: String,
+    /// Whether the figures of all groups together leave it out.
+    pub background: bool,
+    /// `ok` transactions a second.
+    pub throughput: f64,
+    /// Bits of `ok` bodies a second.
+    pub goodput_bps: f64,
     /// Transactions by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Whole responses by status code.
     pub statuses: BTreeMap<u16, u64>,
+    /// Of the `ok` transactions; from their intended start, if they have one.
+    pub response_time_ms: ResponseTime,
+    /// Of all that ended, whatever their outcome.
+    pub all_response_time_ms: ResponseTime,
+    /// As for all groups together.
+    pub censoring: Option<Censoring>,
+    /// What became of its arrivals, if it has an open loop.
+    pub open_loop: Option<Arrivals>,
 }
 
 /// Response times in milliseconds.
@@ -118,13 +135,21 @@ pub struct ResponseTime {
 
 /// The arrivals of an open loop over the measured interval.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct OpenLoop {
+pub struct Arrivals {
     /// Arrivals that came.
     pub arrivals: u64,
     /// Arrivals that began, those that had waited included.
     pub begun: u64,
     /// Arrivals that were dropped, because as many as may wait did.
     pub shed: u64,
+}
+
+/// The open loops of all groups.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct OpenLoop {
+    /// What became of their arrivals.
+    #[serde(flatten)]
+    pub counts: Arrivals,
     /// Of the `ok` transactions, from their actual start: what a closed loop would have measured.
     pub from_start_ms: ResponseTime,
 }
@@ -236,8 +261,22 @@ pub struct Little {
 pub struct Reason {
     /// A short name.
     pub code: &'static str,
+    /// The group of clients that it is said of, if it is said of one of several.
+    pub group: Option<String>,
     /// What was seen, and what it should have been.
     pub message: String,
+}
+
+impl Reason {
+    /// A reason that is said of all clients.
+    pub(crate) const fn of_all(code: &'static str, message: String) -> Self {
+        Self { code, group: None, message }
+    }
+
+    /// A reason that is said of one group of several; the message begins with its name.
+    pub(crate) fn of_group(code: &'static str, group: &str, message: &str) -> Self {
+        Self { code, group: Some(group.to_owned()), message: format!("group {group}: {message}") }
+    }
 }
 
 /// One direction of one link over the whole run.
@@ -289,21 +328,23 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
     let part = parts.into_iter().reduce(whole).expect("a run has a thread");
     let ledger = &part.ledger;
     let seconds = ledger.interval().duration().as_secs_f64();
-    let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     let (integral, overlap) = ledger.little();
-    let tally = ledger.tally();
+    let whole = ledger.whole();
+    let ok_times = response_time(&ledger.response_times, whole.ok_sum);
+    let all_times = response_time(&ledger.all_times(), whole.all_sum());
+    let by_group = by_group(scenario, &part, [ok_times, all_times]);
     let mut summary = Summary {
         interval_s: seconds,
-        throughput: per_second(ledger.outcome(Outcome::Ok)),
-        goodput_bps: per_second(ledger.body_bytes() * 8),
-        outcomes: tally.outcomes(),
-        statuses: tally.statuses(),
-        by_group: by_group(scenario, ledger),
+        throughput: per_second(whole.tally.outcome(Outcome::Ok), seconds),
+        goodput_bps: per_second(whole.body_bytes * 8, seconds),
+        outcomes: whole.tally.outcomes(),
+        statuses: whole.tally.statuses(),
         retried: ledger.retried(),
-        response_time_ms: response_time(&ledger.response_times, ledger.response_sum()),
-        all_response_time_ms: response_time(&ledger.all_times(), ledger.all_sum()),
-        censoring: validity::censoring(scenario, &part),
-        open_loop: open_loop(ledger),
+        response_time_ms: ok_times,
+        all_response_time_ms: all_times,
+        censoring: transactions::censoring(scenario, &part, &by_group),
+        open_loop: open_loop(ledger, &whole),
+        by_group,
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
         server_tcp: part.measured.server_tcp,
         emulator: part.lateness.as_ref().map(|lateness| emulator(lateness, &part)),
@@ -324,11 +365,15 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         events: part.events,
         invalid: Vec::new(),
     };
-    summary.invalid = validity::reasons(scenario, &part, &summary);
+    summary.invalid = validity::reasons(scenario, &part, &whole, &summary);
     RunOutput { summary, links: part.links, ledger: part.ledger, failure: part.failure }
 }
 
-fn response_time(times: &Histogram<u64>, sum: u128) -> ResponseTime {
+fn per_second(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
+fn response_time<C: Counter>(times: &Histogram<C>, sum: u128) -> ResponseTime {
     if times.is_empty() {
         return ResponseTime::default();
     }
@@ -342,23 +387,47 @@ fn response_time(times: &Histogram<u64>, sum: u128) -> ResponseTime {
     }
 }
 
-fn by_group(scenario: &Scenario, ledger: &Ledger) -> Vec<GroupSummary> {
-    let groups = scenario.clients.iter().enumerate();
+/// The figures of each group. The response times of the only one are `those_of_run`: of the `ok` transactions, and of all.
+fn by_group(scenario: &Scenario, part: &Part, those_of_run: [ResponseTime; 2]) -> Vec<GroupSummary> {
+    let ledger = &part.ledger;
+    let seconds = ledger.interval().duration().as_secs_f64();
+    let groups = scenario.clients.iter().zip(&ledger.groups);
     groups
-        .map(|(index, group)| {
-            let tally = ledger.tally_of(index);
-            GroupSummary { name: group.name.clone(), outcomes: tally.outcomes(), statuses: tally.statuses() }
+        .map(|(group, found)| {
+            let own = |times: &GroupTimes| {
+                [response_time(&times.ok, found.ok_sum), response_time(&times.all(), found.all_sum())]
+            };
+            let [ok, all] = found.times.as_ref().map_or(those_of_run, own);
+            GroupSummary {
+                name: group.name.clone(),
+                background: group.background,
+                throughput: per_second(found.tally.outcome(Outcome::Ok), seconds),
+                goodput_bps: per_second(found.body_bytes * 8, seconds),
+                outcomes: found.tally.outcomes(),
+                statuses: found.tally.statuses(),
+                response_time_ms: ok,
+                all_response_time_ms: all,
+                censoring: transactions::censoring_of_group(scenario, part, group, found),
+                open_loop: arrivals(found),
+            }
         })
         .collect()
 }
 
-fn open_loop(ledger: &Ledger) -> Option<OpenLoop> {
-    let arrivals = ledger.arrivals()?;
+fn arrivals(found: &GroupLedger) -> Option<Arrivals> {
+    let count = |arrival| found.arrivals(arrival);
+    Some(Arrivals {
+        arrivals: count(Arrival::Generated)?,
+        begun: count(Arrival::Begun)?,
+        shed: count(Arrival::Shed)?,
+    })
+}
+
+fn open_loop(ledger: &Ledger, whole: &GroupLedger) -> Option<OpenLoop> {
+    let from_start = ledger.times_from_start();
     Some(OpenLoop {
-        arrivals: arrivals.count(Arrival::Generated),
-        begun: arrivals.count(Arrival::Begun),
-        shed: arrivals.count(Arrival::Shed),
-        from_start_ms: response_time(&arrivals.from_start, arrivals.sum),
+        counts: arrivals(whole)?,
+        from_start_ms: from_start.map(|found| response_time(&found.times, found.sum)).unwrap_or_default(),
     })
 }
 

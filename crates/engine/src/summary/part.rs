@@ -58,6 +58,11 @@ impl Part {
         self.failure.is_some()
     }
 
+    /// Whether the run ended before the measured interval was over.
+    pub(super) fn is_stopped(&self, scenario: &Scenario) -> bool {
+        self.ledger.interval().duration() < scenario.measure.duration
+    }
+
     /// Adds the part of another thread of the same run.
     pub(super) fn merge(&mut self, other: Self) {
         self.ledger.merge(other.ledger);

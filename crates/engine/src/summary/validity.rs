@@ -1,25 +1,16 @@
 //! Why a run must not be trusted.
 
-use super::{Censoring, DirectionSummary, GroupLateness, OpenLoop, Part, Reason, Summary, Waits, Window};
-use crate::ledger::{BINS, Tally};
+use super::transactions::{Judged, censored};
+use super::{DirectionSummary, GroupLateness, Part, Reason, Summary, Waits};
+use crate::ledger::GroupLedger;
 use crate::scenario::{Group, SharedLink};
 use crate::{Counters, Mode, Scenario};
-use wasp_host::Outcome;
 use wasp_net::Fate;
 
-/// Least `ok` transactions for a figure to mean anything.
-const LEAST_TRANSACTIONS: u64 = 100;
 /// Distance in standard errors that chance does not explain.
 const STANDARD_ERRORS: f64 = 5.0;
 /// Least expected losses for their number to be judged.
 const LEAST_LOSSES: f64 = 10.0;
-/// Share of the measured interval whose throughput is held against the rest.
-const FIRST: usize = BINS / 4;
-/// Difference between the two that is let pass, as a share of the rest's.
-const SETTLED: f64 = 0.10;
-/// Share of the arrivals that may wait longer at the end of the interval than at its beginning, and a number of them that says nothing.
-const ACHIEVED: f64 = 0.01;
-const LEAST_BEHIND: f64 = 20.0;
 /// Share of a group's round-trip time that its packets may wait in the emulator, and microseconds that they always may.
 const LATENESS: f64 = 0.01;
 const LEAST_LATENESS_US: f64 = 1_000.0;
@@ -53,173 +44,58 @@ const TCP_DROPS: [&str; 8] = [
 const SOFTNET_DROPS: [&str; 1] = ["dropped"];
 
 /// Every reason, most telling first.
-pub(super) fn reasons(scenario: &Scenario, part: &Part, summary: &Summary) -> Vec<Reason> {
-    let mut reasons = Vec::new();
-    let mut check =
-        |code, message: Option<String>| reasons.extend(message.map(|message| Reason { code, message }));
-    check("failed", part.failure.as_ref().map(ToString::to_string));
-    check("stopped", stopped(scenario, part));
-    check("errors", errors(scenario, part));
-    let little = if scenario.mode == Mode::Shim { no_packet(summary) } else { too_few(part) };
-    check("too_few", little);
-    if stopped(scenario, part).is_none() {
-        check("warmup", unsettled(part.ledger.bins()));
-    }
-    check("censored", censored(summary));
-    check("overload", overload(summary));
-    check("lag", lag(summary));
-    check("unread", unread(summary));
-    check("emulator_busy", emulator_busy(summary));
-    check("device_full", device_full(part));
-    check("device_drops", device_drops(summary));
-    check("server_queue", server_queue(summary));
-    check("pool", pool(part));
-    check("others", others(summary));
-    check("run_delay", run_delay(summary));
-    check("steal", steal(summary));
-    for (name, direction) in [("up", &summary.network.up), ("down", &summary.network.down)] {
-        check("loss", loss(name, direction));
-    }
-    reasons
+pub(super) fn reasons(
+    scenario: &Scenario,
+    part: &Part,
+    whole: &GroupLedger,
+    summary: &Summary,
+) -> Vec<Reason> {
+    let transactions = Judged::new(scenario, part, whole);
+    let little = if scenario.mode == Mode::Shim { no_packet(summary) } else { transactions.too_few() };
+    let (silent, unsettled) = if part.is_stopped(scenario) {
+        (Vec::new(), Vec::new())
+    } else {
+        (transactions.silent(summary.interval_s), transactions.unsettled())
+    };
+    let all = |code, message: Option<String>| {
+        message.map(|message| Reason::of_all(code, message)).into_iter().collect::<Vec<_>>()
+    };
+    let network = &summary.network;
+    [
+        all("failed", part.failure.as_ref().map(ToString::to_string)),
+        all("stopped", stopped(scenario, part)),
+        transactions.errors(),
+        all("too_few", little),
+        silent,
+        unsettled,
+        censored(summary),
+        transactions.overload(summary.interval_s),
+        Vec::from_iter(lag(summary)),
+        Vec::from_iter(unread(summary)),
+        all("emulator_busy", emulator_busy(summary)),
+        all("device_full", device_full(part)),
+        all("device_drops", device_drops(summary)),
+        all("server_queue", server_queue(summary)),
+        all("pool", pool(part)),
+        all("others", others(summary)),
+        all("run_delay", run_delay(summary)),
+        all("steal", steal(summary)),
+        all("loss", loss("up", &network.up)),
+        all("loss", loss("down", &network.down)),
+    ]
+    .concat()
 }
 
 fn stopped(scenario: &Scenario, part: &Part) -> Option<String> {
     let (measured, asked) = (part.ledger.interval().duration(), scenario.measure.duration);
-    (measured < asked).then(|| format!("stopped after {:.1} s of {asked} measured", measured.as_secs_f64()))
-}
-
-/// More of the transactions that ended were not `ok` than the scenario allows.
-fn errors(scenario: &Scenario, part: &Part) -> Option<String> {
-    let (limit, tally) = (scenario.measure.max_errors?, part.ledger.tally());
-    let share = tally.errors() as f64 / tally.ended().max(1) as f64;
-    (share > limit.as_f64()).then(|| {
-        format!(
-            "{:.1} % of the {} transactions that ended were not ok ({}); at most {limit} is allowed (measure.max_errors)",
-            100.0 * share,
-            tally.ended(),
-            failures(&tally)
-        )
-    })
-}
-
-/// The outcomes other than `ok` with their counts, and the status codes behind `http_error`.
-fn failures(tally: &Tally) -> String {
-    let listed = |counts: Vec<(String, u64)>| {
-        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
-        counts.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
-    };
-    let failed = |outcome: &Outcome| !matches!(outcome, Outcome::Ok | Outcome::Unfinished);
-    let outcomes = Outcome::ALL.into_iter().filter(failed);
-    let outcomes = listed(outcomes.map(|outcome| (outcome.to_string(), tally.outcome(outcome))).collect());
-    let statuses = tally.statuses().into_iter().filter(|(status, _)| *status >= 400);
-    let statuses = listed(statuses.map(|(status, count)| (format!("status {status}:"), count)).collect());
-    if statuses.is_empty() { outcomes } else { format!("{outcomes}; {statuses}") }
-}
-
-fn too_few(part: &Part) -> Option<String> {
-    let ok = part.ledger.outcome(Outcome::Ok);
-    (ok < LEAST_TRANSACTIONS)
-        .then(|| format!("{ok} ok transactions; at least {LEAST_TRANSACTIONS} are needed"))
+    part.is_stopped(scenario)
+        .then(|| format!("stopped after {:.1} s of {asked} measured", measured.as_secs_f64()))
 }
 
 /// Where the clients are programs, of whose transactions nothing is known.
 fn no_packet(summary: &Summary) -> Option<String> {
     let crossed = summary.network.up.packets + summary.network.down.packets;
     (crossed == 0).then(|| "no packet of a program came to the network".to_owned())
-}
-
-/// Whether the throughput of the interval's first quarter differs from the rest's by more than 10 % and by more than five standard errors.
-fn unsettled(bins: &[u64; BINS]) -> Option<String> {
-    let (first, first_error) = mean(&bins[..FIRST]);
-    let (rest, rest_error) = mean(&bins[FIRST..]);
-    let difference = (first - rest).abs();
-    let error = first_error.hypot(rest_error);
-    let settled = difference <= SETTLED * rest || difference <= STANDARD_ERRORS * error;
-    (!settled).then(|| {
-        format!(
-            "the warm-up had not settled: {first:.1} transactions a fortieth of the interval in its first quarter, \
-             {rest:.1} in the rest"
-        )
-    })
-}
-
-/// What is missing of the transactions that take longer than the interval can show.
-pub(super) fn censoring(scenario: &Scenario, part: &Part) -> Option<Censoring> {
-    if stopped(scenario, part).is_some() {
-        return None;
-    }
-    let measure = &scenario.measure;
-    let in_progress = part.ledger.little().0 as f64 / 1e9;
-    let open =
-        scenario.clients.iter().any(|group| group.arrivals.is_some()) || part.ledger.arrivals().is_some();
-    let places = |group: &Group| {
-        f64::from(group.count) * f64::from(group.http.connections) * f64::from(group.http.pipeline)
-    };
-    let room = scenario.clients.iter().map(places).sum::<f64>() * measure.duration.as_secs_f64();
-    let timeout =
-        |group: &Group| group.http.abort.and_then(|abort| abort.after).unwrap_or(group.http.timeout);
-    let window = Window {
-        warmup: measure.warmup.as_secs_f64(),
-        duration: measure.duration.as_secs_f64(),
-        timeout: scenario.clients.iter().map(timeout).max()?.as_secs_f64(),
-        closed: if open { 0.0 } else { (in_progress / room).min(1.0) },
-    };
-    Censoring::of(part.ledger.ages(), &window, in_progress)
-}
-
-fn censored(summary: &Summary) -> Option<String> {
-    let Censoring { lacking, excess, censored, enough_s, enough_warmup_s } = summary.censoring?;
-    censored.then(|| {
-        let seen = match excess {
-            Some(excess) if excess > lacking => {
-                format!("those that did not end took {:.0} % more time than those that did", excess * 100.0)
-            }
-            _ => format!("the mean of those that ended lacks about {:.0} %", lacking * 100.0),
-        };
-        let advice = [
-            enough_s.map(|seconds| format!("measure for at least {}", length(seconds))),
-            enough_warmup_s.map(|seconds| {
-                let (warmup, interval) = (length(seconds), length(seconds.max(summary.interval_s)));
-                format!("for {interval} after a warm-up of {warmup}")
-            }),
-        ];
-        let advice = advice.into_iter().flatten().collect::<Vec<_>>().join(", or ");
-        let advice = if advice.is_empty() { "even 2 h are not enough".to_owned() } else { advice };
-        format!("the interval was too short for the longest transactions: {seen}; {advice}")
-    })
-}
-
-/// A length of time as people say it, without digits that mean nothing.
-fn length(seconds: f64) -> String {
-    match seconds {
-        3600.0.. => format!("{} h", seconds / 3600.0),
-        120.0.. => format!("{} min", seconds / 60.0),
-        _ => format!("{seconds} s"),
-    }
-}
-
-/// An open loop whose arrivals were dropped, or began less often than they came.
-fn overload(summary: &Summary) -> Option<String> {
-    let OpenLoop { arrivals, begun, shed, .. } = summary.open_loop?;
-    let behind = arrivals.saturating_sub(begun + shed);
-    let kept_up = shed == 0 && behind as f64 <= (ACHIEVED * arrivals as f64).max(LEAST_BEHIND);
-    (!kept_up).then(|| {
-        let rate = |count: u64| count as f64 / summary.interval_s;
-        format!(
-            "the offered load was not achieved: {:.1} arrivals/s, of which {:.1}/s began; {shed} were dropped, and {behind} more \
-             waited at the end than at the beginning",
-            rate(arrivals),
-            rate(begun)
-        )
-    })
-}
-
-/// Mean and its standard error.
-fn mean(bins: &[u64]) -> (f64, f64) {
-    let n = bins.len() as f64;
-    let mean = bins.iter().sum::<u64>() as f64 / n;
-    let squares: f64 = bins.iter().map(|bin| (*bin as f64 - mean).powi(2)).sum();
-    (mean, (squares / (n - 1.0) / n).sqrt())
 }
 
 /// Microseconds that the packets of a group, or the frames for it, may wait in the emulator (p99): 1 ms or 1 % of its least round-trip time, of which
@@ -230,26 +106,34 @@ pub(super) fn lateness_limit_us(shared: &SharedLink, group: &Group) -> f64 {
 }
 
 /// Packets left too late.
-fn lag(summary: &Summary) -> Option<String> {
+fn lag(summary: &Summary) -> Option<Reason> {
     let (group, p99, limit) = latest(summary, |group| group.lag_us)?;
-    Some(format!(
+    let message = format!(
         "the emulator fell behind: lag p99 of group {group} is {p99:.0} us; at most {limit:.0} us is allowed"
-    ))
+    );
+    Some(Reason { code: "lag", group: one_of_several(summary, group), message })
 }
 
 /// Frames may have waited too long before they were read: the wait is part of response times, and no lag.
-fn unread(summary: &Summary) -> Option<String> {
+fn unread(summary: &Summary) -> Option<Reason> {
     let (group, p99, limit) = latest(summary, |group| group.unread_us)?;
-    Some(format!(
+    let message = format!(
         "the emulator did not keep up with reading: frames for group {group} may have waited p99 {p99:.0} us; at most \
          {limit:.0} us is allowed"
-    ))
+    );
+    Some(Reason { code: "unread", group: one_of_several(summary, group), message })
 }
 
-/// The group whose waits are the most too long, if those of any are: its name, p99 and limit.
+fn one_of_several(summary: &Summary, group: &str) -> Option<String> {
+    (summary.by_group.len() > 1).then(|| group.to_owned())
+}
+
+/// The group that is no background and whose waits are the most too long, if those of any are: its name, p99 and limit.
 fn latest(summary: &Summary, waits: impl Fn(&GroupLateness) -> Waits) -> Option<(&str, f64, f64)> {
-    let groups = summary.lateness.iter().flatten();
+    let groups = summary.lateness.iter().flatten().zip(&summary.by_group);
     groups
+        .filter(|(_, group)| !group.background)
+        .map(|(lateness, _)| lateness)
         .map(|group| (group.group.as_str(), waits(group).p99, group.limit_us))
         .filter(|(_, p99, limit)| p99 > limit)
         .max_by(|(_, p99, limit), (_, other, others)| (p99 / limit).total_cmp(&(other / others)))
@@ -360,9 +244,13 @@ fn loss(name: &str, direction: &DirectionSummary) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::{Bins, Tally};
     use crate::run::Run;
+    use crate::summary::Censoring;
+    use crate::summary::transactions::{FIRST, unsettled};
     use crate::{Control, MachineReport, Shard, Share, sum_up};
     use serde_json::{Value, json};
+    use wasp_host::Outcome;
     use wasp_units::Duration;
 
     /// So many clients, 300 ms away, who ask for a small file again and again, and are watched for so long.
@@ -398,7 +286,7 @@ mod tests {
         // The summary takes a part with it, so there are two of the same.
         let (mut part, mut summary) = (part(&scenario), sum_up(&scenario, vec![part(&scenario)]).summary);
         change(&mut part, &mut summary);
-        reasons(&scenario, &part, &summary)
+        reasons(&scenario, &part, &part.ledger.whole(), &summary)
     }
 
     fn codes(asked: &Value, change: impl Fn(&mut Part, &mut Summary)) -> Vec<&'static str> {
@@ -424,13 +312,64 @@ mod tests {
             // Bins that lie as far above their mean as below it.
             let bin =
                 |place: usize, mean: u64| if place.is_multiple_of(2) { mean + apart } else { mean - apart };
-            unsettled(&std::array::from_fn(|place| bin(place, if place < FIRST { first } else { rest })))
-                .is_none()
+            let bins = std::array::from_fn(|place| bin(place, if place < FIRST { first } else { rest }));
+            unsettled(&Bins(bins)).is_none()
         };
         assert!(settled(1_100, 1_000, 0) && settled(900, 1_000, 0));
         assert!(!settled(1_101, 1_000, 0) && !settled(899, 1_000, 0));
         // The standard errors of the two means are 316 / 3 and 316 / sqrt(29), that of their difference is 121.
         assert!(settled(1_590, 1_000, 316) && !settled(1_620, 1_000, 316));
+    }
+
+    #[test]
+    fn a_group_may_exceed_the_errors_that_are_allowed_by_chance_and_all_together_may_not() {
+        let mut asked = scenario(2_000, "3s");
+        asked["measure"]["max_errors"] = json!("10%");
+        let mut group = asked["clients"][0].clone();
+        group["name"] = json!("failing");
+        group["count"] = json!(1);
+        asked["clients"].as_array_mut().expect("a list of groups").push(group);
+        let with = |place: usize, ok: u64, failed: u64| {
+            let found = said(&asked, |part, _| {
+                let tally = &mut part.ledger.groups[place].tally;
+                *tally = Tally::default();
+                (0..ok).for_each(|_| tally.count(Outcome::Ok, 200));
+                (0..failed).for_each(|_| tally.count(Outcome::TimedOut, 0));
+            });
+            found.into_iter().map(|reason| (reason.code, reason.group)).collect::<Vec<_>>()
+        };
+        // With two groups, each of them may fail so once in 2,000 runs: 3.29 standard deviations of 9.49 above 100.
+        assert_eq!(with(1, 870, 130), []);
+        assert_eq!(with(1, 866, 134), [("errors", Some("failing".to_owned()))]);
+        // Two of two that fail are chance, and there is no figure.
+        assert_eq!(with(1, 0, 2), [("silent", Some("failing".to_owned()))]);
+        // The other group makes up all but a few.
+        assert_eq!(with(0, 8_999, 1_010), [("errors", None)]);
+    }
+
+    #[test]
+    fn a_group_with_figures_of_its_own_must_have_settled() {
+        let mut asked = scenario(400, "3s");
+        let mut group = asked["clients"][0].clone();
+        group["name"] = json!("late");
+        asked["clients"].as_array_mut().expect("a list of groups").push(group);
+        assert_eq!(said(&asked, |_, _| ()), []);
+        let late = |count: u64, spoil: bool| {
+            let found = said(&asked, |part, _| {
+                let group = &mut part.ledger.groups[1];
+                group.tally = Tally::default();
+                (0..count).for_each(|_| group.tally.count(Outcome::Ok, 200));
+                if spoil {
+                    group.bins = Bins(std::array::from_fn(|place| if place < FIRST { 0 } else { 3 }));
+                }
+            });
+            found.into_iter().map(|reason| reason.message).collect::<Vec<_>>()
+        };
+        let wanted = "group late: the warm-up had not settled: 0.0 transactions a fortieth of the interval in its first quarter, 3.0 in \
+                      the rest";
+        assert_eq!(late(100, true), [wanted]);
+        assert_eq!(late(100, false), [""; 0]);
+        assert_eq!(late(99, true), [""; 0]);
     }
 
     #[test]
@@ -452,7 +391,31 @@ mod tests {
         assert_eq!(found(0.9, false), []);
         let message = "the interval was too short for the longest transactions: the mean of those that ended lacks about 3 %; \
                        measure for at least 60 s";
-        assert_eq!(found(0.03, true), [Reason { code: "censored", message: message.to_owned() }]);
+        assert_eq!(found(0.03, true), [Reason::of_all("censored", message.to_owned())]);
+    }
+
+    #[test]
+    fn the_packets_of_a_background_group_may_be_late() {
+        let mut asked = scenario(400, "3s");
+        let mut group = asked["clients"][0].clone();
+        group["name"] = json!("near");
+        asked["clients"].as_array_mut().expect("a list of groups").push(group);
+        let late = |background: bool| {
+            let found = said(&asked, |_, summary| {
+                let waits = |p99| Waits { p50: 0.0, p99, max: p99 };
+                let of = |group: &str, p99| GroupLateness {
+                    group: group.to_owned(),
+                    limit_us: 1_000.0,
+                    lag_us: waits(p99),
+                    unread_us: waits(0.0),
+                };
+                summary.lateness = Some(vec![of("clients", 900.0), of("near", 2_000.0)]);
+                summary.by_group[1].background = background;
+            });
+            found.into_iter().map(|reason| (reason.code, reason.group)).collect::<Vec<_>>()
+        };
+        assert_eq!(late(false), [("lag", Some("near".to_owned()))]);
+        assert_eq!(late(true), []);
     }
 
     #[test]

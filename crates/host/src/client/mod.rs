@@ -108,6 +108,12 @@ impl Client {
         self.place.group
     }
 
+    /// Whether its requests come by themselves, and not when it has what it asked for before.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.schedule.is_open()
+    }
+
     /// Begins the first transaction at `at`, or when it arrives.
     pub fn start<O: Observer>(&mut self, at: Instant, world: &mut World<'_, O>) {
         self.schedule.start(at);
@@ -177,9 +183,9 @@ impl Client {
             return;
         }
         while let Some(admission) = self.schedule.arrive(now) {
-            world.journal.arrival(Arrival::Generated, now);
+            world.journal.arrival(self.place.group, Arrival::Generated, now);
             if admission == Admission::Shed {
-                world.journal.arrival(Arrival::Shed, now);
+                world.journal.arrival(self.place.group, Arrival::Shed, now);
             }
         }
         self.due = true;

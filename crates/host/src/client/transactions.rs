@@ -18,7 +18,7 @@ impl Client {
         let transaction = Transaction::new(&self.place, self.requests, ask, world.now());
         self.requests += 1;
         if ask.arrival {
-            world.journal.arrival(Arrival::Begun, world.now());
+            world.journal.arrival(self.place.group, Arrival::Begun, world.now());
         }
         world.journal.transaction_began(world.now());
         let slot = self.lanes[usize::from(lane)].slot;

@@ -1,0 +1,169 @@
+//! What the transactions of one group of clients did in the measured interval. Sums over the groups are those of the run.
+
+use super::{Ages, BINS, Interval, Tally, merge};
+use hdrhistogram::Histogram;
+use wasp_host::{Arrival, Outcome, TransactionRecord};
+
+/// Significant digits of a group's histograms: a value is off by 0.1 % at most, and a histogram takes 0.1 MB where one of the whole run's four
+/// digits takes 3 MB.
+const DIGITS: u8 = 3;
+
+/// The transactions of one group that ended in the measured interval, or were in progress at some time of it.
+#[derive(Debug, Default)]
+pub struct GroupLedger {
+    /// Response times; none for the only group, whose times are those of the run.
+    pub times: Option<GroupTimes>,
+    /// Whether no sum over the groups has them.
+    pub(crate) background: bool,
+    /// How they ended.
+    pub(crate) tally: Tally,
+    /// Ages at the boundaries of the interval and at the end.
+    pub(crate) ages: Ages,
+    /// `ok` transactions in each fortieth of the interval.
+    pub(crate) bins: Bins,
+    /// Body bytes of the `ok` transactions.
+    pub(crate) body_bytes: u64,
+    /// Sum of the response times of the `ok` transactions, in nanoseconds; from their intended start, if they have one.
+    pub(crate) ok_sum: u128,
+    /// The same sum of the other transactions that ended, until they ended otherwise.
+    pub(crate) other_sum: u128,
+    /// Sum over the transactions of their part inside the interval, in nanoseconds: the time integral of those in progress.
+    pub(crate) in_progress: u128,
+    /// How many arrivals came, were dropped, and began, by [`Arrival`]; in an open loop.
+    arrivals: Option<[u64; 3]>,
+}
+
+/// Counts by fortieths of the interval.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Bins(pub(crate) [u64; BINS]);
+
+impl Default for Bins {
+    fn default() -> Self {
+        Self([0; BINS])
+    }
+}
+
+impl GroupLedger {
+    /// An empty ledger of a group, which is one of `several`, is `background`, and has an `open` loop.
+    pub(crate) fn new(several: bool, background: bool, open: bool) -> Self {
+        Self {
+            times: several.then(GroupTimes::new),
+            background,
+            arrivals: open.then_some([0; 3]),
+            ..Self::default()
+        }
+    }
+
+    /// How many arrivals this became of, if the group has an open loop.
+    pub(crate) fn arrivals(&self, arrival: Arrival) -> Option<u64> {
+        Some(self.arrivals?[arrival as usize])
+    }
+
+    /// Whether requests came by themselves.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.arrivals.is_some()
+    }
+
+    /// Something became of an arrival in the interval.
+    pub(super) fn arrival(&mut self, arrival: Arrival) {
+        self.arrivals.get_or_insert_default()[arrival as usize] += 1;
+    }
+
+    /// Response times of all that ended, in nanoseconds.
+    pub(crate) const fn all_sum(&self) -> u128 {
+        self.ok_sum + self.other_sum
+    }
+
+    /// Notes a transaction of the run, whenever it ended.
+    pub(super) fn note(&mut self, interval: &Interval, record: &TransactionRecord) {
+        let unfinished = record.outcome == Outcome::Unfinished;
+        self.in_progress += u128::from(interval.part(record.start, record.end).as_nanos());
+        self.ages.note(interval, record.start, record.end, unfinished);
+        if interval.contains(record.end) || unfinished {
+            self.tally.count(record.outcome, record.status);
+        }
+    }
+
+    /// Notes the response time (nanoseconds) of a transaction that ended in the interval.
+    pub(super) fn measure(&mut self, interval: &Interval, record: &TransactionRecord, response_time: u64) {
+        let ok = record.outcome == Outcome::Ok;
+        if let Some(times) = &mut self.times {
+            let histogram = if ok { &mut times.ok } else { &mut times.other };
+            histogram.saturating_record(response_time);
+        }
+        if !ok {
+            self.other_sum += u128::from(response_time);
+            return;
+        }
+        self.ok_sum += u128::from(response_time);
+        self.body_bytes += record.bytes;
+        if let Some(bin) = interval.bin(record.end, BINS) {
+            self.bins.0[bin] += 1;
+        }
+    }
+
+    /// Adds everything about other transactions but their response times, of which there is no histogram of several groups.
+    pub(super) fn add_counts(&mut self, other: &Self) {
+        let Self {
+            times: _,
+            background: _,
+            tally,
+            ages,
+            bins,
+            body_bytes,
+            ok_sum,
+            other_sum,
+            in_progress,
+            arrivals,
+        } = other;
+        self.tally.merge(tally);
+        self.ages.merge(ages);
+        merge::add(&mut self.bins.0, &bins.0);
+        self.body_bytes += body_bytes;
+        self.ok_sum += ok_sum;
+        self.other_sum += other_sum;
+        self.in_progress += in_progress;
+        if let Some(arrivals) = arrivals {
+            merge::add(self.arrivals.get_or_insert_default(), arrivals);
+        }
+    }
+
+    /// Adds the transactions of other clients of the same group.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.add_counts(other);
+        if let (Some(times), Some(more)) = (&mut self.times, &other.times) {
+            times.merge(more);
+        }
+    }
+}
+
+/// Response times of the transactions of one group that ended in the measured interval, in nanoseconds.
+#[derive(Debug)]
+pub struct GroupTimes {
+    /// Those of the `ok` ones.
+    pub ok: Histogram<u32>,
+    /// Those of the others, until they ended otherwise.
+    pub other: Histogram<u32>,
+}
+
+impl GroupTimes {
+    /// Histograms of no transactions.
+    fn new() -> Self {
+        let (least, most, _) = super::HISTOGRAM;
+        let empty = || Histogram::new_with_bounds(least, most, DIGITS).expect("constant bounds are valid");
+        Self { ok: empty(), other: empty() }
+    }
+
+    /// Those of all.
+    #[must_use]
+    pub fn all(&self) -> Histogram<u32> {
+        let mut all = self.ok.clone();
+        all.add(&self.other).expect("both have the same bounds");
+        all
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.ok.add(&other.ok).expect("all have the same bounds");
+        self.other.add(&other.other).expect("all have the same bounds");
+    }
+}

@@ -1,0 +1,312 @@
+//! What the transactions of a run say against it. Each group of several is judged by itself, because a thousand quick transactions hide one slow one
+//! that never ends; all together are judged where nothing is said of any group.
+
+use super::censoring::Alike;
+use super::chance::at_least;
+use super::{Censoring, GroupSummary, Part, Reason, Summary, Window};
+use crate::ledger::{BINS, Bins, GroupLedger, Tally};
+use crate::scenario::Group;
+use crate::{Mode, Scenario};
+use wasp_host::{Arrival, Outcome};
+use wasp_units::Probability;
+
+/// Least `ok` transactions for a figure to mean anything.
+const LEAST_TRANSACTIONS: u64 = 100;
+/// Distance in standard errors that chance does not explain.
+const STANDARD_ERRORS: f64 = 5.0;
+/// Chance with which a group of those of a run may have so many errors though it keeps the limit.
+const CHANCE: f64 = 1e-3;
+/// Share of the measured interval whose throughput is held against the rest.
+pub(super) const FIRST: usize = BINS / 4;
+/// Difference between the two that is let pass, as a share of the rest's.
+const SETTLED: f64 = 0.10;
+/// Share of the arrivals that may wait longer at the end of the interval than at its beginning, and a number of them that says nothing.
+const ACHIEVED: f64 = 0.01;
+const LEAST_BEHIND: f64 = 20.0;
+
+/// The transactions of a run that is to be judged.
+pub(super) struct Judged<'a> {
+    scenario: &'a Scenario,
+    /// The groups that are no background.
+    groups: Vec<(&'a Group, &'a GroupLedger)>,
+    /// All of them together.
+    whole: &'a GroupLedger,
+}
+
+impl<'a> Judged<'a> {
+    pub(super) fn new(scenario: &'a Scenario, part: &'a Part, whole: &'a GroupLedger) -> Self {
+        Self { scenario, groups: measured(scenario, part).collect(), whole }
+    }
+
+    /// What is said of groups; where nothing is, or there is one only, what is said of all together.
+    fn said(
+        &self,
+        code: &'static str,
+        of_group: impl Fn(&GroupLedger) -> Option<String>,
+        of_all: impl Fn(&GroupLedger) -> Option<String>,
+    ) -> Vec<Reason> {
+        let groups = self.groups.iter().map(|(group, found)| (group.name.as_str(), of_group(found)));
+        groups_or_all(code, groups, || of_all(self.whole))
+    }
+
+    /// More of the transactions that ended were not `ok` than the scenario allows; of a group, more than chance explains.
+    pub(super) fn errors(&self) -> Vec<Reason> {
+        let Some(limit) = self.scenario.measure.max_errors else { return Vec::new() };
+        let of_group = |found: &GroupLedger| {
+            too_many(limit, &found.tally).filter(|_| !self.fails_by_chance(limit, &found.tally))
+        };
+        self.said("errors", of_group, |whole| too_many(limit, &whole.tally))
+    }
+
+    /// Whether a group that keeps the limit may have so many errors.
+    fn fails_by_chance(&self, limit: Probability, tally: &Tally) -> bool {
+        at_least(tally.errors(), tally.ended(), limit.as_f64()) >= CHANCE / self.groups.len() as f64
+    }
+
+    pub(super) fn too_few(&self) -> Option<String> {
+        let ok = self.whole.tally.outcome(Outcome::Ok);
+        (ok < LEAST_TRANSACTIONS)
+            .then(|| format!("{ok} ok transactions; at least {LEAST_TRANSACTIONS} are needed"))
+    }
+
+    /// Groups of several of which no transaction is in any figure.
+    pub(super) fn silent(&self, interval_s: f64) -> Vec<Reason> {
+        if self.scenario.mode == Mode::Shim || self.groups.len() == 1 {
+            return Vec::new();
+        }
+        // What `errors` does not say.
+        let by_chance = |tally: &Tally| {
+            let limit = self.scenario.measure.max_errors;
+            limit.is_some_and(|limit| limit.as_f64() < 1.0 && self.fails_by_chance(limit, tally))
+        };
+        let told = |(group, found): &(&Group, &GroupLedger)| {
+            let (ended, left) = (found.tally.ended(), found.tally.outcome(Outcome::Unfinished));
+            let said = if ended > 0 {
+                let none = found.tally.outcome(Outcome::Ok) == 0 && by_chance(&found.tally);
+                none.then(|| {
+                    format!("none of the {ended} transactions that ended was ok ({})", failures(&found.tally))
+                })
+            } else if left > 0 {
+                Some(format!(
+                    "no transaction ended in the {interval_s:.1} s of the interval; {left} were in progress at its end"
+                ))
+            } else {
+                Some(format!("its clients asked for nothing in the {interval_s:.1} s of the interval"))
+            };
+            Some(Reason::of_group("silent", &group.name, &said?))
+        };
+        self.groups.iter().filter_map(told).collect()
+    }
+
+    /// Throughput of the interval's first quarter differs from the rest's; of a group, if it has enough transactions for figures of its own.
+    pub(super) fn unsettled(&self) -> Vec<Reason> {
+        let enough = |found: &GroupLedger| found.tally.outcome(Outcome::Ok) >= LEAST_TRANSACTIONS;
+        self.said(
+            "warmup",
+            |found| if enough(found) { unsettled(&found.bins) } else { None },
+            |whole| unsettled(&whole.bins),
+        )
+    }
+
+    /// The offered load was not achieved.
+    pub(super) fn overload(&self, interval_s: f64) -> Vec<Reason> {
+        self.said(
+            "overload",
+            |found| not_achieved(found, interval_s),
+            |whole| not_achieved(whole, interval_s),
+        )
+    }
+}
+
+/// The groups that are no background.
+fn measured<'a>(
+    scenario: &'a Scenario,
+    part: &'a Part,
+) -> impl Iterator<Item = (&'a Group, &'a GroupLedger)> {
+    scenario.clients.iter().zip(&part.ledger.groups).filter(|(group, _)| !group.background)
+}
+
+/// What is said of groups; what is said of all together where there is one group only, or nothing is said of any.
+fn groups_or_all<'a>(
+    code: &'static str,
+    groups: impl Iterator<Item = (&'a str, Option<String>)>,
+    all: impl Fn() -> Option<String>,
+) -> Vec<Reason> {
+    let groups: Vec<_> = groups.collect();
+    let several = groups.len() > 1;
+    let said = groups.into_iter().filter_map(|(name, said)| Some(Reason::of_group(code, name, &said?)));
+    let said: Vec<_> = said.filter(|_| several).collect();
+    if said.is_empty() {
+        all().map(|message| Reason::of_all(code, message)).into_iter().collect()
+    } else {
+        said
+    }
+}
+
+fn too_many(limit: Probability, tally: &Tally) -> Option<String> {
+    let share = tally.errors() as f64 / tally.ended().max(1) as f64;
+    (share > limit.as_f64()).then(|| {
+        format!(
+            "{:.1} % of the {} transactions that ended were not ok ({}); at most {limit} is allowed (measure.max_errors)",
+            100.0 * share,
+            tally.ended(),
+            failures(tally)
+        )
+    })
+}
+
+/// The outcomes other than `ok` with their counts, and the status codes behind `http_error`.
+fn failures(tally: &Tally) -> String {
+    let listed = |counts: Vec<(String, u64)>| {
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        counts.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+    };
+    let failed = |outcome: &Outcome| !matches!(outcome, Outcome::Ok | Outcome::Unfinished);
+    let outcomes = Outcome::ALL.into_iter().filter(failed);
+    let outcomes = listed(outcomes.map(|outcome| (outcome.to_string(), tally.outcome(outcome))).collect());
+    let statuses = tally.statuses().into_iter().filter(|(status, _)| *status >= 400);
+    let statuses = listed(statuses.map(|(status, count)| (format!("status {status}:"), count)).collect());
+    if statuses.is_empty() { outcomes } else { format!("{outcomes}; {statuses}") }
+}
+
+/// Whether the throughput of the interval's first quarter differs from the rest's by more than 10 % and by more than five standard errors.
+pub(super) fn unsettled(Bins(bins): &Bins) -> Option<String> {
+    let (first, first_error) = mean(&bins[..FIRST]);
+    let (rest, rest_error) = mean(&bins[FIRST..]);
+    let difference = (first - rest).abs();
+    let error = first_error.hypot(rest_error);
+    let settled = difference <= SETTLED * rest || difference <= STANDARD_ERRORS * error;
+    (!settled).then(|| {
+        format!(
+            "the warm-up had not settled: {first:.1} transactions a fortieth of the interval in its first quarter, \
+             {rest:.1} in the rest"
+        )
+    })
+}
+
+/// Mean and its standard error.
+fn mean(bins: &[u64]) -> (f64, f64) {
+    let n = bins.len() as f64;
+    let mean = bins.iter().sum::<u64>() as f64 / n;
+    let squares: f64 = bins.iter().map(|bin| (*bin as f64 - mean).powi(2)).sum();
+    (mean, (squares / (n - 1.0) / n).sqrt())
+}
+
+/// Of transactions of one group.
+fn alike(scenario: &Scenario, group: &Group, found: &GroupLedger) -> Alike {
+    let measure = &scenario.measure;
+    let (warmup, duration) = (measure.warmup.as_secs_f64(), measure.duration.as_secs_f64());
+    let timeout = group.http.abort.and_then(|abort| abort.after).unwrap_or(group.http.timeout).as_secs_f64();
+    let in_progress = found.in_progress as f64 / 1e9;
+    let closed = if found.is_open() { 0.0 } else { (in_progress / (places(group) * duration)).min(1.0) };
+    Alike { ages: found.ages.clone(), window: Window { warmup, duration, timeout, closed }, in_progress }
+}
+
+/// Most transactions that a group's clients have in progress.
+fn places(group: &Group) -> f64 {
+    f64::from(group.count) * f64::from(group.http.connections) * f64::from(group.http.pipeline)
+}
+
+/// Of several groups, as if all clients were alike: with the longest timeout, and an open loop if one is.
+fn pooled(scenario: &Scenario, groups: &[(&Group, &GroupLedger)]) -> Option<Alike> {
+    let mut parts: Vec<_> = groups.iter().map(|(group, found)| alike(scenario, group, found)).collect();
+    let mut all = parts.pop()?;
+    let mut room: f64 = groups.iter().map(|(group, _)| places(group)).sum();
+    room *= all.window.duration;
+    for part in &parts {
+        all.ages.merge(&part.ages);
+        all.in_progress += part.in_progress;
+        all.window.timeout = all.window.timeout.max(part.window.timeout);
+    }
+    let open = groups.iter().any(|(_, found)| found.is_open());
+    all.window.closed = if open { 0.0 } else { (all.in_progress / room).min(1.0) };
+    Some(all)
+}
+
+/// What is missing of those transactions of a group that take longer than the interval can show. None in a run that was stopped.
+pub(super) fn censoring_of_group(
+    scenario: &Scenario,
+    part: &Part,
+    group: &Group,
+    found: &GroupLedger,
+) -> Option<Censoring> {
+    if part.is_stopped(scenario) { None } else { Censoring::of(&[alike(scenario, group, found)]) }
+}
+
+/// The same of all groups, of which `found` are the summaries: by what each says where enough was seen of all, else as if all clients were alike. It is
+/// too much where it is too much in one group, and the lengths do for all.
+pub(super) fn censoring(scenario: &Scenario, part: &Part, found: &[GroupSummary]) -> Option<Censoring> {
+    let summaries: Vec<_> = found.iter().filter(|group| !group.background).collect();
+    if let [only] = summaries[..] {
+        return only.censoring;
+    }
+    if part.is_stopped(scenario) {
+        return None;
+    }
+    let groups: Vec<_> = measured(scenario, part).collect();
+    let known = summaries.iter().all(|group| group.censoring.is_some());
+    let parts = if known {
+        groups.iter().map(|(group, found)| alike(scenario, group, found)).collect()
+    } else {
+        vec![pooled(scenario, &groups)?]
+    };
+    let of_groups = summaries.iter().filter_map(|group| group.censoring);
+    Some(of_groups.fold(Censoring::of(&parts)?, Censoring::and))
+}
+
+/// The interval was too short for the longest transactions.
+pub(super) fn censored(summary: &Summary) -> Vec<Reason> {
+    let message = |found: Option<Censoring>| found.and_then(|found| too_short(&found, summary.interval_s));
+    let measured = summary.by_group.iter().filter(|group| !group.background);
+    let groups = measured.map(|group: &GroupSummary| (group.name.as_str(), message(group.censoring)));
+    groups_or_all("censored", groups, || message(summary.censoring))
+}
+
+fn too_short(found: &Censoring, interval_s: f64) -> Option<String> {
+    let Censoring { lacking, excess, censored, enough_s, enough_warmup_s } = *found;
+    censored.then(|| {
+        let seen = match excess {
+            Some(excess) if excess > lacking => {
+                format!("those that did not end took {:.0} % more time than those that did", excess * 100.0)
+            }
+            _ => format!("the mean of those that ended lacks about {:.0} %", lacking * 100.0),
+        };
+        let advice = [
+            enough_s.map(|seconds| format!("measure for at least {}", length(seconds))),
+            enough_warmup_s.map(|seconds| {
+                let (warmup, interval) = (length(seconds), length(seconds.max(interval_s)));
+                format!("for {interval} after a warm-up of {warmup}")
+            }),
+        ];
+        let advice = advice.into_iter().flatten().collect::<Vec<_>>().join(", or ");
+        let advice = if advice.is_empty() { "even 2 h are not enough".to_owned() } else { advice };
+        format!("the interval was too short for the longest transactions: {seen}; {advice}")
+    })
+}
+
+/// A length of time as people say it, without digits that mean nothing.
+fn length(seconds: f64) -> String {
+    match seconds {
+        3600.0.. => format!("{} h", seconds / 3600.0),
+        120.0.. => format!("{} min", seconds / 60.0),
+        _ => format!("{seconds} s"),
+    }
+}
+
+/// An open loop whose arrivals were dropped, or began less often than they came.
+fn not_achieved(found: &GroupLedger, interval_s: f64) -> Option<String> {
+    let [arrivals, begun, shed] =
+        [Arrival::Generated, Arrival::Begun, Arrival::Shed].map(|arrival| found.arrivals(arrival));
+    let (arrivals, begun, shed) = (arrivals?, begun?, shed?);
+    let behind = arrivals.saturating_sub(begun + shed);
+    let kept_up = shed == 0 && behind as f64 <= (ACHIEVED * arrivals as f64).max(LEAST_BEHIND);
+    (!kept_up).then(|| {
+        let rate = |count: u64| count as f64 / interval_s;
+        format!(
+            "the offered load was not achieved: {:.1} arrivals/s, of which {:.1}/s began; {shed} were dropped, and {behind} more \
+             waited at the end than at the beginning",
+            rate(arrivals),
+            rate(begun)
+        )
+    })
+}

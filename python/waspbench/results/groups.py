@@ -1,0 +1,142 @@
+"""The figures of each group of clients, over the runs of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from waspbench.results import errors
+from waspbench.results.estimates import NO_TIME, Estimate, ResponseTime, estimate_of, response_time_of
+from waspbench.results.formats import Record
+from waspbench.results.summary import RunGroup, RunSummary
+from waspbench.stats import Populations, merge
+
+LEAST = 100
+"""``ok`` transactions of all runs from which the response times of a group say something."""
+
+
+class GroupArrivals(Record):
+    """The arrivals of one group's open loop, of all runs."""
+
+    arrivals: Estimate
+    """Arrivals a second."""
+    begun: Estimate
+    """Arrivals a second that began; fewer than came is an overload."""
+    shed: int
+    """Arrivals of all runs that were dropped, because as many as may wait did."""
+
+
+class Group(Record):
+    """The figures of one group of clients, of all runs."""
+
+    name: str
+    """Name of the group."""
+    clients: int | None
+    """Number of its clients; None where the results do not tell."""
+    background: bool
+    """Whether the figures of all groups together leave it out."""
+    throughput: Estimate
+    """``ok`` transactions a second."""
+    goodput_bps: Estimate
+    """Bits of bodies a second."""
+    response_time_ms: ResponseTime
+    """Of ``ok`` transactions, from the intended start, where there is one. Of one group of several with fewer than 100
+    of them every figure is None."""
+    all_response_time_ms: ResponseTime
+    """The same of all transactions that ended, whatever their outcome."""
+    outcomes: dict[str, int]
+    """Transactions of all runs by outcome."""
+    statuses: dict[str, int]
+    """Whole responses (ok and http_error) of all runs by status code."""
+    errors: float | None
+    """Share of the transactions that ended which were not ok; None where none ended."""
+    open_loop: GroupArrivals | None
+    """The group's open loop; None where it has a closed one."""
+    valid: bool
+    """Whether no reason is about this group, or about all clients."""
+
+
+def groups_of(
+    runs: Sequence[RunSummary],
+    populations: Sequence[Populations],
+    about: Mapping[str, Any],
+    against: Collection[str | None],
+) -> list[Group]:
+    """The figures of each group, in the order of their index; none where a run is of a version that does not tell.
+    ``against`` are the groups that reasons are about (None: all clients).
+    """
+    clients = {group["name"]: group["count"] for group in about.get("clients", ())}
+    told = [
+        run.by_group for run in runs if run.by_group and all(group.throughput is not None for group in run.by_group)
+    ]
+    if len(told) < len(runs):
+        return []
+    return [
+        _group(
+            own,
+            [_part(each, place) for each in populations],
+            [run.interval_s for run in runs],
+            clients=clients.get(own[0].name),
+            several=len(told[0]) > 1,
+            valid=not {None, own[0].name} & set(against),
+        )
+        for place, own in enumerate(zip(*told, strict=True))
+    ]
+
+
+def _part(whole: Populations, place: int) -> Populations:
+    """The response times of one group; a table without a row of it has none."""
+    return whole.groups[place] if place < len(whole.groups) else Populations(merge(()), merge(()))
+
+
+def _group(
+    own: Sequence[RunGroup],
+    populations: Sequence[Populations],
+    intervals: Sequence[float],
+    *,
+    clients: int | None,
+    several: bool,
+    valid: bool,
+) -> Group:
+    outcomes = errors.total(group.outcomes for group in own) or {}
+    least = LEAST if several else 0
+    ok, ended = outcomes.get("ok", 0), errors.ended(outcomes)
+    times = [group.response_time_ms for group in own if group.response_time_ms is not None]
+    everything = [group.all_response_time_ms for group in own if group.all_response_time_ms is not None]
+    return Group(
+        name=own[0].name,
+        clients=clients,
+        background=own[0].background,
+        throughput=estimate_of([group.throughput or 0.0 for group in own]),
+        goodput_bps=estimate_of([group.goodput_bps or 0.0 for group in own]),
+        response_time_ms=response_time_of(times, [each.ok for each in populations]) if ok >= least else NO_TIME,
+        all_response_time_ms=response_time_of(everything, [each.all for each in populations])
+        if ended >= least
+        else NO_TIME,
+        outcomes=outcomes,
+        statuses=errors.total(group.statuses for group in own) or {},
+        errors=errors.share(outcomes),
+        open_loop=_arrivals(own, intervals),
+        valid=valid,
+    )
+
+
+def _arrivals(own: Sequence[RunGroup], intervals: Sequence[float]) -> GroupArrivals | None:
+    loops = [(group.open_loop, length) for group, length in zip(own, intervals, strict=True) if group.open_loop]
+    if not loops:
+        return None
+    return GroupArrivals(
+        arrivals=estimate_of([loop.arrivals / length for loop, length in loops]),
+        begun=estimate_of([loop.begun / length for loop, length in loops]),
+        shed=sum(loop.shed for loop, _ in loops),
+    )
+
+
+def notes_of(groups: Sequence[Group]) -> list[str]:
+    """That the response times of groups with few ``ok`` transactions are left out; of background groups nothing."""
+    measured = [group for group in groups if not group.background]
+    few = [group.name for group in measured if group.outcomes.get("ok", 0) < LEAST]
+    if not few or len(groups) == 1:
+        return []
+    kind = "group" if len(few) == 1 else "groups"
+    return [f"{kind} {', '.join(few)}: fewer than {LEAST} ok transactions, whose response times are left out"]

@@ -1,0 +1,217 @@
+"""Groups of clients have figures of their own, in every table, and are judged one by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from waspbench import InputError, run, study
+from waspbench.cli import studies, table
+from waspbench.results import Result, load
+from waspbench.results.checks import markdown
+from waspbench.results.groups import LEAST
+from waspbench.results.study import study_of
+from waspbench.results.summary import RunGroup
+from waspbench.settling import late_settling, settled_at
+
+TWO: dict[str, Any] = {
+    "name": "two",
+    "mode": "sim",
+    "clients": [
+        {"name": "near", "count": 20, "rtt": "20ms"},
+        {"name": "far", "count": 2, "rtt": "500ms"},
+    ],
+    "measure": {"warmup": "2s", "duration": "5s", "runs": 3},
+}
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    return run(TWO, output=tmp_path_factory.mktemp("two") / "out")
+
+
+def test_the_figures_of_groups_are_those_of_their_transactions(two: Result) -> None:
+    assert two.results is not None
+    rows = pl.read_parquet(Path(two.results) / "transactions").filter("measured", pl.col("outcome") == "ok")
+    near, far = two.groups
+    assert [(group.name, group.clients) for group in two.groups] == [("near", 20), ("far", 2)]
+    for index, group in enumerate(two.groups):
+        own = rows.filter(pl.col("group") == index)
+        assert group.throughput.mean == pytest.approx(len(own) / 15)
+        assert group.outcomes["ok"] == len(own)
+        assert group.errors == 0
+    own = rows.filter(pl.col("group") == 0).with_columns(ms=(pl.col("end_ns") - pl.col("start_ns")) / 1e6)
+    means = own.group_by("run").agg(pl.col("ms").mean())["ms"]
+    assert near.response_time_ms.mean == pytest.approx(means.mean())
+    assert near.response_time_ms.p99 == pytest.approx(own["ms"].quantile(0.99, "higher"), rel=2e-3)
+    assert near.throughput.mean + far.throughput.mean == pytest.approx(two.throughput.mean)
+    assert [group.goodput_bps.mean for group in two.groups] == [
+        pytest.approx(group.throughput.mean * 8 * rows["bytes"][0]) for group in two.groups
+    ]
+
+
+def test_response_times_of_a_group_of_few_are_left_out_and_that_is_noted(two: Result) -> None:
+    far = two.groups[1]
+    assert 0 < far.outcomes["ok"] < LEAST
+    assert set(far.response_time_ms.model_dump().values()) == {None}
+    assert far.throughput.mean > 0
+    assert two.notes == ["group far: fewer than 100 ok transactions, whose response times are left out"]
+    assert two.valid
+
+
+def test_every_table_has_a_line_for_each_of_several_groups(two: Result) -> None:
+    near, far = two.groups
+    report = table.report(two)
+    [line] = [line for line in report.splitlines() if line.startswith("near ")]
+    assert line.split()[1] == f"{near.throughput.mean:,.1f}"
+    [line] = [line for line in report.splitlines() if line.startswith("far ")]
+    assert line.split()[-5:] == ["-", "-", "-", "0.00", "yes"]
+    only = study_of(two)
+    twice = only.model_copy(update={"points": only.points * 2})
+    for text in (studies.report(twice), markdown(only, [])):
+        names = [line.replace("|", " ").split() for line in text.splitlines()]
+        for name, rate in (("clients", two.throughput), ("near", near.throughput), ("far", far.throughput)):
+            assert any(name in words and f"{rate.mean:,.1f}" in words for words in names), (name, text)
+    assert "near p99 (ms)" in table.compare([("a", two), ("b", two)])
+
+
+def test_a_single_group_has_no_line_of_its_own(two: Result) -> None:
+    alone = run(TWO | {"clients": TWO["clients"][:1]})
+    assert [group.name for group in alone.groups] == ["near"]
+    assert alone.groups[0].response_time_ms == alone.response_time_ms
+    assert "90 % interval" not in table.report(alone)
+    assert "all clients" not in markdown(study_of(alone), [])
+
+
+def test_results_that_are_read_again_have_the_same_groups(two: Result) -> None:
+    assert two.results is not None
+    assert load(two.results).groups == two.groups
+    assert [group["name"] for group in json.loads(two.to_json())["groups"]] == ["near", "far"]
+
+
+def test_a_group_that_never_finishes_speaks_against_the_result() -> None:
+    slow = {"name": "slow", "count": 16, "rtt": "600ms", "bandwidth": {"down": "1kbit/s"}}
+    near = {"name": "near", "count": 16, "rtt": "20ms"}
+    found = run(
+        {"name": "x", "mode": "sim", "clients": [near, slow], "measure": {"runs": 1}, "workload": {"size": "20KB"}}
+    )
+    assert [(reason.code, reason.group) for reason in found.invalid_reasons] == [("silent", "slow")]
+    assert "group slow: no transaction ended in the 10.0 s of the interval" in found.invalid_reasons[0].message
+
+
+def test_what_is_wrong_in_one_group_is_said_of_it() -> None:
+    far = {"name": "far", "count": 1, "rtt": "600ms", "http": {"timeout": "500ms"}}
+    found = run(TWO | {"clients": [TWO["clients"][0], far], "measure": {"runs": 1}})
+    [reason] = found.invalid_reasons
+    assert (reason.code, reason.group) == ("errors", "far")
+    assert reason.message.startswith("group far: 100.0 % of the ")
+    assert "group far: every transaction timed out: they took longer than 500ms; ask for less" in " ".join(found.notes)
+
+
+def test_the_note_of_a_group_has_its_figures_unless_a_reason_has_them() -> None:
+    timeouts = {"far": "500ms", "lossy": "250ms"}
+    far, lossy = (
+        {"name": name, "count": 4, "rtt": rtt, "loss": loss, "http": {"timeout": timeouts[name]}}
+        for name, rtt, loss in (("far", "600ms", "0%"), ("lossy", "20ms", "3%"))
+    )
+    found = run(TWO | {"clients": [TWO["clients"][0], far, lossy], "measure": {"runs": 1}})
+    assert [(reason.code, reason.group) for reason in found.invalid_reasons] == [("errors", "far")]
+    assert [group.valid for group in found.groups] == [True, False, True]
+    notes = "\n".join(found.notes)
+    assert "group far: every transaction timed out" in notes
+    share = 100 * (found.groups[2].errors or 0)
+    assert 1 < share < 10
+    assert f"group lossy: {share:.1f} % of " in notes
+
+
+def test_a_background_group_is_in_no_figure_of_all_clients() -> None:
+    slow = {"name": "slow", "count": 16, "rtt": "600ms", "bandwidth": {"down": "1kbit/s"}, "background": True}
+    alone, beside = (
+        run(TWO | {"clients": [TWO["clients"][0], *more], "measure": {"runs": 1}, "workload": {"size": "1KB"}})
+        for more in ([], [slow])
+    )
+    assert (beside.valid, beside.notes) == (True, [])
+    near, aside = beside.groups
+    assert aside.background
+    assert aside.outcomes["ok"] > 0
+    # They share nothing but the server, which has time to spare.
+    assert beside.outcomes == alone.outcomes == near.outcomes
+    assert beside.response_time_ms.mean == pytest.approx(alone.response_time_ms.mean, rel=1e-3)
+    [line] = [line for line in table.report(beside).splitlines() if line.startswith("slow ")]
+    assert line.endswith(" background")
+
+
+def test_the_table_of_groups_fits_a_terminal(two: Result) -> None:
+    estimate = two.throughput.model_copy(update={"mean": 123_456.7})
+    times = two.response_time_ms.model_copy(update={"mean": 12_345.6, "p50": 12_345.6, "p99": 59_999.9})
+    wide = [
+        group.model_copy(update={"name": name, "throughput": estimate, "response_time_ms": times, "background": True})
+        for group, name in zip(two.groups, ("fifteen-letters", "few"), strict=True)
+    ]
+    report = table.report(two.model_copy(update={"groups": wide}))
+    assert "fifteen-letters" in report
+    assert max(map(len, report.splitlines())) < 80
+
+
+def test_something_has_to_be_measured() -> None:
+    with pytest.raises(InputError, match="clients: every group has background; nothing would be measured"):
+        run(TWO | {"clients": [TWO["clients"][0] | {"background": True}]})
+
+
+def test_a_search_for_a_length_waits_for_every_group(tmp_path: Path) -> None:
+    near = {"name": "near", "count": 16, "rtt": "20ms"}
+    slow = {"name": "slow", "count": 16, "rtt": "20ms", "bandwidth": {"down": "10kbit/s"}}
+    measure = {"warmup": "1s", "duration": "auto", "runs": 1}
+    asked = TWO | {"clients": [near, slow], "measure": measure, "workload": {"size": "20KB"}}
+    [point] = study(asked, output=tmp_path / "out").points
+    found = point.result
+    assert found is not None
+    assert found.runs[0].interval_s >= 20
+    assert found.groups[1].outcomes["ok"] > 0
+
+
+def rows_of(rates: Sequence[Sequence[int]]) -> pl.DataFrame:
+    """Transactions of a run: of each group, how many end in each of its seconds, evenly."""
+    ends = [
+        (group, round((second + (place + 0.5) / count) * 1e9))
+        for group, counts in enumerate(rates)
+        for second, count in enumerate(counts)
+        for place in range(count)
+    ]
+    return pl.DataFrame({"group": [group for group, _ in ends], "end_ns": [end for _, end in ends], "outcome": "ok"})
+
+
+def groups(*names: str) -> list[RunGroup]:
+    return [RunGroup(name=name, outcomes={}, statuses={}) for name in names]
+
+
+def test_the_warm_up_of_each_group_is_judged() -> None:
+    # The second settles after 20 s of 60; a hundredth of the transactions shows nothing in the total.
+    steady = np.random.default_rng(1).poisson(10_000, 60)
+    rows = rows_of([list(steady), [20] * 20 + [100] * 40])
+    [late] = late_settling(rows, 10, 50, groups("steady", "growing"))
+    assert (late.code, late.group) == ("mser", "growing")
+    assert late_settling(rows, 10, 50, groups("steady", "growing"), {"growing"}) == []
+    assert late.message.startswith("group growing: the warm-up was too short (MSER-5): ")
+    assert late_settling(rows, 10, 50, groups("both")) == []
+    assert late_settling(rows, 21, 39, groups("steady", "growing")) == []
+    aside = [group.model_copy(update={"background": group.name == "growing"}) for group in groups("steady", "growing")]
+    assert late_settling(rows, 10, 50, aside) == []
+    together = settled_at(rows, 10, 50, groups("both"))
+    assert together is not None
+    assert together < 19
+    assert settled_at(rows, 10, 50, aside) == settled_at(rows.filter(pl.col("group") == 0), 10, 50, groups("steady"))
+    assert settled_at(rows, 10, 50, groups("steady", "growing")) == pytest.approx(20, abs=0.5)
+
+
+def test_the_total_is_judged_where_no_group_is_said_to_settle_late() -> None:
+    # 100 groups that have too few transactions each.
+    rows = rows_of([[1] * 20 + [5] * 40] * 100)
+    [late] = late_settling(rows, 10, 50, groups(*(f"group-{index}" for index in range(100))))
+    assert late.message.startswith("the warm-up was too short")
