@@ -35,7 +35,12 @@ MEMORY = 8 << 30
 UNEXPLAINED = 0.05
 """The share of the mutants judged that may survive without a reason."""
 JUDGES = ("--package", "wasp-tcp", "--package", "wasp-testkit", "--tests")
-SOURCES = ("crates", "tests/packets", "docs/packet-scripts.md", "Cargo.toml", "Cargo.lock", ".cargo")
+CRATES = ("kernel", "net", "random", "tcp", "testkit", "units", "wire")
+"""The judges, and what they are built from."""
+SOURCES = (
+    *(f"crates/{crate}" for crate in CRATES),
+    *("tests/packets", "docs/packet-scripts.md", "Cargo.toml", "Cargo.lock", ".cargo"),
+)
 """What the verdicts depend on."""
 
 MISSED, CAUGHT, TIMEOUT, UNVIABLE = "MissedMutant", "CaughtMutant", "Timeout", "Unviable"

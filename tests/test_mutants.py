@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 
 import pytest
@@ -47,6 +48,20 @@ def test_the_page_names_lines_that_exist() -> None:
     for one in named:
         source = (ROOT / "crates" / "tcp" / "src" / one.file).read_text()
         assert one.line in [line.strip() for line in source.splitlines()], str(one)
+
+
+def test_verdicts_depend_on_the_judges_and_all_that_they_are_built_from() -> None:
+    def needs(crate: str) -> set[str]:
+        manifest = tomllib.loads((ROOT / "crates" / crate / "Cargo.toml").read_text())
+        named = [*manifest.get("dependencies", ()), *manifest.get("dev-dependencies", ())]
+        return {name.removeprefix("wasp-") for name in named if name.startswith("wasp-")}
+
+    found: set[str] = set()
+    left = {"tcp", "testkit"}
+    while left:
+        found |= left
+        left = set().union(*map(needs, left)) - found
+    assert sorted(found) == sorted(mutants.CRATES)
 
 
 @pytest.mark.parametrize("wrong", [["24"], ["-1"], ["x"], ["--jobs", "0"]])

@@ -136,11 +136,6 @@ impl Recovery {
         matches!(self.kind, RecoveryKind::Sack | RecoveryKind::Rack)
     }
 
-    /// In recovery, or a probe is in flight.
-    pub(crate) fn is_repairing(&self) -> bool {
-        self.phase != Phase::Open || self.is_probing()
-    }
-
     /// In fast recovery, or after a timeout.
     pub(crate) fn is_repairing_loss(&self) -> bool {
         self.phase != Phase::Open
@@ -393,7 +388,7 @@ impl Recovery {
     /// room before recovery begins.
     #[inline]
     pub(crate) fn outstanding(&self, config: &Config, scoreboard: &Scoreboard, flight: u32) -> u32 {
-        let held_back = self.phase == Phase::Open && self.duplicates > 0 && !config.limited_transmit;
+        let held_back = self.phase == Phase::Open && !config.limited_transmit;
         if held_back { flight } else { scoreboard.pipe() }
     }
 

@@ -153,9 +153,9 @@ impl Scoreboard {
         (same && segment.flies()).then_some(place)
     }
 
-    /// False only where no segment was last sent as a retransmission that may still arrive; it may be true for a while longer.
-    pub(crate) fn has_resent(&self) -> bool {
-        self.by_time.as_ref().is_some_and(|by_time| !by_time.resent.is_empty())
+    /// False only where nothing was sent again since the connection began.
+    pub(crate) fn may_have_resent(&self) -> bool {
+        self.by_time.is_some()
     }
 
     /// The segment at `index` has just been sent again.

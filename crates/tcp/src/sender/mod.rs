@@ -257,11 +257,9 @@ impl Sender {
             // What lies beyond a window that shrank is sent in vain, but the peer lives (RFC 9293 section 3.8.6, SHLD-17).
             self.timeouts = 0;
         }
-        // Else nothing in flight was sent again, and the answer would not be asked for. Retransmissions stay in flight when a needless
-        // reduction is taken back.
-        let repairing = self.recovery.is_repairing() || self.scoreboard.has_resent();
-        let by_time = if repairing { self.credible_by_time(now) } else { Instant::MAX };
-        let credible = if repairing { credible_by_echo(now, header).min(by_time) } else { by_time };
+        let resent = self.scoreboard.may_have_resent();
+        let by_time = if resent { self.credible_by_time(now) } else { Instant::MAX };
+        let credible = if resent { credible_by_echo(now, header).min(by_time) } else { by_time };
         let mut acked = Acked::new(self.scoreboard.fack(), credible, self.recovery.high());
         let progress = header.acknowledgment.after(self.una());
         if progress {
