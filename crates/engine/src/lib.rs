@@ -36,7 +36,7 @@ pub use scenario::{
 pub use shard::{Shard, Share};
 pub use summary::{
     Censoring, DirectionSummary, Emulator, GroupLateness, GroupSummary, LinkRow, Little, NetworkSummary,
-    OpenLoop, PacketSummary, Part, Reason, ResponseTime, RunOutput, ServerCpu, Summary, Waits, Window,
-    sum_up,
+    OpenLoop, PacketSummary, Part, Reason, ResponseTime, RunOutput, ServerCpu, Stability, Summary, Waits,
+    Window, sum_up,
 };
 pub use wasp_workload::Site;

@@ -1,6 +1,6 @@
 //! Clients that ask when requests arrive, whatever became of those before.
 
-use crate::common::{Row, run, scenario, transactions};
+use crate::common::{Row, group, run, scenario, transactions};
 use serde_json::{Value, json};
 use wasp_engine::RunOutput;
 
@@ -103,6 +103,96 @@ fn arrivals_beyond_the_cap_are_counted_and_reported() {
     assert!(
         summary.invalid.iter().any(|reason| reason.code == "overload" && reason.message.contains("dropped"))
     );
+}
+
+/// The scenario at this rate over 10 s, with room for all that come, and the codes of what speaks against it.
+fn at_rate(rate: &str) -> (RunOutput, Vec<&'static str>) {
+    let mut scenario = offered("poisson", rate);
+    scenario["clients"][0]["arrivals"]["outstanding"] = json!(1_000_000);
+    scenario["measure"]["duration"] = json!("10s");
+    let output = run(&scenario);
+    let codes = output.summary.invalid.iter().map(|reason| reason.code).collect();
+    (output, codes)
+}
+
+#[test]
+fn above_the_capacity_no_length_is_advised() {
+    let (output, codes) = at_rate("1200/s");
+    assert!(codes.contains(&"overload") && !codes.contains(&"censored"), "{codes:?}");
+    assert!(!codes.contains(&"near_capacity"), "{codes:?}");
+    let said = &output.summary.invalid.iter().find(|reason| reason.code == "overload").unwrap().message;
+    assert!(said.contains("a longer interval does not help: lower the rate"), "{said}");
+    let found = output.summary.stability.unwrap();
+    assert!((found.growth - 200.0).abs() < 5.0 * found.growth_standard_error && found.grows, "{found:?}");
+    assert_eq!(found.enough_s, None);
+}
+
+#[test]
+fn the_growth_is_what_came_less_what_ended() {
+    // Pages of three files, some of which wait for a connection.
+    let mut scenario = offered("poisson", "400/s");
+    let sizes = json!({"mu": 6.0, "sigma": 0.5, "cap": "5000B"});
+    scenario["workload"] = json!({
+        "kind": "surge", "files": 200, "sizes": sizes, "active_off": {"model": "none"}, "embedded": {"model": "constant", "value": 2},
+    });
+    let output = run(&scenario);
+    let (from, to) = (5_000_000_000, 45_000_000_000);
+    let within = |time: i64| i64::from((from..to).contains(&time));
+    let rows = transactions(&output);
+    let changes: i64 = rows.iter().map(|row| within(row.start) - within(row.end)).sum();
+    let open = output.summary.open_loop.unwrap().counts;
+    let waiting = open.arrivals as i64 - open.begun as i64 - open.shed as i64;
+    let growth = output.summary.stability.unwrap().growth * output.summary.interval_s;
+    assert!(
+        waiting > 100 && (growth - (waiting + changes) as f64).abs() < 1e-6,
+        "{growth}: {waiting} {changes}"
+    );
+}
+
+#[test]
+fn closed_loops_beside_it_are_not_taken_for_its_queue() {
+    let (alone, _) = at_rate("500/s");
+    let mut scenario = offered("poisson", "500/s");
+    scenario["clients"][0]["arrivals"]["outstanding"] = json!(1_000_000);
+    scenario["measure"]["duration"] = json!("10s");
+    let mut closed = group("closed", 1);
+    closed["rtt"] = json!("2s");
+    scenario["clients"] = json!([scenario["clients"][0], closed]);
+    let beside = run(&scenario);
+    let correlation = |output: &RunOutput| output.summary.stability.unwrap().serial_correlation.unwrap();
+    assert!((correlation(&alone) - correlation(&beside)).abs() < 0.2);
+    let of_group = beside.summary.by_group[0].stability.unwrap();
+    assert_eq!(of_group.serial_correlation, beside.summary.stability.unwrap().serial_correlation);
+    assert!(beside.summary.by_group[1].stability.is_none());
+}
+
+#[test]
+fn slightly_above_the_capacity_the_run_doubts_that_a_length_does() {
+    let (output, codes) = at_rate("1040/s");
+    // 400 more in ten seconds are four standard errors.
+    assert_eq!(codes, ["near_capacity"]);
+    let said = &output.summary.invalid[0].message;
+    assert!(said.contains("near its capacity, or above it") && said.ends_with("or offer less"), "{said}");
+}
+
+#[test]
+fn just_below_the_capacity_the_run_is_too_short_for_the_queue() {
+    let (output, codes) = at_rate("998/s");
+    assert_eq!(codes, ["near_capacity"]);
+    let said = &output.summary.invalid[0].message;
+    let enough = output.summary.stability.unwrap().enough_s.unwrap();
+    assert!(enough >= 60.0 && said.contains("measure for at least"), "{enough} s: {said}");
+}
+
+#[test]
+fn a_few_arrivals_that_are_dropped_speak_against_nothing() {
+    let mut scenario = offered("poisson", "250/s");
+    scenario["clients"][0]["http"]["connections"] = json!(2);
+    scenario["clients"][0]["arrivals"]["outstanding"] = json!(100);
+    let summary = run(&scenario).summary;
+    let open = summary.open_loop.unwrap().counts;
+    assert!(open.shed > 0 && open.shed * 100 < open.arrivals, "{open:?}");
+    assert_eq!(summary.invalid, []);
 }
 
 #[test]

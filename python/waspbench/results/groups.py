@@ -21,7 +21,7 @@ class GroupArrivals(Record):
     arrivals: Estimate
     """Arrivals a second."""
     begun: Estimate
-    """Arrivals a second that began; fewer than came is an overload."""
+    """Arrivals a second that began."""
     shed: int
     """Arrivals of all runs that were dropped, because as many as may wait did."""
 
@@ -130,6 +130,26 @@ def _arrivals(own: Sequence[RunGroup], intervals: Sequence[float]) -> GroupArriv
         begun=estimate_of([loop.begun / length for loop, length in loops]),
         shed=sum(loop.shed for loop, _ in loops),
     )
+
+
+def notes_of_dropped(runs: Sequence[RunSummary], groups: Sequence[Group]) -> list[str]:
+    """How many of the arrivals of each group were dropped, unless a reason (``overload``) tells; of background groups
+    nothing.
+    """
+    told = {reason.group for run in runs for reason in run.invalid if reason.code == "overload"}
+    notes = []
+    for place, group in enumerate(groups):
+        if group.background or told & {None, group.name}:
+            continue
+        loops = [run.by_group[place].open_loop for run in runs if run.by_group]
+        came, dropped = (sum(getattr(loop, name) for loop in loops if loop) for name in ("arrivals", "shed"))
+        if dropped:
+            whose = f"group {group.name}: " if len(groups) > 1 else ""
+            notes.append(
+                f"{whose}{dropped:,d} of {came:,d} arrivals were dropped, since as many as may wait did "
+                "(arrivals.outstanding)"
+            )
+    return notes
 
 
 def notes_of(groups: Sequence[Group]) -> list[str]:

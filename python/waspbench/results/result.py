@@ -18,7 +18,7 @@ from waspbench.results.estimates import (
     response_time_of,
 )
 from waspbench.results.formats import Record
-from waspbench.results.groups import Group, groups_of, notes_of
+from waspbench.results.groups import Group, groups_of, notes_of, notes_of_dropped
 from waspbench.results.summary import (
     Emulator,
     RunDirection,
@@ -36,7 +36,7 @@ class OpenLoop(Record):
     arrivals: Estimate
     """Arrivals a second."""
     begun: Estimate
-    """Arrivals a second that began; fewer than came is an overload."""
+    """Arrivals a second that began."""
     shed: int
     """Arrivals of all runs that were dropped, because as many as may wait did."""
     from_start_ms: RunResponseTime
@@ -268,7 +268,8 @@ def _notes(
         of_errors = errors.notes_by_group(groups, scenario, server, judged)
     else:
         of_errors = errors.notes(outcomes, statuses, scenario, server, judged=None in judged)
-    return list(dict.fromkeys([*(note for run in runs for note in run.notes), *of_errors, *notes_of(groups)]))
+    of_groups = [*notes_of(groups), *notes_of_dropped(runs, groups)]
+    return list(dict.fromkeys([*(note for run in runs for note in run.notes), *of_errors, *of_groups]))
 
 
 def _server_cpu(runs: Sequence[ServerCpu]) -> ServerCpu:

@@ -172,6 +172,27 @@ class RunNetwork(Record):
     down: RunDirection
 
 
+class Stability(Record):
+    """How the backlog of an open loop, and its response times, went through the measured interval."""
+
+    growth: float
+    """By how much more was in progress or waited after each second: arrivals less what ended."""
+    growth_by_age: float
+    """That part of it which is so because some transactions take longer than the run had lasted."""
+    growth_standard_error: float
+    """Standard error of the growth, if each fortieth of the interval is by chance."""
+    grows: bool
+    """Whether it grows without end, which is ``overload``."""
+    serial_correlation: float | None
+    """Correlation of the mean response times of successive fortieths of the interval; None where too few ended."""
+    standard_error: float | None
+    """Relative standard error of the mean response time that follows from it."""
+    enough_s: float | None
+    """Length of the measured interval in seconds that would do; None if no length of up to two hours would, or too few
+    transactions ended to tell.
+    """
+
+
 class RunGroup(Record):
     """One group of clients. Results of older versions have outcomes and status codes only."""
 
@@ -196,6 +217,8 @@ class RunGroup(Record):
     """
     open_loop: RunArrivals | None = None
     """The group's open loop; None where it has a closed one."""
+    stability: Stability | None = None
+    """Whether that offers what can be taken; None in a run that was stopped, and in results of older versions."""
 
 
 class RunSummary(Record):
@@ -227,6 +250,10 @@ class RunSummary(Record):
     """
     open_loop: RunOpenLoop | None = None
     """The open loop; None where every group that is no background has a closed one."""
+    stability: Stability | None = None
+    """Whether that offers what can be taken; None likewise, in a run that was stopped, and in results of older
+    versions.
+    """
     server_cpu: ServerCpu
     server_tcp: ServerTcp | None = None
     """What the server's TCP did in the measured interval, in simulation; of the whole run, warm-up included, in results

@@ -156,11 +156,14 @@ def find_duration(job: Job, spec: Spec | None, watch: Watch | None = None) -> st
         RunFailedError: 30 min are not enough.
     """
     measure = dict(job.scenario["measure"])
-    lasting = _core.parse_duration(measure["duration"]) / 1e9
+    first = str(measure["duration"])
+    lasting = _core.parse_duration(first) / 1e9
     while True:
         measure["duration"] = duration(lasting)
         with live.running(), OneRun({**job.scenario, "measure": measure}, spec) as run:
             summary, _ = _followed(run, job.time_limit + 10 * lasting, watch)
+        if summary.stability is not None and summary.stability.grows:
+            return first  # no length would do, and the runs will say so
         needed = longer(summary, ENOUGH)
         if needed is None:
             return str(measure["duration"])
@@ -171,8 +174,9 @@ def find_duration(job: Job, spec: Spec | None, watch: Watch | None = None) -> st
 
 def longer(summary: RunSummary, least: int = 0) -> float | None:
     """How many seconds the measured interval should have been, for the longest transactions to end in it, for some of
-    each group and for ``least`` to do so; None where it was long enough.
+    each group, for a queue near its capacity to be known, and for ``least`` to end; None where it was long enough.
     """
+    codes = {reason.code for reason in summary.invalid}
     ended = sum(count for outcome, count in summary.outcomes.items() if outcome != "unfinished")
     few = summary.interval_s * least / max(ended, 1) if ended < least else 0.0
     censoring = summary.censoring
@@ -180,8 +184,11 @@ def longer(summary: RunSummary, least: int = 0) -> float | None:
         lasting = 0.0 if censoring is None else LONGEST
     else:
         lasting = censoring.enough_s
-    if any(reason.code == "silent" for reason in summary.invalid):
+    if "silent" in codes:
         lasting = max(lasting, 2 * summary.interval_s)
+    if "near_capacity" in codes:
+        groups = [group.stability for group in summary.by_group or () if not group.background]
+        lasting = max(lasting, *(loop.enough_s or LONGEST for loop in (summary.stability, *groups) if loop is not None))
     if max(few, lasting) <= summary.interval_s:
         return None
     return float(math.ceil(max(lasting, min(few, 10 * summary.interval_s), 1.2 * summary.interval_s)))

@@ -3,6 +3,7 @@
 use super::{Ages, BINS, Interval, Tally, merge};
 use hdrhistogram::Histogram;
 use wasp_host::{Arrival, Outcome, TransactionRecord};
+use wasp_units::Instant;
 
 /// Significant digits of a group's histograms: a value is off by 0.1 % at most, and a histogram takes 0.1 MB where one of the whole run's four
 /// digits takes 3 MB.
@@ -21,6 +22,10 @@ pub struct GroupLedger {
     pub(crate) ages: Ages,
     /// `ok` transactions in each fortieth of the interval.
     pub(crate) bins: Bins,
+    /// Sum of their response times, in nanoseconds, without the time that it took to open a connection for them.
+    pub(crate) times_by_bin: Bins,
+    /// By how many more were in progress, or waited as arrivals, at the end of each fortieth than at its beginning.
+    pub(crate) backlog: Changes,
     /// Body bytes of the `ok` transactions.
     pub(crate) body_bytes: u64,
     /// Sum of the response times of the `ok` transactions, in nanoseconds; from their intended start, if they have one.
@@ -36,6 +41,24 @@ pub struct GroupLedger {
 /// Counts by fortieths of the interval.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Bins(pub(crate) [u64; BINS]);
+
+/// Changes of a number in the fortieths of the interval.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Changes(pub(crate) [i64; BINS]);
+
+impl Default for Changes {
+    fn default() -> Self {
+        Self([0; BINS])
+    }
+}
+
+impl Changes {
+    fn add(&mut self, interval: &Interval, at: Instant, change: i64) {
+        if let Some(bin) = interval.bin(at, BINS) {
+            self.0[bin] += change;
+        }
+    }
+}
 
 impl Default for Bins {
     fn default() -> Self {
@@ -65,8 +88,10 @@ impl GroupLedger {
     }
 
     /// Something became of an arrival in the interval.
-    pub(super) fn arrival(&mut self, arrival: Arrival) {
+    pub(super) fn arrival(&mut self, interval: &Interval, arrival: Arrival, now: Instant) {
         self.arrivals.get_or_insert_default()[arrival as usize] += 1;
+        // It waits, does not wait any more, or is a transaction from now on.
+        self.backlog.add(interval, now, if arrival == Arrival::Generated { 1 } else { -1 });
     }
 
     /// Response times of all that ended, in nanoseconds.
@@ -79,6 +104,10 @@ impl GroupLedger {
         let unfinished = record.outcome == Outcome::Unfinished;
         self.in_progress += u128::from(interval.part(record.start, record.end).as_nanos());
         self.ages.note(interval, record.start, record.end, unfinished);
+        if self.is_open() {
+            self.backlog.add(interval, record.start, 1);
+            self.backlog.add(interval, record.end, if unfinished { 0 } else { -1 });
+        }
         if interval.contains(record.end) || unfinished {
             self.tally.count(record.outcome, record.status);
         }
@@ -99,17 +128,21 @@ impl GroupLedger {
         self.body_bytes += record.bytes;
         if let Some(bin) = interval.bin(record.end, BINS) {
             self.bins.0[bin] += 1;
+            let opening = record.connected.map_or(0, |connected| (connected - record.start).as_nanos());
+            self.times_by_bin.0[bin] += response_time.saturating_sub(opening);
         }
     }
 
     /// Adds everything about other transactions but their response times, of which there is no histogram of several groups.
-    pub(super) fn add_counts(&mut self, other: &Self) {
+    pub(crate) fn add_counts(&mut self, other: &Self) {
         let Self {
             times: _,
             background: _,
             tally,
             ages,
             bins,
+            times_by_bin,
+            backlog,
             body_bytes,
             ok_sum,
             other_sum,
@@ -119,6 +152,8 @@ impl GroupLedger {
         self.tally.merge(tally);
         self.ages.merge(ages);
         merge::add(&mut self.bins.0, &bins.0);
+        merge::add(&mut self.times_by_bin.0, &times_by_bin.0);
+        self.backlog.0.iter_mut().zip(&backlog.0).for_each(|(change, more)| *change += more);
         self.body_bytes += body_bytes;
         self.ok_sum += ok_sum;
         self.other_sum += other_sum;

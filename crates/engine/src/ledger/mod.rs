@@ -12,6 +12,8 @@ mod tally;
 pub use ages::Ages;
 pub(crate) use ages::{BINS_OF_AGE, ByAge, edge};
 pub(crate) use group::Bins;
+#[cfg(test)]
+pub(crate) use group::Changes;
 pub use group::{GroupLedger, GroupTimes};
 pub use interval::Interval;
 pub use rows::{ConnectionRow, Rows, TransactionRow};
@@ -244,7 +246,7 @@ impl Ledger {
 impl Journal for Ledger {
     fn arrival(&mut self, group: u16, arrival: Arrival, now: Instant) {
         if self.interval.contains(now) {
-            self.groups[usize::from(group)].arrival(arrival);
+            self.groups[usize::from(group)].arrival(&self.interval, arrival, now);
         }
     }
 

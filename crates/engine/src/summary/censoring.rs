@@ -11,7 +11,7 @@
 //! spend time in the interval that do not end in it.
 
 use crate::Interval;
-use crate::ledger::{Ages, BINS_OF_AGE, ByAge, edge};
+use crate::ledger::{Ages, BINS, BINS_OF_AGE, ByAge, edge};
 use serde::Serialize;
 use wasp_units::{Duration, Instant};
 
@@ -33,7 +33,7 @@ const EXPONENTS: (f64, f64) = (1.0, 8.0);
 /// Steps of time in which a run is cut for the renewal equation.
 const STEPS: usize = 128;
 /// Lengths in seconds that are advised.
-const LENGTHS: [f64; 20] = [
+pub(super) const LENGTHS: [f64; 20] = [
     10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 180.0, 240.0, 300.0, 420.0, 600.0, 900.0, 1200.0,
     1800.0, 2700.0, 3600.0, 5400.0, 7200.0,
 ];
@@ -122,6 +122,19 @@ impl Censoring {
         let enough_warmup_s = first(warmup, &later);
         Some(Self { lacking, excess, censored, enough_s, enough_warmup_s })
     }
+}
+
+/// How many more are in progress at the end of each fortieth of the interval than at its beginning, because some take longer than the run had lasted then.
+pub(super) fn growth_by_age(part: &Alike) -> [f64; BINS] {
+    let Window { warmup, duration, timeout, .. } = part.window;
+    let survival = Survival::of(&part.ages, timeout);
+    let beyond = |time: f64| {
+        let (share, sum) = survival.from(time);
+        sum - time * share
+    };
+    let edge = |number: usize| beyond(warmup + duration * number as f64 / BINS as f64);
+    let began = part.ages.began as f64 / duration;
+    std::array::from_fn(|number| began * (edge(number) - edge(number + 1)))
 }
 
 /// Share of the mean of all that ended that lacks where these shares of the parts' means do.

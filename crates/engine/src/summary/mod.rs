@@ -3,12 +3,14 @@
 mod censoring;
 mod chance;
 mod part;
+mod stability;
 mod totals;
 mod transactions;
 mod validity;
 
 pub use censoring::{Censoring, Window};
 pub use part::Part;
+pub use stability::Stability;
 pub(crate) use totals::{Measured, Watch};
 
 use crate::lateness::Lateness;
@@ -59,6 +61,8 @@ pub struct Summary {
     pub censoring: Option<Censoring>,
     /// The open loop, if a group has one.
     pub open_loop: Option<OpenLoop>,
+    /// Whether it offers what can be taken.
+    pub stability: Option<Stability>,
     /// The server's CPUs.
     pub server_cpu: ServerCpu,
     /// The modelled server's TCP over the whole run.
@@ -116,6 +120,8 @@ pub struct GroupSummary {
     pub censoring: Option<Censoring>,
     /// What became of its arrivals, if it has an open loop.
     pub open_loop: Option<Arrivals>,
+    /// Whether that offers what can be taken.
+    pub stability: Option<Stability>,
 }
 
 /// Response times in milliseconds.
@@ -344,6 +350,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         all_response_time_ms: all_times,
         censoring: transactions::censoring(scenario, &part, &by_group),
         open_loop: open_loop(ledger, &whole),
+        stability: transactions::stability(scenario, &part),
         by_group,
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
         server_tcp: part.measured.server_tcp,
@@ -409,6 +416,7 @@ fn by_group(scenario: &Scenario, part: &Part, those_of_run: [ResponseTime; 2]) -
                 all_response_time_ms: all,
                 censoring: transactions::censoring_of_group(scenario, part, group, found),
                 open_loop: arrivals(found),
+                stability: transactions::stability_of_group(scenario, part, group, found),
             }
         })
         .collect()

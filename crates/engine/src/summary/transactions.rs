@@ -3,7 +3,7 @@
 
 use super::censoring::Alike;
 use super::chance::at_least;
-use super::{Censoring, GroupSummary, Part, Reason, Summary, Window};
+use super::{Censoring, GroupSummary, Part, Reason, Stability, Summary, Window};
 use crate::ledger::{BINS, Bins, GroupLedger, Tally};
 use crate::scenario::Group;
 use crate::{Mode, Scenario};
@@ -20,9 +20,8 @@ const CHANCE: f64 = 1e-3;
 pub(super) const FIRST: usize = BINS / 4;
 /// Difference between the two that is let pass, as a share of the rest's.
 const SETTLED: f64 = 0.10;
-/// Share of the arrivals that may wait longer at the end of the interval than at its beginning, and a number of them that says nothing.
-const ACHIEVED: f64 = 0.01;
-const LEAST_BEHIND: f64 = 20.0;
+/// Share of the arrivals that may be dropped.
+const MOST_SHED: f64 = 0.01;
 
 /// The transactions of a run that is to be judged.
 pub(super) struct Judged<'a> {
@@ -108,13 +107,36 @@ impl<'a> Judged<'a> {
         )
     }
 
-    /// The offered load was not achieved.
-    pub(super) fn overload(&self, interval_s: f64) -> Vec<Reason> {
-        self.said(
-            "overload",
-            |found| not_achieved(found, interval_s),
-            |whole| not_achieved(whole, interval_s),
-        )
+    /// The offered load was not achieved, and would not be in a longer run.
+    pub(super) fn overload(&self, summary: &Summary) -> Vec<Reason> {
+        let (seconds, of_all) = (summary.interval_s, summary.stability);
+        let of_groups = self.stabilities(summary);
+        let groups = self.groups.iter().zip(of_groups);
+        let groups = groups.map(|((group, found), stability)| {
+            (group.name.as_str(), not_achieved(found, stability, seconds))
+        });
+        groups_or_all("overload", groups, || not_achieved(self.whole, of_all, seconds))
+    }
+
+    /// What is offered is nearly all that can be taken, so that the run is too short to know the queue. Nothing is said of those that are in `overload`.
+    pub(super) fn near_capacity(&self, summary: &Summary, overload: &[Reason]) -> Vec<Reason> {
+        if overload.iter().any(|reason| reason.group.is_none()) {
+            return Vec::new();
+        }
+        let overloaded = |name: &str| overload.iter().any(|reason| reason.group.as_deref() == Some(name));
+        let groups = self.groups.iter().zip(self.stabilities(summary));
+        let groups = groups.map(|((group, _), stability)| {
+            let name = group.name.as_str();
+            (name, stability.filter(|_| !overloaded(name)).and_then(|stability| remembers(&stability)))
+        });
+        let whole = summary.stability.filter(|_| overload.is_empty());
+        groups_or_all("near_capacity", groups, || whole.and_then(|stability| remembers(&stability)))
+    }
+
+    /// Those of the groups that are no background.
+    fn stabilities(&self, summary: &Summary) -> Vec<Option<Stability>> {
+        let measured = summary.by_group.iter().filter(|group| !group.background);
+        measured.map(|group| group.stability).collect()
     }
 }
 
@@ -293,20 +315,61 @@ fn length(seconds: f64) -> String {
     }
 }
 
-/// An open loop whose arrivals were dropped, or began less often than they came.
-fn not_achieved(found: &GroupLedger, interval_s: f64) -> Option<String> {
-    let [arrivals, begun, shed] =
-        [Arrival::Generated, Arrival::Begun, Arrival::Shed].map(|arrival| found.arrivals(arrival));
-    let (arrivals, begun, shed) = (arrivals?, begun?, shed?);
-    let behind = arrivals.saturating_sub(begun + shed);
-    let kept_up = shed == 0 && behind as f64 <= (ACHIEVED * arrivals as f64).max(LEAST_BEHIND);
-    (!kept_up).then(|| {
-        let rate = |count: u64| count as f64 / interval_s;
+/// Whether the open loop of a group offers what can be taken; none where there is no open loop, or the run was stopped.
+pub(super) fn stability_of_group(
+    scenario: &Scenario,
+    part: &Part,
+    group: &Group,
+    found: &GroupLedger,
+) -> Option<Stability> {
+    if part.is_stopped(scenario) {
+        return None;
+    }
+    Stability::of(found, &alike(scenario, group, found), group.arrivals.is_none())
+}
+
+/// The same of all open loops, as if all clients were alike.
+pub(super) fn stability(scenario: &Scenario, part: &Part) -> Option<Stability> {
+    let open: Vec<_> = measured(scenario, part).filter(|(_, found)| found.is_open()).collect();
+    let mut whole = GroupLedger::default();
+    open.iter().for_each(|(_, found)| whole.add_counts(found));
+    let replays = open.iter().any(|(group, _)| group.arrivals.is_none());
+    let alike = pooled(scenario, &open)?;
+    if part.is_stopped(scenario) { None } else { Stability::of(&whole, &alike, replays) }
+}
+
+/// An open loop whose arrivals were dropped, or came faster than they ended.
+fn not_achieved(found: &GroupLedger, stability: Option<Stability>, interval_s: f64) -> Option<String> {
+    let (arrivals, shed) = (found.arrivals(Arrival::Generated)?, found.arrivals(Arrival::Shed)?);
+    let share = shed as f64 / arrivals.max(1) as f64;
+    let dropped = (share > MOST_SHED)
+        .then(|| format!("{:.1} % of them were dropped, since as many as may wait did", 100.0 * share));
+    let growth = stability.filter(|stability| stability.grows).map(|stability| {
+        format!("{:.1}/s more were left waiting or in progress, all through the interval", stability.growth)
+    });
+    let help = if growth.is_some() { "a longer interval does not help: " } else { "" };
+    let seen = [dropped, growth].into_iter().flatten().collect::<Vec<_>>().join(", and ");
+    (!seen.is_empty()).then(|| {
         format!(
-            "the offered load was not achieved: {:.1} arrivals/s, of which {:.1}/s began; {shed} were dropped, and {behind} more \
-             waited at the end than at the beginning",
-            rate(arrivals),
-            rate(begun)
+            "the offered load was not achieved: {:.1} arrivals/s came, and {seen}; {help}lower the rate, or give clients more connections",
+            arrivals as f64 / interval_s
+        )
+    })
+}
+
+/// A queue whose length says what it was a long time before.
+fn remembers(stability: &Stability) -> Option<String> {
+    let (correlation, error) = stability.serial_correlation.zip(stability.standard_error)?;
+    stability.is_near_capacity().then(|| {
+        let doubt = if stability.may_grow() { ", or above it" } else { "" };
+        let longer = stability.enough_s.map_or_else(
+            || "even 2 h are not enough".to_owned(),
+            |seconds| format!("measure for at least {}", length(seconds)),
+        );
+        format!(
+            "the interval was too short for a queue that seems to be near its capacity{doubt}: the mean response time is known to {:.0} % only, since that of \
+             each fortieth of the interval follows the one before (correlation {correlation:.2}); {longer}, or offer less",
+            100.0 * error
         )
     })
 }

@@ -60,6 +60,12 @@ pub(super) fn reasons(
     let all = |code, message: Option<String>| {
         message.map(|message| Reason::of_all(code, message)).into_iter().collect::<Vec<_>>()
     };
+    let overload = transactions.overload(summary);
+    let near_capacity = transactions.near_capacity(summary, &overload);
+    // No length does where the load is too much.
+    let too_much =
+        |reason: &Reason| overload.iter().any(|other| other.group.is_none() || other.group == reason.group);
+    let too_short: Vec<_> = censored(summary).into_iter().filter(|reason| !too_much(reason)).collect();
     let network = &summary.network;
     [
         all("failed", part.failure.as_ref().map(ToString::to_string)),
@@ -68,8 +74,9 @@ pub(super) fn reasons(
         all("too_few", little),
         silent,
         unsettled,
-        censored(summary),
-        transactions.overload(summary.interval_s),
+        overload,
+        near_capacity,
+        too_short,
         Vec::from_iter(lag(summary)),
         Vec::from_iter(unread(summary)),
         all("emulator_busy", emulator_busy(summary)),
