@@ -65,3 +65,17 @@ fn a_share_of_errors_is_from_none_to_all() {
     let error = Scenario::from_json(&scenario.to_string()).unwrap_err();
     assert_eq!(error.field, "measure.max_errors");
 }
+
+#[test]
+fn what_comes_when_its_client_has_gone_is_lost_by_chance() {
+    // A SYN-ACK that is lost is sent again when its client has given up and forgotten the connection.
+    let mut scenario = scenario(256, "1KB");
+    scenario["clients"][0]["loss"]["down"] = json!({"model": "independent", "rate": "10%"});
+    scenario["clients"][0]["http"]["timeout"] = json!("300ms");
+    let summary = run(&scenario).summary;
+    let down = summary.network.down;
+    let deviation = (0.1 * 0.9 / down.packets as f64).sqrt();
+    let (rate, expected) = (down.loss_rate.unwrap(), down.expected_loss_rate.unwrap());
+    assert!((rate - 0.1).abs() < 5.0 * deviation && (expected - 0.1).abs() < 1e-9, "{rate} +- {deviation}");
+    assert!(!summary.invalid.iter().any(|reason| reason.code == "loss"), "{:?}", summary.invalid);
+}

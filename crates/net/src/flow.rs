@@ -107,6 +107,9 @@ impl Flows {
     }
 
     /// Begins a flow; another of the same name joins the strays.
+    ///
+    /// Its draws follow from what it is. A connection that is first heard of on the way to its client is one that its client has left: its draws
+    /// follow from the time, too, so that they are not those of its beginning once more.
     fn begin(
         &mut self,
         meter: &Meter,
@@ -117,7 +120,11 @@ impl Flows {
         let initial_sequence = opening.unwrap_or(0);
         let identity = u64::from(protocol) << 48 | u64::from(port) << 32 | u64::from(initial_sequence);
         let (up, down) = (Passage::default(), Passage::default());
-        let (client, key) = (meter.client, meter.key.entity(identity));
+        let mut key = meter.key.entity(identity);
+        if opening.is_some() && meter.direction == Direction::Down {
+            key = key.entity(since.as_nanos());
+        }
+        let client = meter.client;
         let id = self.insert(Flow { protocol, client, port, initial_sequence, since, up, down, key });
         if let Some(old) = self.index.insert(name, id) {
             let old = self.remove(old);
