@@ -38,15 +38,19 @@ impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
         self.ports.len()
     }
 
-    /// All frames that came before this have been read: the last read came back empty then, or a wait that followed it ended. What is read next has waited
-    /// no longer than since.
+    /// All frames that came before this have been read: the last read came back empty then, or the thread was woken from a wait that followed it. What is
+    /// read next has waited no longer than since.
     pub(crate) fn read_up_to(&self) -> Instant {
         self.read_up_to[..self.ports.len()].iter().copied().min().unwrap_or(Instant::ZERO)
     }
 
-    /// A wait that watched the devices, and that began when nothing was left to be read, ended at `now`: what is there has only just come.
-    pub(crate) const fn note_watched(&mut self, now: Instant) {
-        self.read_up_to = [now; End::ALL.len()];
+    /// A wait that watched the devices, and that began when nothing was left to be read, ended at `now`: what is there came since the thread was woken.
+    pub(crate) fn note_watched(&mut self, now: Instant) {
+        let late = self.clock.woken_late();
+        let woken = Instant::ZERO + now.saturating_since(Instant::ZERO + late);
+        for read_up_to in &mut self.read_up_to {
+            *read_up_to = woken.max(*read_up_to);
+        }
     }
 
     /// Reads, at `now`, one frame of an end into the model's inbox; returns how many packets it counts for, or nothing if none waited.

@@ -9,7 +9,7 @@ use wasp_engine::{
     Scenario, Transmitted, drive,
 };
 use wasp_kernel::Clock;
-use wasp_units::Instant;
+use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, MAX_FRAME_LEN, Packet, Payload, PayloadPool, TcpHeader, Transport, cut, frame};
 
 /// What the machine takes for a look at the clock, to read a frame or find none, to write a frame, and to gather, in nanoseconds.
@@ -25,6 +25,8 @@ struct Machine {
     now: Cell<u64>,
     /// How long the server takes for each answer, one after another, in nanoseconds.
     service: u64,
+    /// How long the thread waits for its CPU when an answer wakes it, in nanoseconds.
+    waking: u64,
     /// Answers in the order of their coming, with the times at which they are in the device.
     answers: RefCell<VecDeque<(u64, Vec<u8>)>>,
     pool: RefCell<PayloadPool>,
@@ -33,7 +35,7 @@ struct Machine {
 impl Machine {
     fn new(service: u64) -> Self {
         let pool = RefCell::new(PayloadPool::new(1 << 20));
-        Self { now: Cell::new(0), service, answers: RefCell::default(), pool }
+        Self { now: Cell::new(0), service, waking: 0, answers: RefCell::default(), pool }
     }
 
     fn spend(&self, nanos: u64) {
@@ -123,7 +125,12 @@ impl Clock for &Machine {
     fn wait_until(&mut self, deadline: Option<Instant>) {
         let deadline = deadline.expect("the run has an end").as_nanos();
         let ready = self.answers.borrow().front().map_or(u64::MAX, |(ready, _)| *ready);
-        self.now.set(self.now.get().max(deadline.min(ready)));
+        let woken = self.now.get().max(deadline.min(ready));
+        self.now.set(woken + if ready < deadline { self.waking } else { 0 });
+    }
+
+    fn woken_late(&mut self) -> Duration {
+        Duration::from_nanos(self.waking)
     }
 }
 
@@ -166,10 +173,13 @@ fn live(asked: &Value, service: u64, busy: Option<f64>) -> RunOutput {
 }
 
 fn metered(asked: &Value, service: u64, shown: MachineReport) -> RunOutput {
+    on(&Machine::new(service), asked, shown)
+}
+
+fn on(machine: &Machine, asked: &Value, shown: MachineReport) -> RunOutput {
     let scenario = Scenario::from_json(&asked.to_string()).expect("the scenario is valid");
     let site = scenario.site(None).expect("the site is built");
-    let machine = Machine::new(service);
-    drive(&scenario, &site, &Control::default(), (), &mut &machine, &mut [&machine], &mut Shown(shown))
+    drive(&scenario, &site, &Control::default(), (), &mut &*machine, &mut [machine], &mut Shown(shown))
 }
 
 fn codes(output: &RunOutput) -> Vec<&str> {
@@ -217,6 +227,17 @@ fn from_its_capacity_on_a_run_is_not_valid_wherever_packets_wait() {
         let emulator = output.summary.emulator.expect("a live run");
         let waited = emulator.lag_us.p99.max(emulator.unread_us.p99);
         assert!(waited > 10_000.0, "{load}: {emulator:?}");
+    }
+}
+
+#[test]
+fn what_comes_while_a_woken_thread_waits_for_its_cpu_waits_too() {
+    for waking in [0, 3_000_000] {
+        let machine = Machine { waking, ..Machine::new(100_000) };
+        let output = on(&machine, &offering(0.005), MachineReport::default());
+        let unread = output.summary.emulator.expect("a live run").unread_us.p99;
+        assert_eq!(codes(&output).contains(&"unread"), waking > 0, "{:?}", output.summary.invalid);
+        assert!(unread >= waking as f64 / 1e3 && unread < waking as f64 / 1e3 + 500.0, "{unread} us");
     }
 }
 

@@ -1,6 +1,8 @@
 //! The wall clock, and how its wait is ended early: by a frame on the device, or by a request to stop.
 
+use crate::cpu::parse_schedstat;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
@@ -20,6 +22,8 @@ const GATHER: (Duration, Duration) = (Duration::from_micros(20), Duration::from_
 /// A pause lasts so many times as long as what was done before it took, on the wall: a thread with little to do wakes often and is punctual,
 /// and one with much to do wakes seldom.
 const REST: u64 = 4;
+/// Waits up to this are not looked into: what came in one has waited so long at most.
+const SHORT: Duration = Duration::from_micros(100);
 
 /// The wall clock could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -71,8 +75,38 @@ pub struct WallClock {
     stopper: Stopper,
     spin_below: Duration,
     prepared: bool,
-    /// When the last wait ended.
+    /// When the last wait began and ended.
+    waited_since: Instant,
     resumed: Instant,
+    /// How long this thread has waited for a CPU, as the kernel counts it.
+    run_delay: RunDelay,
+}
+
+/// The time that the calling thread was ready to run and waited for its CPU.
+#[derive(Debug, Default)]
+struct RunDelay {
+    /// `schedstat` of the thread; none where the kernel does not show it.
+    file: Option<OwnedFd>,
+    known: u64,
+}
+
+impl RunDelay {
+    fn of_this_thread() -> Self {
+        let path = "/proc/thread-self/schedstat";
+        let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok();
+        let mut made = Self { file, known: 0 };
+        made.growth();
+        made
+    }
+
+    /// By how much it has grown since the last call; nothing where it cannot be read.
+    fn growth(&mut self) -> Duration {
+        let mut text = [0; 96];
+        let read = self.file.as_ref().and_then(|file| rustix::io::pread(file, &mut text, 0).ok());
+        let stat = read.and_then(|len| parse_schedstat(std::str::from_utf8(&text[..len]).ok()?));
+        let Some(stat) = stat else { return Duration::ZERO };
+        Duration::from_nanos(stat.waiting.saturating_sub(std::mem::replace(&mut self.known, stat.waiting)))
+    }
 }
 
 impl WallClock {
@@ -95,7 +129,9 @@ impl WallClock {
             stopper: stopper.clone(),
             spin_below,
             prepared: false,
+            waited_since: Instant::ZERO,
             resumed: Instant::ZERO,
+            run_delay: RunDelay::default(),
         })
     }
 
@@ -108,7 +144,7 @@ impl WallClock {
     /// Makes `epoch`, in nanoseconds of `CLOCK_MONOTONIC`, zero.
     pub(crate) fn begin_at(&mut self, epoch: u64) {
         self.epoch = epoch;
-        self.resumed = Instant::ZERO;
+        (self.waited_since, self.resumed) = (Instant::ZERO, Instant::ZERO);
     }
 
     /// Makes the present instant zero.
@@ -140,12 +176,13 @@ impl WallClock {
         }
     }
 
-    /// Lets the kernel end this thread's waits on time. Done on the thread that waits, since the setting is a thread's.
+    /// Lets the kernel end this thread's waits on time, and finds what it counts. Done on the thread that waits, since both are a thread's.
     fn prepare(&mut self) {
         if !self.prepared {
             self.prepared = true;
             // Refused only under a seccomp filter; lateness is measured and shows it.
             let _ = rustix::thread::set_current_timer_slack(Some(TIMER_SLACK));
+            self.run_delay = RunDelay::of_this_thread();
         }
     }
 }
@@ -172,11 +209,18 @@ impl Clock for WallClock {
         if self.stopper.stop_requested() {
             return;
         }
+        self.waited_since = self.now();
         match deadline {
             Some(deadline) => self.wait_for_input_until(deadline),
             None => _ = self.wait_for_input(None),
         }
         self.resumed = self.now();
+    }
+
+    fn woken_late(&mut self) -> Duration {
+        let waited = self.resumed.saturating_since(self.waited_since);
+        // A short wait is a bound that costs nothing.
+        if waited <= SHORT { waited } else { self.run_delay.growth().min(waited) }
     }
 }
 
@@ -292,6 +336,28 @@ mod tests {
         assert!(stopper.stop_requested());
         clock.wait_until(None);
         clock.wait_until(Some(Instant::MAX));
+    }
+
+    #[test]
+    fn what_came_in_a_wait_is_as_old_as_the_thread_waited_for_its_cpu_or_as_the_wait() {
+        let (mut clock, _reader, _writer, _) = clock(Duration::ZERO);
+        let file = rustix::fs::memfd_create("schedstat", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let show = |waiting: &str| {
+            rustix::io::pwrite(&file, format!("1 {waiting} 2\n").as_bytes(), 0).unwrap();
+        };
+        clock.run_delay = RunDelay { file: Some(file.try_clone().unwrap()), known: 100_000 };
+        let mut late = |waited: u64, waiting: &str| {
+            clock.resumed = clock.waited_since + Duration::from_nanos(waited);
+            show(waiting);
+            clock.woken_late().as_nanos()
+        };
+        assert_eq!(late(2_000_000, "500000"), 400_000);
+        assert_eq!(late(2_000_000, "500000"), 0);
+        assert_eq!(late(300_000, "900000"), 300_000, "no longer than the wait");
+        assert_eq!(late(90_000, "950000"), 90_000, "a short wait is not looked into");
+        assert_eq!(late(2_000_000, "960000"), 60_000);
+        assert_eq!(late(2_000_000, "nonsense"), 0);
+        assert!(RunDelay::of_this_thread().file.is_some());
     }
 
     #[test]
