@@ -44,6 +44,7 @@ def test_the_defaults_of_bench(engine: FakeEngine) -> None:
         "mtu": 1500,
         "http": DEFAULT_HTTP,
         "think": None,
+        "start": "equilibrium",
         "arrivals": None,
         "tcp": {"preset": "linux"},
     }
@@ -53,7 +54,8 @@ def test_every_flag_of_bench_reaches_the_engine(engine: FakeEngine) -> None:
     flags = (
         "--mode sim --server nginx --clients 64 --rtt 50ms --loss 3% --loss-up 1% --burst 50% "
         "--down 10Mbit/s --up 1Mbit/s --queue 64KiB --mss 536 --tcp bsd1999 --file-size 20KB "
-        "--requests-per-connection 4 --http-version 1.0 --connections 2 --pipeline 3 --method HEAD --think 1s "
+        "--requests-per-connection 4 --http-version 1.0 --connections 2 --pipeline 3 --method HEAD "
+        "--think 1s --start together "
         "--rate 100/s --arrivals constant --outstanding 50 --warmup 1s --duration 2s "
         "--runs 1 --seed 9 --timeout 5s --max-errors 20%"
     )
@@ -76,6 +78,7 @@ def test_every_flag_of_bench_reaches_the_engine(engine: FakeEngine) -> None:
         "timeout": "5s",
     }
     assert group["think"] == {"model": "constant", "value": "1s"}
+    assert group["start"] == "together"
     assert group["arrivals"] == {"model": "constant", "rate": "100/s", "outstanding": 50}
     assert scenario["workload"] == {"kind": "single", "deal": "own", "path": "/20000", "size": "20KB"}
     assert scenario["measure"] == {"warmup": "1s", "duration": "2s", "max_errors": "20%"}

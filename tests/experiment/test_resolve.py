@@ -67,6 +67,7 @@ def test_a_simulated_run_is_told_everything() -> None:
                 "mtu": 1500,
                 "http": DEFAULT_HTTP | {"requests_per_connection": 1},
                 "think": None,
+                "start": "equilibrium",
                 "arrivals": None,
                 "tcp": {"preset": "linux", "mss": 536, "sack": False},
             }

@@ -31,12 +31,13 @@ pub use port::{
 pub use run::{RunError, simulate};
 pub use scenario::{
     Abort, ArrivalModel, Arrivals, Directions, Group, GroupLoss, Http, Internetwork, Measure, Method, Mode,
-    NextAfter, Scenario, ScenarioError, Server, ServerModel, SharedDirection, SharedLink, Version, Workload,
+    NextAfter, Scenario, ScenarioError, Server, ServerModel, SharedDirection, SharedLink, Start, Version,
+    Workload,
 };
 pub use shard::{Shard, Share};
 pub use summary::{
-    Censoring, DirectionSummary, Emulator, GroupLateness, GroupSummary, LinkRow, Little, NetworkSummary,
-    OpenLoop, PacketSummary, Part, Reason, ResponseTime, RunOutput, ServerCpu, Stability, Summary, Waits,
-    Window, sum_up,
+    Beginning, Censoring, DirectionSummary, Emulator, GroupLateness, GroupSummary, LinkRow, Little,
+    NetworkSummary, OpenLoop, PacketSummary, Part, Reason, ResponseTime, RunOutput, ServerCpu, Stability,
+    Summary, Waits, Window, sum_up,
 };
 pub use wasp_workload::Site;

@@ -1,6 +1,6 @@
 //! The model of one run: a star, and at each of its ends a modelled host or the place where a device is attached.
 
-use crate::population::{clients, members, start_of};
+use crate::population::{clients, members};
 use crate::scenario::{Group, Scenario, SharedDirection, resolve};
 use crate::{End, GroupLedger, Interval, Ledger, Mode, Shard};
 use std::collections::VecDeque;
@@ -72,19 +72,16 @@ impl<O: Observer> Model<O> {
         }
     }
 
-    /// Sets the start of each of the shard's clients, at a keyed time in the first half of the warm-up.
-    pub(crate) fn start(&mut self, scenario: &Scenario, shard: Shard, scheduler: &mut Scheduler<Event>) {
-        let root = Key::root(scenario.seed, scenario.run);
-        let clients = members(scenario).zip(&mut self.clients).zip(0..);
-        for (((group, _, member), client), _) in clients.filter(|(_, number)| shard.has(*number)) {
-            let at = start_of(scenario, group, member, root);
+    /// Each of the shard's clients begins.
+    pub(crate) fn start(&mut self, shard: Shard, scheduler: &mut Scheduler<Event>) {
+        for (client, _) in self.clients.iter_mut().zip(0..).filter(|(_, number)| shard.has(*number)) {
             let mut world = World {
                 network: &mut self.network,
                 scheduler,
                 journal: &mut self.ledger,
                 last_head: &mut self.last_head,
             };
-            client.start(at, &mut world);
+            client.start(&mut world);
         }
     }
 

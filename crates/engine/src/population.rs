@@ -1,7 +1,7 @@
 //! The clients of a scenario: where they are, what they ask for, how, and when.
 
 use crate::scenario::{
-    ArrivalModel, Arrivals, Group, Http, Method, NextAfter, Scenario, ScenarioError, Version,
+    ArrivalModel, Arrivals, Group, Http, Method, NextAfter, Scenario, ScenarioError, Start, Version,
 };
 use std::io::BufRead;
 use std::num::NonZeroU32;
@@ -11,7 +11,7 @@ use wasp_http::{InvalidRequest, Request};
 use wasp_net::Star;
 use wasp_random::{Key, Purpose};
 use wasp_units::{Bytes, Duration, Instant};
-use wasp_workload::{Deal, OffTimes, Requests, Site};
+use wasp_workload::{Deal, Delay, Equilibrium, OffTimes, Requests, Site};
 
 /// Most arrivals that may wait in a group that says nothing about it, though one for each client at least.
 const MOST_WAITING: u32 = 1_000;
@@ -49,12 +49,10 @@ pub(crate) fn members(scenario: &Scenario) -> impl Iterator<Item = (&Group, u16,
     groups.flat_map(|(group, number)| (0..group.count).map(move |index| (group, number, index)))
 }
 
-/// When the client number `member` of its group begins: a keyed time in the first half of the warm-up.
-pub(crate) fn start_of(scenario: &Scenario, group: &Group, member: u32, root: Key) -> Instant {
-    let window = scenario.measure.warmup / 2;
-    let draw = root.purpose(Purpose::Start).name(&group.name).entity(u64::from(member)).draw(0);
-    let offset = (u128::from(window.as_nanos()) * u128::from(draw)) >> 64;
-    Instant::ZERO + Duration::from_nanos(offset as u64)
+/// How client number `member` of its group begins where its pauses have this law.
+fn equilibrium(scenario: &Scenario, group: &Group, member: u32, root: Key, pauses: Delay) -> Equilibrium {
+    let key = root.purpose(Purpose::Start).name(&group.name).entity(u64::from(member));
+    Equilibrium::new(pauses, scenario.measure.warmup, key)
 }
 
 /// The clients of a checked scenario.
@@ -94,29 +92,40 @@ fn plan(
         Deal::Modulo => (index, scenario.client_count() as u32),
     };
     let (inactive, active) = site.off_times();
-    let pauses = OffTimes::new(group.think.unwrap_or(inactive), active, root, &group.name, member);
-    let source = group.arrivals.map(|arrivals| source(&arrivals, root, group, member));
+    let think = group.think.unwrap_or(inactive);
+    let pauses = OffTimes::new(think, active, root, &group.name, member);
+    let begin = |pauses| equilibrium(scenario, group, member, root, pauses);
+    let warmup = scenario.measure.warmup;
+    let source = group.arrivals.map(|arrivals| source(&arrivals, root, group, member, warmup));
     let log = || {
         let own = scenario.workload.deal == Deal::Own;
-        let origin = if own { start_of(scenario, group, member, root) } else { Instant::ZERO };
+        // As clients that do not pause.
+        let origin = if own { begin(Delay::None {}).first(0) } else { Instant::ZERO };
         ArrivalSource::Log { origin }
     };
+    let settles = group.start == Start::Equilibrium;
     let source = source.or_else(|| requests.has_times().then(log));
     let outstanding =
         group.arrivals.and_then(|arrivals| arrivals.outstanding).map_or(MOST_WAITING, NonZeroU32::get);
     Plan {
         requests: requests.stream(scenario.workload.deal, &group.name, number, of),
         pauses,
+        start: settles.then(|| begin(think)),
+        warmed_up: Instant::ZERO + if settles { warmup } else { Duration::ZERO },
         arrivals: source.map(|source| (source, outstanding.div_ceil(group.count))),
     }
 }
 
-fn source(arrivals: &Arrivals, root: Key, group: &Group, member: u32) -> ArrivalSource {
+fn source(arrivals: &Arrivals, root: Key, group: &Group, member: u32, warmup: Duration) -> ArrivalSource {
     match arrivals.model {
-        ArrivalModel::Poisson => ArrivalSource::Poisson {
-            mean: arrivals.rate.time_of(u64::from(group.count)),
-            key: root.purpose(Purpose::Arrival).name(&group.name).entity(u64::from(member)),
-        },
+        ArrivalModel::Poisson => {
+            let mean = arrivals.rate.time_of(u64::from(group.count));
+            ArrivalSource::Poisson {
+                mean,
+                key: root.purpose(Purpose::Arrival).name(&group.name).entity(u64::from(member)),
+                turn: mean.min(warmup),
+            }
+        }
         ArrivalModel::Constant => {
             ArrivalSource::Constant { rate: arrivals.rate, first: member, step: group.count }
         }

@@ -52,7 +52,7 @@ impl<'a, O: Observer> Run<'a, O> {
     pub(crate) fn new(share: &Share<'a>, control: &'a Control, observer: O) -> Self {
         let Share { scenario, site, shard } = *share;
         let mut kernel = LogicalProcess::new(Model::new(scenario, site, observer));
-        kernel.inject(Instant::ZERO, |model, scheduler| model.start(scenario, shard, scheduler));
+        kernel.inject(Instant::ZERO, |model, scheduler| model.start(shard, scheduler));
         Self { scenario, control, kernel, watch: Watch::default(), sampler: Sampler::new() }
     }
 

@@ -11,6 +11,7 @@ fn a_think_time_passes_between_a_response_and_the_next_request() {
     let mut scenario = scenario(1, "1KB");
     scenario["clients"][0]["http"]["requests_per_connection"] = json!(null);
     scenario["clients"][0]["think"] = json!({"model": "constant", "value": "250ms"});
+    scenario["clients"][0]["start"] = json!("together");
     let rows = transactions(&run(&scenario));
     assert!(rows.len() > 20, "{} transactions", rows.len());
     for pair in rows.windows(2) {
@@ -29,6 +30,7 @@ fn pauses(output: &RunOutput) -> BTreeMap<(u32, u32), i64> {
 fn think_times_have_their_mean_and_belong_to_a_client_and_a_request() {
     let mut scenario = scenario(50, "1KB");
     scenario["clients"][0]["think"] = json!({"model": "exponential", "mean": "1s"});
+    scenario["clients"][0]["start"] = json!("together");
     scenario["measure"] = json!({"warmup": "2s", "duration": "60s"});
     let far = pauses(&run(&scenario));
     let (n, mean) = (far.len() as f64, far.values().sum::<i64>() as f64 / far.len() as f64 / 1e9);

@@ -11,4 +11,5 @@ mod scenario;
 mod simmonds2003;
 mod simulation;
 mod sites;
+mod start;
 mod two_devices;

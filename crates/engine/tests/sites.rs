@@ -58,6 +58,7 @@ fn a_page_is_its_base_then_its_embedded_files_over_all_connections_then_a_pause(
     let mut scenario = asking(3, json!({"kind": "surge", "active_off": {"model": "none"}, "embedded": many}));
     scenario["clients"][0]["http"]["connections"] = json!(3);
     scenario["clients"][0]["think"] = json!({"model": "constant", "value": "77ms"});
+    scenario["clients"][0]["start"] = json!("together");
     let parsed = Scenario::from_json(&scenario.to_string()).unwrap();
     let requests = Arc::new(parsed.site(None).unwrap().requests(Key::root(1, 0)));
     let rows = transactions(&run(&scenario));
@@ -88,7 +89,8 @@ fn a_page_is_its_base_then_its_embedded_files_over_all_connections_then_a_pause(
 fn users_of_surge_pause_between_pages_and_between_the_files_of_a_page() {
     let off = json!({"kind": "surge", "inactive_off": {"model": "constant", "value": "900ms"},
         "active_off": {"model": "constant", "value": "35ms"}});
-    let scenario = asking(4, off);
+    let mut scenario = asking(4, off);
+    scenario["clients"][0]["start"] = json!("together");
     let parsed = Scenario::from_json(&scenario.to_string()).unwrap();
     let requests = Arc::new(parsed.site(None).unwrap().requests(Key::root(1, 0)));
     let rows = transactions(&run(&scenario));

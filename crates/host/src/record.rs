@@ -95,6 +95,8 @@ pub struct TransactionRecord {
     pub start: Instant,
     /// When the connection was established, if it was opened for this request.
     pub connected: Option<Instant>,
+    /// Whether that connection was the first of its place among the client's parallel ones.
+    pub opens_place: bool,
     /// When the request was handed to TCP.
     pub sent: Option<Instant>,
     /// When the first byte of the response was there to be read.

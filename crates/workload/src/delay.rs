@@ -109,10 +109,31 @@ impl Delay {
         if let Self::Constant { value } = self {
             return *value;
         }
-        self.truncated().map_or(Duration::ZERO, |truncated| {
-            let seconds = truncated.quantile(key.unit(index));
-            // At most a day: far within the integers that an f64 holds exactly.
-            Duration::from_nanos(libm::round(seconds * 1e9) as u64)
-        })
+        self.truncated().map_or(Duration::ZERO, |truncated| duration(truncated.quantile(key.unit(index))))
     }
+
+    /// The mean.
+    #[must_use]
+    pub fn mean(&self) -> Duration {
+        match self {
+            Self::Constant { value } => *value,
+            _ => self.truncated().map_or(Duration::ZERO, |truncated| duration(truncated.mean())),
+        }
+    }
+
+    /// What is left of a time that is met at a random moment of it; the draw numbered `index` of this key decides.
+    #[must_use]
+    pub fn residual(&self, key: Key, index: u64) -> Duration {
+        match self {
+            Self::Constant { value } => duration(value.as_secs_f64() * key.unit(index)),
+            _ => self
+                .truncated()
+                .map_or(Duration::ZERO, |truncated| duration(truncated.residual_quantile(key.unit(index)))),
+        }
+    }
+}
+
+/// So many seconds, a day at most: far within the integers that an f64 holds exactly as nanoseconds.
+fn duration(seconds: f64) -> Duration {
+    Duration::from_nanos(libm::round(seconds * 1e9) as u64)
 }

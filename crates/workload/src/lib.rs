@@ -23,6 +23,7 @@
 mod content;
 mod delay;
 mod distribution;
+mod equilibrium;
 mod error;
 mod examination;
 mod files;
@@ -41,6 +42,7 @@ mod zipf;
 pub use content::Content;
 pub use delay::Delay;
 pub use distribution::{Distribution, Truncated};
+pub use equilibrium::Equilibrium;
 pub use error::OptionError;
 pub use examination::{Compared, Examination, Popularity};
 pub use files::{Class, File, FileId, FileSet};

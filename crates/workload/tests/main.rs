@@ -1,5 +1,6 @@
 //! What is asked for: options, generators, logs.
 
+mod equilibrium;
 mod options;
 mod prowgen;
 mod replay;

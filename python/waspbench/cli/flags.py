@@ -48,6 +48,7 @@ _WARMUP = "Time before the measured interval, in which clients start one after a
 _RUNS = "Independent repeats, from which means and intervals follow. [default: 3]"
 _UNTIL = "Add runs until half the interval of throughput is at most this part of its mean."
 _MAX_ERRORS = "Share of the transactions that may fail before a run counts as not valid. [default: 10%]"
+_START = "Begin as in the long run, or all at once with a request. [default: equilibrium]"
 _MODEL = "Loss model (wasp2001 too). [default: two-state]"
 _BURST = "Probability that the packet after a lost one is lost. [default: 35%]"
 
@@ -65,6 +66,7 @@ FLAGS: dict[str, Flag] = {
     "http_version": Flag(("clients.http.version",), CLIENTS, "1.0|1.1", as_given=True),
     "method": Flag(("clients.http.method",), CLIENTS, "GET|HEAD|POST"),
     "think": Flag(("clients.think",), CLIENTS, "D", _THINK),
+    "start": Flag(("clients.start",), CLIENTS, "equilibrium|together", _START),
     "timeout": Flag(("clients.http.timeout",), CLIENTS, "D"),
     "tcp": Flag(("clients.tcp.preset", "server.tcp.preset"), CLIENTS, "linux|bsd1999"),
     "mss": Flag(("clients.tcp.mss",), CLIENTS, "N"),

@@ -95,6 +95,9 @@ class Clients(Part):
     think: Delay | None = None
     """Pause of a client between two pages (requests, where a page is one file). Unless set it is the workload's own:
     inactive_off with surge, none with the others."""
+    start: Literal["equilibrium", "together"] = "equilibrium"
+    """How clients begin in a closed loop: as though the run had been going on long before, so that as many of them
+    pause as would, each for what would be left of its pause; or all of them with a request at the very beginning."""
     arrivals: Arrivals | None = None
     """Open loop: when clients ask. Unless set, a client asks when it has what it asked for before (closed loop)."""
     tcp: Tcp = Field(default_factory=Tcp)
@@ -124,6 +127,7 @@ class Clients(Part):
             "mtu": self.mtu,
             "http": self.http.resolve(),
             "think": None if self.think is None else self.think.model_dump(exclude_none=True),
+            "start": self.start,
             "arrivals": None if self.arrivals is None else self.arrivals.model_dump(exclude_none=True),
             "tcp": self.tcp.resolve(),
         }

@@ -193,6 +193,29 @@ class Stability(Record):
     """
 
 
+class Beginning(Record):
+    """How the clients of a group began, as far as the measured interval shows it."""
+
+    cycle_s: float
+    """Mean time in seconds from one transaction of a connection to the next; in an open loop, of a client."""
+    opened: float
+    """Share of the ``ok`` transactions, from 0 to 1, for which a connection was opened."""
+    opening: float
+    """By how much the mean response time differs from the long run's because connections were opened in the interval,
+    or were not, relative to it.
+    """
+    in_step: float
+    """By how much the rate differs from the long run's because the clients go in step, relative to it; 0 if chance
+    explains that they do.
+    """
+    enough_warmup_s: float | None
+    """Length of the warm-up in seconds with which few connections would be opened later; None if the warm-up did, or no
+    length of up to two hours does.
+    """
+    enough_s: float | None
+    """Length of the measured interval in seconds that would do; None likewise."""
+
+
 class RunGroup(Record):
     """One group of clients. Results of older versions have outcomes and status codes only."""
 
@@ -214,6 +237,9 @@ class RunGroup(Record):
     censoring: Censoring | None = None
     """Whether the interval was long enough for the group's longest transactions; None where too few were seen to tell,
     and in a run that was stopped.
+    """
+    beginning: Beginning | None = None
+    """How its clients began; None in a run that was stopped, of too few transactions, and in results of older versions.
     """
     open_loop: RunArrivals | None = None
     """The group's open loop; None where it has a closed one."""

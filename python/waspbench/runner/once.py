@@ -16,7 +16,7 @@ from waspbench.errors import RunFailedError
 from waspbench.experiment.units import duration
 from waspbench.results.access_log import log_path
 from waspbench.results.records import RunRecord, write_run
-from waspbench.results.summary import RunSummary
+from waspbench.results.summary import Beginning, RunSummary
 from waspbench.session import OneRun
 from waspbench.settling import settled_at
 from waspbench.testbed import Spec
@@ -29,7 +29,7 @@ BOTTLENECKS = frozenset({"lag", "unread", "emulator_busy", "device_full", "pool"
 DISTURBANCES = frozenset({"others", "run_delay", "steal"})
 """Reasons against a run which say that others had the machine."""
 
-TOO_SHORT = frozenset({"censored", "silent"})
+TOO_SHORT = frozenset({"censored", "silent", "cycles"})
 """Reasons against a run which say that a longer interval may do."""
 
 SEARCH_LIMIT = 80.0
@@ -37,6 +37,9 @@ SEARCH_LIMIT = 80.0
 
 LONGEST = 1800.0
 """Longest measured interval (seconds) that is tried when it is to be found or made longer."""
+
+TOO_MUCH = 0.025
+"""Error of a rate or a mean, relative to it, that the beginning of a run must not leave (the engine's own limit)."""
 
 ENOUGH = 1000
 """Transactions that must have ended in an interval whose length is found: ten lie beyond its 99th percentile."""
@@ -186,6 +189,7 @@ def longer(summary: RunSummary, least: int = 0) -> float | None:
         lasting = censoring.enough_s
     if "silent" in codes:
         lasting = max(lasting, 2 * summary.interval_s)
+    lasting = max([lasting, *map(_steady_after, _beginnings(summary))])
     if "near_capacity" in codes:
         groups = [group.stability for group in summary.by_group or () if not group.background]
         lasting = max(lasting, *(loop.enough_s or LONGEST for loop in (summary.stability, *groups) if loop is not None))
@@ -195,20 +199,45 @@ def longer(summary: RunSummary, least: int = 0) -> float | None:
 
 
 def find_warmup(job: Job, spec: Spec | None, watch: Watch | None = None) -> str:
-    """The first of 5 s, 10 s, 20 s... within which throughput settles, by runs that are not kept.
+    """The first of 5 s, 10 s, 20 s... within which throughput settles and kept connections have been opened, by runs
+    that are not kept; where a run says how long opening them takes, the next warm-up is at least as long.
 
     Raises:
-        RunFailedError: it does not settle within 80 s.
+        RunFailedError: it does not settle within 80 s, or 30 min do not open all connections.
     """
     warmup = _core.parse_duration(job.scenario["measure"]["warmup"]) / 1e9
-    while warmup <= SEARCH_LIMIT:
+    limit = SEARCH_LIMIT
+    while warmup <= limit:
         # MSER-5 looks no further than half of the run.
         lasting = max(_core.parse_duration(job.scenario["measure"]["duration"]) / 1e9, warmup)
         measure = {**job.scenario["measure"], "warmup": f"{warmup:g}s", "duration": f"{lasting:g}s"}
         with live.running(), OneRun({**job.scenario, "measure": measure}, spec) as run:
             summary, tables = _followed(run, job.time_limit + 2 * warmup, watch)
         settled = settled_at(pl.DataFrame(tables["transactions"]), warmup, lasting, summary.by_group or ())
-        if settled is not None and settled <= warmup:
+        opened = max([0.0, *map(_open_after, _beginnings(summary))])
+        if settled is not None and max(settled, opened) <= warmup:
             return str(measure["warmup"])
-        warmup *= 2
-    raise RunFailedError(f"warmup auto: throughput had not settled after {SEARCH_LIMIT:.0f} s; give measure.warmup")
+        if opened > LONGEST:
+            raise RunFailedError(f"warmup auto: {LONGEST / 60:.0f} min are not enough for all connections to be opened")
+        warmup = max(2 * warmup, opened)
+        limit = max(limit, opened)
+    raise RunFailedError(f"warmup auto: throughput had not settled after {warmup / 2:.0f} s; give measure.warmup")
+
+
+def _open_after(beginning: Beginning) -> float:
+    """Seconds of warm-up after which kept connections have been opened; 0 if they had been."""
+    none_does = beginning.opening > TOO_MUCH and beginning.enough_warmup_s is None and beginning.enough_s is None
+    return math.inf if none_does else beginning.enough_warmup_s or 0.0
+
+
+def _steady_after(beginning: Beginning) -> float:
+    """Seconds of a measured interval in which phases do not matter; 0 if they did not, or warming up is what helps."""
+    if abs(beginning.in_step) > TOO_MUCH or beginning.opening < -TOO_MUCH:
+        return LONGEST if beginning.enough_s is None else beginning.enough_s
+    return beginning.enough_s or 0.0
+
+
+def _beginnings(summary: RunSummary) -> list[Beginning]:
+    """How the clients of each group began that is no background, where it is known."""
+    groups = [group for group in summary.by_group or () if not group.background]
+    return [group.beginning for group in groups if group.beginning is not None]

@@ -26,6 +26,8 @@ pub struct GroupLedger {
     pub(crate) times_by_bin: Bins,
     /// By how many more were in progress, or waited as arrivals, at the end of each fortieth than at its beginning.
     pub(crate) backlog: Changes,
+    /// Those of the `ok` transactions for which a connection was opened.
+    pub(crate) opened: Opened,
     /// Body bytes of the `ok` transactions.
     pub(crate) body_bytes: u64,
     /// Sum of the response times of the `ok` transactions, in nanoseconds; from their intended start, if they have one.
@@ -45,6 +47,17 @@ pub(crate) struct Bins(pub(crate) [u64; BINS]);
 /// Changes of a number in the fortieths of the interval.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Changes(pub(crate) [i64; BINS]);
+
+/// Transactions of the interval for which a connection was opened.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Opened {
+    /// How many.
+    pub(crate) count: u64,
+    /// For how many of them it was the first connection of its place among its client's parallel ones: no other had been closed before.
+    pub(crate) first: u64,
+    /// Time that it took to open the connections, in nanoseconds.
+    pub(crate) sum: u128,
+}
 
 impl Default for Changes {
     fn default() -> Self {
@@ -128,9 +141,18 @@ impl GroupLedger {
         self.body_bytes += record.bytes;
         if let Some(bin) = interval.bin(record.end, BINS) {
             self.bins.0[bin] += 1;
-            let opening = record.connected.map_or(0, |connected| (connected - record.start).as_nanos());
-            self.times_by_bin.0[bin] += response_time.saturating_sub(opening);
+            self.times_by_bin.0[bin] += response_time.saturating_sub(self.note_opening(record));
         }
+    }
+
+    /// Notes that a connection was opened for a transaction, if one was; returns how long it took, in nanoseconds.
+    fn note_opening(&mut self, record: &TransactionRecord) -> u64 {
+        let Some(connected) = record.connected else { return 0 };
+        let opening = (connected - record.start).as_nanos();
+        self.opened.count += 1;
+        self.opened.first += u64::from(record.opens_place);
+        self.opened.sum += u128::from(opening);
+        opening
     }
 
     /// Adds everything about other transactions but their response times, of which there is no histogram of several groups.
@@ -143,6 +165,7 @@ impl GroupLedger {
             bins,
             times_by_bin,
             backlog,
+            opened,
             body_bytes,
             ok_sum,
             other_sum,
@@ -154,6 +177,9 @@ impl GroupLedger {
         merge::add(&mut self.bins.0, &bins.0);
         merge::add(&mut self.times_by_bin.0, &times_by_bin.0);
         self.backlog.0.iter_mut().zip(&backlog.0).for_each(|(change, more)| *change += more);
+        self.opened.count += opened.count;
+        self.opened.first += opened.first;
+        self.opened.sum += opened.sum;
         self.body_bytes += body_bytes;
         self.ok_sum += ok_sum;
         self.other_sum += other_sum;

@@ -101,6 +101,7 @@ mod tests {
             intended: None,
             start: Instant::ZERO,
             connected: None,
+            opens_place: false,
             sent: None,
             first_byte: None,
             last_byte: None,

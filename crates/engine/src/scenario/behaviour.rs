@@ -35,6 +35,17 @@ impl<'de> Deserialize<'de> for Workload {
     }
 }
 
+/// How the clients of a group begin.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// As though the run had been going on long before: they pause with the share and the rest of their pauses that they would have.
+    #[default]
+    Equilibrium,
+    /// All of them ask at the very beginning of the run, and pause from then on.
+    Together,
+}
+
 /// When the clients of a group ask, whatever became of what they asked before (open loop).
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(deny_unknown_fields)]

@@ -1,7 +1,7 @@
 //! What the behaviour of clients must satisfy beyond its types.
 
 use super::check::{ScenarioError, check_duration, ensure};
-use super::{Abort, Arrivals, Group, Http, Method, Scenario, Version};
+use super::{Abort, Arrivals, Group, Http, Method, Scenario, Start, Version};
 use crate::population::request;
 use std::num::NonZeroU32;
 use wasp_http::Request;
@@ -44,6 +44,8 @@ pub(super) fn check_workload(scenario: &Scenario) -> Result<(), ScenarioError> {
         let field = |name| format!("clients.{}.{name}", group.name);
         let message = "the times of the replayed log say when clients ask; leave it out, or workload.times";
         ensure(pace(group).is_none(), field(pace(group).unwrap_or_default()), message)?;
+        let message = "\"together\"; the times of the replayed log say when clients ask; leave it out, or workload.times";
+        ensure(group.start == Start::Equilibrium, field("start"), message)?;
     }
     Ok(())
 }
@@ -76,6 +78,11 @@ fn check_arrivals(group: &Group, arrivals: &Arrivals) -> Result<(), ScenarioErro
         group.think.is_none(),
         field("think"),
         "clients with arrivals do not wait for what they asked for before; give arrivals or think",
+    )?;
+    ensure(
+        group.start == Start::Equilibrium,
+        field("start"),
+        "\"together\"; clients with arrivals ask when one comes; give arrivals or start",
     )?;
     let outstanding = arrivals.outstanding.map_or(u32::MAX, NonZeroU32::get);
     ensure(

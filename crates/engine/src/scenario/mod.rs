@@ -7,7 +7,7 @@ mod behaviour;
 mod check;
 mod check_behaviour;
 
-pub use behaviour::{Abort, ArrivalModel, Arrivals, Http, Method, NextAfter, Version, Workload};
+pub use behaviour::{Abort, ArrivalModel, Arrivals, Http, Method, NextAfter, Start, Version, Workload};
 pub use check::ScenarioError;
 
 use serde::Deserialize;
@@ -162,6 +162,9 @@ pub struct Group {
     /// Pause of a client between two pages (requests, where a page is one file); the workload's own unless given.
     #[serde(default)]
     pub think: Option<Delay>,
+    /// How clients begin.
+    #[serde(default)]
+    pub start: Start,
     /// When clients ask; none is when they have what they asked for before (closed loop).
     #[serde(default)]
     pub arrivals: Option<Arrivals>,

@@ -41,7 +41,8 @@ pub(super) const LENGTHS: [f64; 20] = [
 /// How a run was made, as far as it decides what ends in its interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// Seconds before the interval, in whose first half the clients begin.
+    /// Seconds before the interval. Clients are taken to begin in its first half. Those that pause for long, and arrivals, come from the start on, so that a
+    /// little more is estimated to lack of them than does.
     pub warmup: f64,
     /// Seconds of the interval.
     pub duration: f64,

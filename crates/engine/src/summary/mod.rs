@@ -1,5 +1,6 @@
 //! The figures of one run.
 
+mod beginning;
 mod censoring;
 mod chance;
 mod part;
@@ -8,6 +9,7 @@ mod totals;
 mod transactions;
 mod validity;
 
+pub use beginning::Beginning;
 pub use censoring::{Censoring, Window};
 pub use part::Part;
 pub use stability::Stability;
@@ -118,6 +120,8 @@ pub struct GroupSummary {
     pub all_response_time_ms: ResponseTime,
     /// As for all groups together.
     pub censoring: Option<Censoring>,
+    /// How its clients began; none for a run that was stopped, or of too few transactions.
+    pub beginning: Option<Beginning>,
     /// What became of its arrivals, if it has an open loop.
     pub open_loop: Option<Arrivals>,
     /// Whether that offers what can be taken.
@@ -415,6 +419,7 @@ fn by_group(scenario: &Scenario, part: &Part, those_of_run: [ResponseTime; 2]) -
                 response_time_ms: ok,
                 all_response_time_ms: all,
                 censoring: transactions::censoring_of_group(scenario, part, group, found),
+                beginning: transactions::beginning_of_group(scenario, part, group, found),
                 open_loop: arrivals(found),
                 stability: transactions::stability_of_group(scenario, part, group, found),
             }

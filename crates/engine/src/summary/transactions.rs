@@ -1,14 +1,17 @@
 //! What the transactions of a run say against it. Each group of several is judged by itself, because a thousand quick transactions hide one slow one
 //! that never ends; all together are judged where nothing is said of any group.
 
+use super::beginning::Asked;
 use super::censoring::Alike;
 use super::chance::at_least;
-use super::{Censoring, GroupSummary, Part, Reason, Stability, Summary, Window};
+use super::{Beginning, Censoring, GroupSummary, Part, Reason, Stability, Summary, Window};
 use crate::ledger::{BINS, Bins, GroupLedger, Tally};
-use crate::scenario::Group;
+use crate::scenario::{Group, NextAfter};
 use crate::{Mode, Scenario};
+use std::num::NonZeroU32;
 use wasp_host::{Arrival, Outcome};
 use wasp_units::Probability;
+use wasp_workload::Workload;
 
 /// Least `ok` transactions for a figure to mean anything.
 const LEAST_TRANSACTIONS: u64 = 100;
@@ -307,12 +310,49 @@ fn too_short(found: &Censoring, interval_s: f64) -> Option<String> {
 }
 
 /// A length of time as people say it, without digits that mean nothing.
-fn length(seconds: f64) -> String {
+pub(super) fn length(seconds: f64) -> String {
     match seconds {
         3600.0.. => format!("{} h", seconds / 3600.0),
         120.0.. => format!("{} min", seconds / 60.0),
         _ => format!("{seconds} s"),
     }
+}
+
+/// How the clients of a group began; none where the run was stopped, or the clients are programs.
+pub(super) fn beginning_of_group(
+    scenario: &Scenario,
+    part: &Part,
+    group: &Group,
+    found: &GroupLedger,
+) -> Option<Beginning> {
+    if part.is_stopped(scenario) || scenario.mode == Mode::Shim {
+        return None;
+    }
+    let shared = &scenario.network.shared;
+    let each = if found.is_open() { 1 } else { group.http.connections };
+    let has_pages = matches!(scenario.workload.options, Workload::Surge(_));
+    let http = &group.http;
+    let is_plain =
+        !found.is_open() && !has_pages && http.pipeline == 1 && http.next_after == NextAfter::Response;
+    let pause = group.think.map_or(0.0, |think| think.mean().as_secs_f64());
+    let asked = Asked {
+        connections: f64::from(group.count) * f64::from(each),
+        // Arrivals come to each client within a cycle, which is known to about a tenth. Clients that pause ask in the first half of a warm-up of four pauses;
+        // those of pages, whose files come together, in one of two cycles of all their connections.
+        cycles: if found.is_open() {
+            1.2
+        } else if has_pages {
+            2.0
+        } else {
+            4.0
+        },
+        pause: is_plain.then_some(pause),
+        requests: group.http.requests_per_connection.map(NonZeroU32::get),
+        rtt: (group.rtt + shared.up.delay + shared.down.delay).as_secs_f64(),
+        warmup: scenario.measure.warmup.as_secs_f64(),
+        duration: scenario.measure.duration.as_secs_f64(),
+    };
+    Beginning::of(found, &asked)
 }
 
 /// Whether the open loop of a group offers what can be taken; none where there is no open loop, or the run was stopped.

@@ -1,7 +1,8 @@
 //! Why a run must not be trusted.
 
+use super::beginning;
 use super::transactions::{Judged, censored};
-use super::{DirectionSummary, GroupLateness, Part, Reason, Summary, Waits};
+use super::{Beginning, DirectionSummary, GroupLateness, Part, Reason, Summary, Waits};
 use crate::ledger::GroupLedger;
 use crate::scenario::{Group, SharedLink};
 use crate::{Counters, Mode, Scenario};
@@ -66,6 +67,10 @@ pub(super) fn reasons(
     let too_much =
         |reason: &Reason| overload.iter().any(|other| other.group.is_none() || other.group == reason.group);
     let too_short: Vec<_> = censored(summary).into_iter().filter(|reason| !too_much(reason)).collect();
+    let groups = summary.by_group.iter().filter(|group| !group.background);
+    let began: Vec<_> = groups.map(|group| (group.name.as_str(), group.beginning)).collect();
+    let mut opening = beginning::said("opening", &began, Beginning::opens);
+    opening.retain(|reason| !too_much(reason));
     let network = &summary.network;
     [
         all("failed", part.failure.as_ref().map(ToString::to_string)),
@@ -74,6 +79,8 @@ pub(super) fn reasons(
         all("too_few", little),
         silent,
         unsettled,
+        opening,
+        beginning::said("cycles", &began, Beginning::cycles),
         overload,
         near_capacity,
         too_short,

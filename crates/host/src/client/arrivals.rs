@@ -14,6 +14,9 @@ pub enum ArrivalSource {
         mean: Duration,
         /// The client's draws.
         key: Key,
+        /// The time from the start of the run in which each client of the group has one arrival at most, so that kept connections are opened as
+        /// early as can be: the mean, or the warm-up if that is shorter.
+        turn: Duration,
     },
     /// Evenly spaced over the group: the client has arrivals number `first`, `first + step`, ...
     Constant {
@@ -90,8 +93,15 @@ impl Arrivals {
         let step = stream.next_step();
         self.next = step.map(|step| {
             let intended = match self.source {
-                ArrivalSource::Poisson { mean, key } => {
-                    last.saturating_add(Delay::Exponential { mean }.draw(key, self.count))
+                ArrivalSource::Poisson { mean, key, turn } => {
+                    let since = Instant::ZERO + turn;
+                    let in_turn =
+                        Instant::ZERO + Delay::Constant { value: mean }.residual(key.name("turn"), 0);
+                    if self.count == 0 && in_turn < since {
+                        in_turn
+                    } else {
+                        last.max(since).saturating_add(Delay::Exponential { mean }.draw(key, self.count))
+                    }
                 }
                 ArrivalSource::Constant { rate, first, step } => {
                     Instant::ZERO + rate.time_of(u64::from(first) + u64::from(step) * self.count)

@@ -43,6 +43,8 @@ pub(super) struct Connection {
     pub(super) lane: u8,
     /// Place among all its connections, those that linger included.
     pub(super) slot: u32,
+    /// Whether its place had none before.
+    pub(super) opens_place: bool,
     /// Ordinal among the client's connections.
     pub(super) ordinal: u32,
     pub(super) initial_sequence: u32,
@@ -84,6 +86,7 @@ impl Connection {
             reader: ResponseReader::new(),
             lane,
             slot,
+            opens_place: false,
             ordinal,
             initial_sequence,
             opened: now,
@@ -133,6 +136,7 @@ impl Connection {
             self.requests += 1;
             let record = &mut transaction.record;
             record.connected = self.established.filter(|_| self.requests == 1);
+            record.opens_place = record.connected.is_some() && self.opens_place;
             record.connection = self.ordinal;
             record.sent = Some(now);
             let head = behaviour.requests.head(transaction.record.file, behaviour.is_last(self.requests));

@@ -74,10 +74,19 @@ pub struct Client {
 struct Lane {
     /// Slot of its connection.
     slot: Option<u32>,
+    /// It has had a connection.
+    was_opened: bool,
     /// It takes nothing before.
     pause_until: Instant,
     /// Requests that are to be made once more, on a new connection.
     again: Option<Box<Queue>>,
+}
+
+impl Lane {
+    /// A lane that takes nothing before `first`.
+    fn new(first: Instant) -> Self {
+        Self { pause_until: first, ..Self::default() }
+    }
 }
 
 impl Client {
@@ -86,12 +95,13 @@ impl Client {
     pub fn new(place: Place, behaviour: Arc<Behaviour>, identities: Identities, plan: Plan) -> Self {
         let interface =
             Interface { node: place.node, link: place.link, address: place.address, identification: 0 };
+        let schedule = Schedule::new(plan);
         Self {
             place,
             interface,
             identities,
-            schedule: Schedule::new(plan),
-            lanes: (0..behaviour.connections.max(1)).map(|_| Lane::default()).collect(),
+            lanes: (0..behaviour.connections.max(1)).map(|lane| Lane::new(schedule.first(lane))).collect(),
+            schedule,
             behaviour,
             connections: SmallVec::new(),
             opened: 0,
@@ -114,11 +124,12 @@ impl Client {
         self.schedule.is_open()
     }
 
-    /// Begins the first transaction at `at`, or when it arrives.
-    pub fn start<O: Observer>(&mut self, at: Instant, world: &mut World<'_, O>) {
-        self.schedule.start(at);
+    /// The run begins: the first transactions will when the plan says.
+    pub fn start<O: Observer>(&mut self, world: &mut World<'_, O>) {
+        let lane = self.lanes.iter().map(|lane| lane.pause_until).min().unwrap_or_default();
+        let at = self.schedule.wake().map(|at| at.max(lane));
         let event = Event::ClientAlarm { client: self.place.index };
-        self.alarm.arm(self.schedule.wake(), self.place.node, event, world.scheduler);
+        self.alarm.arm(at, self.place.node, event, world.scheduler);
     }
 
     /// A packet has arrived.
@@ -330,8 +341,10 @@ impl Client {
         }
     }
 
-    /// The lane with the fewest requests of those that may take another.
+    /// The lane with the fewest requests of those that may take another. In the warm-up, connections that will be kept are opened rather than used again:
+    /// in the long run all are open.
     fn free_lane(&self, now: Instant) -> Option<u8> {
+        let opens = self.behaviour.requests_per_connection.is_none() && self.schedule.warms_up(now);
         let load = |lane: &Lane| -> Option<usize> {
             if lane.pause_until > now {
                 return None;
@@ -340,8 +353,8 @@ impl Client {
             let connection = self.connections[slot as usize].as_ref()?;
             connection.has_room(&self.behaviour).then(|| connection.queue.len())
         };
-        let loads = self.lanes.iter().zip(0_u8..).filter_map(|(lane, index)| Some((load(lane)?, index)));
-        loads.min().map(|(_, index)| index)
+        let order = |(lane, index): (&Lane, u8)| Some((load(lane)?, opens && lane.slot.is_some(), index));
+        self.lanes.iter().zip(0..).filter_map(order).min().map(|(_, _, index)| index)
     }
 
     /// The connection, if it is its lane's, is so no longer.
@@ -365,6 +378,7 @@ impl Client {
         for transaction in queue.iter_mut_from(0) {
             transaction.record.connection = self.opened;
         }
+        connection.opens_place = !std::mem::replace(&mut self.lanes[usize::from(lane)].was_opened, true);
         connection.unsent = queue.len() as u8;
         connection.queue = queue;
         self.opened += 1;

@@ -8,7 +8,7 @@
 
 use super::arrivals::{Admission, ArrivalSource, Arrivals};
 use wasp_units::{Duration, Instant};
-use wasp_workload::{FileId, OffTimes, PageId, RequestStream};
+use wasp_workload::{Equilibrium, FileId, OffTimes, PageId, RequestStream};
 
 /// What a client is to do over the run: its requests, its pauses, and its arrivals if it has some.
 #[derive(Debug)]
@@ -17,6 +17,10 @@ pub struct Plan {
     pub requests: RequestStream,
     /// The pauses between its pages, and between the files of a page.
     pub pauses: OffTimes,
+    /// How it begins in a closed loop; without, it asks at once.
+    pub start: Option<Equilibrium>,
+    /// When it has come into the state of the long run.
+    pub warmed_up: Instant,
     /// When it asks, and how many arrivals may wait; without, when it has what it asked for before.
     pub arrivals: Option<(ArrivalSource, u32)>,
 }
@@ -37,6 +41,8 @@ pub(super) struct Ask {
 pub(super) struct Schedule {
     stream: RequestStream,
     pauses: OffTimes,
+    start: Option<Equilibrium>,
+    warmed_up: Instant,
     arrivals: Option<Box<Arrivals>>,
     /// The page in progress, where pages have embedded files.
     page: Option<Page>,
@@ -64,18 +70,24 @@ struct Page {
 
 impl Schedule {
     pub(super) fn new(plan: Plan) -> Self {
-        let Plan { mut requests, pauses, arrivals } = plan;
+        let Plan { mut requests, pauses, start, warmed_up, arrivals } = plan;
         let arrivals = arrivals.map(|(source, limit)| Box::new(Arrivals::new(source, limit, &mut requests)));
         let idle = Page { id: None, late: None, base: false, next: 0, open: 0, pauses: 0 };
         let page = requests.requests().has_embedded().then_some(idle);
-        Self { stream: requests, pauses, arrivals, page, taken: 0, earliest: Instant::ZERO }
+        let paused = start.filter(|_| arrivals.is_none() && page.is_some());
+        let earliest = paused.map_or(Instant::ZERO, |start| start.first(0));
+        Self { stream: requests, pauses, start, warmed_up, arrivals, page, taken: 0, earliest }
     }
 
-    /// Nothing is asked for before `at`, unless it arrives before.
-    pub(super) fn start(&mut self, at: Instant) {
-        if self.arrivals.is_none() {
-            self.earliest = at;
-        }
+    /// Whether the client is still to come into the state of the long run.
+    pub(super) fn warms_up(&self, now: Instant) -> bool {
+        now < self.warmed_up
+    }
+
+    /// When connection number `lane` may begin: where a page is one file, each pauses by itself.
+    pub(super) fn first(&self, lane: u8) -> Instant {
+        let start = self.start.as_ref().filter(|_| self.arrivals.is_none() && self.page.is_none());
+        start.map_or(Instant::ZERO, |start| start.first(u64::from(lane)))
     }
 
     /// When there may be something to ask for though nothing has happened.
@@ -131,12 +143,7 @@ impl Schedule {
     /// connection pauses, and whether the other connections are to pause, too, since a page's embedded files begin.
     pub(super) fn ended(&mut self, ok: bool, request: u32, now: Instant) -> (Instant, bool) {
         let Some(page) = &mut self.page else {
-            let think = if self.arrivals.is_some() {
-                Duration::ZERO
-            } else {
-                self.pauses.inactive(u64::from(request))
-            };
-            return (now + think, false);
+            return (self.inactive(now, u64::from(request)), false);
         };
         page.open -= 1;
         let base = std::mem::take(&mut page.base);
@@ -148,10 +155,17 @@ impl Schedule {
             return (self.pause(now), base);
         }
         page.id = None;
-        if self.arrivals.is_none() {
-            self.earliest = now + self.pauses.inactive(self.taken - 1);
-        }
+        self.earliest = self.inactive(now, self.taken - 1);
         (now, false)
+    }
+
+    /// Until when the pause after page or request number `index` lasts that begins now; in an open loop there is none.
+    fn inactive(&self, now: Instant, index: u64) -> Instant {
+        if self.arrivals.is_some() {
+            return now;
+        }
+        let beginning = self.start.as_ref().and_then(|start| start.pause(now, index));
+        beginning.unwrap_or_else(|| now + self.pauses.inactive(index))
     }
 
     /// Until when a connection pauses before the next file of the page.

@@ -25,6 +25,7 @@ impl Transaction {
             intended: ask.intended,
             start: now,
             connected: None,
+            opens_place: false,
             sent: None,
             first_byte: None,
             last_byte: None,
