@@ -244,8 +244,9 @@ fn while_segments_are_held_no_acknowledgment_is_uneventful() {
 fn a_hole_that_its_original_fills_was_overtaken_by_all_that_is_held_above_it() {
     for (held, far) in [(2, false), (3, false), (4, true)] {
         let mut bench = linux(10);
-        // Fast recovery begins, and nothing is sent again.
+        // Fast recovery sends the hole again, before its original arrives.
         bench.report(1, held);
+        bench.scoreboard.retransmit(0, START);
         bench.recovery.begin(bench.next);
         let (recovery, context) = bench.context();
         recovery.rack.get_or_insert_default().on_fast_retransmit(&context);
