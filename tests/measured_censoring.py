@@ -1,9 +1,10 @@
-"""How often runs that are too short for their longest transactions are called so, over synthetic runs with known truth.
+"""How often experiments whose runs are too short for their longest transactions are called so, over synthetic runs with
+known truth.
 
 Clients of a closed loop begin at uniform times of the first half of the warm-up, as the engine's do, and make one
-transaction after another, whose times are independent and end after 60 s at the latest. What the engine says of each
-run (`_core.judge_censoring`) is held against the bias of its configuration: the mean of what ended in the interval,
-over at least 200 seeds, less the truth.
+transaction after another, whose times are independent and end after 60 s at the latest. What the engine says of an
+experiment's runs together (`_core.judge_censoring`) is held against the bias of its configuration: the mean of what
+ended in the intervals, over many experiments, less the truth.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,12 +25,22 @@ from waspbench import _core
 TIMEOUT = 60.0
 """Seconds after which every transaction is over."""
 
-SEEDS = 200
-MOST_SEEDS = 2000
-"""Seeds of a configuration: more than the least until the bias has a standard error of 1 %."""
+RUNS = 3
+"""Runs of an experiment: as many as are made by default."""
 
-BIASED, UNBIASED = 0.05, 0.01
-"""Bias above which at most 5 % of the runs may pass, and below which at most 5 % may be refused."""
+EXPERIMENTS = 100
+MOST_EXPERIMENTS = 1000
+"""Experiments of a configuration: more than the least until the bias has a standard error of 1 %."""
+
+BIASED = 0.05
+"""Bias above which at most 5 % of the experiments may pass."""
+MOST_OF_ONE_PASSED = 6 / 40
+"""And at most so many of one configuration."""
+
+UNBIASED, MOST_DEVIATION = 0.01, 0.02
+"""Bias, and deviation of an experiment's mean, below which at most 10 % may be refused."""
+MOST_OF_ONE_REFUSED = 9 / 40
+"""And at most so many of one configuration."""
 
 LEAST = 100
 """Transactions below which a run is refused as ``too_few``."""
@@ -115,6 +127,10 @@ class Configuration:
     duration: float
     clients: int
 
+    def __str__(self) -> str:
+        times = f"{self.times.family} ({self.times.name})"
+        return f"{times}, {self.warmup:g} s and {self.duration:g} s, {self.clients} clients"
+
     @property
     def expected(self) -> float:
         """Transactions of a run, about."""
@@ -138,59 +154,79 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Found:
-    """What became of the runs of a configuration."""
+    """What became of the experiments of a configuration."""
 
     configuration: Configuration
     bias: float
     """Mean reported over the truth, less 1."""
-    error: float
-    """Its standard error."""
+    deviation: float
+    """Standard deviation of an experiment's mean, over the truth."""
     passed: float
-    """Share of the runs that were neither censored nor of too few transactions."""
+    """Share of the experiments that were neither censored nor of too few transactions."""
     refused: float
-    """Share of the runs that were censored."""
+    """Share of them that were censored."""
+    covered: float
+    """Share of those in which what lacks of the mean is no more than the upper estimate."""
     beyond_p99: float | None
-    """P(T > p99) of the 99th percentile averaged over the runs that passed with at least 10,000 transactions; None if
-    there are none.
+    """P(T > p99) of the 99th percentile averaged over the experiments that passed with at least 10,000 transactions;
+    None if there are none.
     """
 
 
-def judged(starts: Array, ends: Array, configuration: Configuration) -> dict[str, float] | None:
-    """What the engine says of a run; None where too few transactions were seen."""
-    begun, over = (np.round(times * 1e9).astype(np.int64) for times in (starts, ends))
+def judged(runs: list[tuple[Array, Array]], configuration: Configuration) -> dict[str, float] | None:
+    """What the engine says of runs together; None where too few transactions were seen."""
+    nanos = [(np.round(1e9 * start).astype(np.int64), np.round(1e9 * end).astype(np.int64)) for start, end in runs]
     found: dict[str, float] | None = json.loads(
-        _core.judge_censoring(begun, over, configuration.warmup, configuration.duration, TIMEOUT, 1.0)
+        _core.judge_censoring(nanos, configuration.warmup, configuration.duration, TIMEOUT, 1.0)
     )
     return found
 
 
-def measure(configuration: Configuration, most: int = MOST_SEEDS) -> Found:
-    """Makes the runs of a configuration and has the engine judge each."""
-    end = configuration.warmup + configuration.duration
+def measure(configuration: Configuration, least: int = EXPERIMENTS, most: int = MOST_EXPERIMENTS) -> Found:
+    """Makes the experiments of a configuration and has the engine judge each."""
     means: list[float] = []
     passed = refused = 0
+    at_most: list[float] = []
     tails: list[float] = []
     truth = configuration.times.mean
-    while len(means) < SEEDS or (_error(means) > 0.01 * truth and len(means) < most):
-        starts, ends = configuration.transactions(len(means))
-        over = (ends >= configuration.warmup) & (ends < end)
-        times = (ends - starts)[over]
-        verdict = judged(starts, ends, configuration)
+    while len(means) < least or (_error(means) > 0.01 * truth and len(means) < most):
+        runs = [configuration.transactions(RUNS * len(means) + run) for run in range(RUNS)]
+        ended = [_ended(*run, configuration) for run in runs]
+        times = np.concatenate(ended)
+        verdict = judged(runs, configuration)
         censored = verdict is not None and bool(verdict["censored"])
         refused += censored
-        passes = not censored and len(times) >= LEAST
+        at_most += [] if verdict is None else [verdict["at_most"]]
+        passes = not censored and all(len(run) >= LEAST for run in ended)
         passed += passes
-        means.append(float(times.mean()) if len(times) else math.nan)
+        means.append(float(np.mean([run.mean() for run in ended if len(run)])) if len(times) else math.nan)
         if passes and len(times) >= LEAST_FOR_P99:
             tails.append(float(np.quantile(times, 0.99, method="inverted_cdf")))
     bias = float(np.nanmean(means)) / truth - 1
     beyond = float(configuration.times.beyond(np.array([np.mean(tails)]))[0]) if tails else None
-    runs = len(means)
-    return Found(configuration, bias, _error(means) / truth, passed / runs, refused / runs, beyond)
+    deviation = float(np.nanstd(means)) / truth
+    covered = float(np.mean(np.array(at_most) >= -bias)) if at_most else math.nan
+    return Found(configuration, bias, deviation, passed / len(means), refused / len(means), covered, beyond)
+
+
+def _ended(starts: Array, ends: Array, configuration: Configuration) -> Array:
+    """The times of what ended in the measured interval."""
+    over = (ends >= configuration.warmup) & (ends < configuration.warmup + configuration.duration)
+    return np.asarray((ends - starts)[over])
 
 
 def _error(means: list[float]) -> float:
     return float(np.nanstd(means) / math.sqrt(len(means)))
+
+
+def stalls(base: float, lasting: float, share: float) -> Times:
+    """0.9 to 1.1 times ``base``, but for a share that takes so many seconds."""
+    return Times(
+        "rare stalls",
+        f"base {base:g} s, {share:g} of {lasting:g} s",
+        lambda rng, count: np.where(rng.random(count) < share, lasting, base * (0.9 + 0.2 * rng.random(count))),
+        lambda t: (1 - share) * np.clip((1.1 * base - t) / (0.2 * base), 0, 1) + share * (t <= lasting),
+    )
 
 
 TIMES = [
@@ -202,6 +238,11 @@ TIMES = [
     *(doubling(0.3, 3.0, again, again) for again in (0.03, 0.12, 0.3)),
     *(doubling(0.05, 0.25, begin, 0.35) for begin in (0.03, 0.06, 0.12)),
     *(doubling(0.2, 1.0, begin, 0.35) for begin in (0.03, 0.06, 0.12)),
+    *(stalls(0.1, 55.0, share) for share in (2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 2e-3)),
+    *(stalls(0.1, 20.0, share) for share in (1e-4, 5e-4, 2e-3)),
+    *(stalls(0.1, 7.0, share) for share in (1e-4, 1e-3, 1e-2)),
+    *(stalls(0.5, 55.0, share) for share in (1e-4, 1e-3)),
+    *(stalls(0.02, 55.0, share) for share in (1e-5, 1e-4)),
 ]
 WINDOWS = [(5.0, 10.0), (5.0, 60.0), (30.0, 60.0), (5.0, 300.0), (60.0, 120.0)]
 CLIENTS = [16, 64, 256, 1024]
@@ -218,3 +259,54 @@ def configurations() -> list[Configuration]:
         for clients in CLIENTS
     ]
     return [each for each in every if LEAST <= each.expected <= MOST_TRANSACTIONS]
+
+
+def table(found: list[Found]) -> str:
+    """What became of the configurations of each family, in Markdown."""
+    lines = [
+        "| times | bias above 5 % | passed | too often | bias below 1 % | refused | too often | above `at_most` |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    families = dict.fromkeys(each.configuration.times.family for each in found)
+    for family in [*families, "all"]:
+        own = [each for each in found if family in (each.configuration.times.family, "all")]
+        biased = [each.passed for each in own if abs(each.bias) > BIASED]
+        sound = [each.refused for each in own if abs(each.bias) < UNBIASED and each.deviation <= MOST_DEVIATION]
+        cells = [family]
+        for rates, most in ((biased, MOST_OF_ONE_PASSED), (sound, MOST_OF_ONE_REFUSED)):
+            mean = f"{100 * float(np.mean(rates)):.1f} %" if rates else "-"
+            cells += [str(len(rates)), mean, str(sum(rate > most for rate in rates))]
+        # What lacks is known to half a percent.
+        lacking = [each.covered for each in own if each.bias < -UNBIASED / 2]
+        cells.append(f"{100 * (1 - float(np.mean(lacking))):.1f} %" if lacking else "-")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _rates(index: int) -> tuple[float, float, float, float, float, float | None]:
+    """What was found of a configuration, without its functions, which cannot be sent to another process."""
+    found = measure(configurations()[index])
+    return found.bias, found.deviation, found.passed, found.refused, found.covered, found.beyond_p99
+
+
+def main() -> None:
+    """Judges every configuration, prints each, and then the table of `docs/statistics.md`."""
+    found = []
+    made = configurations()
+    with ProcessPoolExecutor() as workers:
+        for about, rates in zip(made, workers.map(_rates, range(len(made))), strict=True):
+            each = Found(about, *rates)
+            print(
+                f"{about}: bias {100 * each.bias:6.1f} %, deviation {100 * each.deviation:5.1f} %, "
+                f"passed {100 * each.passed:5.1f} %, refused {100 * each.refused:5.1f} %, "
+                f"covered {100 * each.covered:5.1f} %",
+                flush=True,
+            )
+            found.append(each)
+    print(f"\n{table(found)}")
+    beyond = [each.beyond_p99 for each in found if each.beyond_p99 is not None]
+    print(f"\np99 of {len(beyond)} configurations: exceeded by {100 * min(beyond):.2f} to {100 * max(beyond):.2f} %")
+
+
+if __name__ == "__main__":
+    main()

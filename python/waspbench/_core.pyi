@@ -18,6 +18,7 @@ __all__ = [
     "check_scenario",
     "fetch",
     "judge_censoring",
+    "judge_together",
     "parse_bytes",
     "parse_duration",
     "parse_frequency",
@@ -49,9 +50,9 @@ def parse_frequency(text: str) -> float: ...
 def parse_rate(text: str) -> int: ...
 def parse_probability(text: str) -> float: ...
 def check_scenario(scenario: str) -> None: ...
+def judge_together(runs: str) -> str: ...
 def judge_censoring(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    runs: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
     warmup: float,
     duration: float,
     timeout: float,

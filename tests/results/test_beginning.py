@@ -62,7 +62,8 @@ def test_auto_measures_until_clients_in_step_have_gone_round_often_enough(tmp_pa
     asked = clients(workload={"kind": "single", "size": "92KB"}, bandwidth={"down": "64kbit/s"})
     result = run(asked)
     [summary] = result.runs
-    assert [reason.code for reason in result.invalid_reasons] == ["cycles"]
+    # One in six of the transactions is in progress from before the interval to its end.
+    assert [reason.code for reason in result.invalid_reasons] == ["cycles", "censored"]
     needed = longer(summary)
     assert needed is not None
     assert needed > 100

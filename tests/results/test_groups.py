@@ -61,7 +61,7 @@ def test_response_times_of_a_group_of_few_are_left_out_and_that_is_noted(two: Re
     assert 0 < far.outcomes["ok"] < LEAST
     assert set(far.response_time_ms.model_dump().values()) == {None}
     assert far.throughput.mean > 0
-    assert two.notes == ["group far: fewer than 100 ok transactions, whose response times are left out"]
+    assert "group far: fewer than 100 ok transactions, whose response times are left out" in two.notes
     assert two.valid
 
 
@@ -136,7 +136,8 @@ def test_a_background_group_is_in_no_figure_of_all_clients() -> None:
         run(TWO | {"clients": [TWO["clients"][0], *more], "measure": {"runs": 1}, "workload": {"size": "1KB"}})
         for more in ([], [slow])
     )
-    assert (beside.valid, beside.notes) == (True, [])
+    assert beside.valid
+    assert not [note for note in beside.notes if "group slow" in note]
     near, aside = beside.groups
     assert aside.background
     assert aside.outcomes["ok"] > 0

@@ -62,7 +62,7 @@ def test_up_to_one_in_a_hundred_dropped_arrivals_are_a_note() -> None:
     came = result.open_loop.arrivals.mean * 10
     assert 0 < dropped < came / 100
     wanted = f"{dropped:,d} of {came:,.0f} arrivals were dropped, since as many as may wait did (arrivals.outstanding)"
-    assert result.notes == [wanted]
+    assert wanted in result.notes
     many = made("1100/s", outstanding=50)
     assert [reason.code for reason in many.invalid_reasons] == ["overload"]
     assert not [note for note in many.notes if "dropped" in note]

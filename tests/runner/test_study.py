@@ -332,8 +332,12 @@ def test_a_run_that_fails_twice_is_kept_and_marked(monkeypatch: pytest.MonkeyPat
     assert resume(tmp_path / "out").valid
 
 
-def test_a_live_run_that_is_not_valid_is_tried_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    invalid = [Invalid(code="steal", message="the hypervisor took 3 %")]
+def test_a_live_run_that_the_machine_disturbed_is_tried_once_more() -> None:
+    # What its transactions did would be selected away.
+    invalid = [
+        Invalid(code="censored", message="the interval was too short"),
+        Invalid(code="steal", message="the hypervisor took 3 %"),
+    ]
     job = Job(0, 0, {}, "", 1.0)
     done = Done(job, 1.0, summary=summary(100.0).model_copy(update={"invalid": invalid}))
     assert module._wrong(done, "live") == ["the hypervisor took 3 %"]

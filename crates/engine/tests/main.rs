@@ -12,4 +12,5 @@ mod simmonds2003;
 mod simulation;
 mod sites;
 mod start;
+mod together;
 mod two_devices;

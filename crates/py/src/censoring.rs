@@ -1,12 +1,25 @@
-//! The judgement on runs that are too short for their longest transactions, for transactions that were not measured but made up: what
-//! `docs/statistics.md` says of it is measured so.
+//! The judgement on runs that are too short for their longest transactions: of all runs of a point together, and of transactions that were not
+//! measured but made up (what `docs/statistics.md` says of it is measured so).
 
 use crate::error::engine_error;
 use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use wasp_engine::{Censoring, Window};
+use wasp_engine::{Censoring, GroupAges, Together, Window, alike};
 
-/// What is said of a run in which transactions began and would end, had it no end, at these nanoseconds since its start.
+/// What all runs of one point say together.
+///
+/// `runs` is a JSON array with an array for each run, of objects with a group's name, whether it is in the background, and its ages, as in the summary
+/// of the run. Returns a JSON object, or null where the runs do not belong together.
+#[pyfunction]
+#[pyo3(name = "judge_together")]
+pub(crate) fn py_judge_together(runs: &str) -> PyResult<String> {
+    let runs: Vec<Vec<GroupAges>> =
+        serde_json::from_str(runs).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    serde_json::to_string(&Together::of(runs)).map_err(engine_error)
+}
+
+/// What is said of runs in each of which transactions began and would end, had it no end, at these nanoseconds since its start.
 ///
 /// Returns a JSON object as in the summary of a run, or null; the other arguments are the fields of the engine's `Window`.
 #[pyfunction]
@@ -14,15 +27,18 @@ use wasp_engine::{Censoring, Window};
 #[allow(clippy::needless_pass_by_value, reason = "Python's arguments are owned")]
 pub(crate) fn py_judge_censoring(
     py: Python<'_>,
-    starts: PyBuffer<i64>,
-    ends: PyBuffer<i64>,
+    runs: Vec<(PyBuffer<i64>, PyBuffer<i64>)>,
     warmup: f64,
     duration: f64,
     timeout: f64,
     closed: f64,
 ) -> PyResult<String> {
-    let (starts, ends) = (starts.to_vec(py)?, ends.to_vec(py)?);
     let window = Window { warmup, duration, timeout, closed };
-    let found = Censoring::of_transactions(starts.into_iter().zip(ends), &window);
+    let mut made = Vec::new();
+    for (starts, ends) in runs {
+        made.push(alike(starts.to_vec(py)?.into_iter().zip(ends.to_vec(py)?), window));
+    }
+    let together = made.into_iter().reduce(wasp_engine::Alike::merge);
+    let found = together.and_then(|together| Censoring::of(&[together], 1));
     serde_json::to_string(&found).map_err(engine_error)
 }

@@ -33,7 +33,7 @@ fn py_profile() -> &'static str {
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::censoring::py_judge_censoring;
+    use super::censoring::{py_judge_censoring, py_judge_together};
     #[pymodule_export]
     use super::error::{EngineError, ScenarioError};
     #[pymodule_export]

@@ -126,12 +126,20 @@ def _open_loop(loop: OpenLoop | None, offered: str) -> list[str]:
 def _verdict(result: Result) -> list[str]:
     said = [line for note in result.notes for line in _wrapped("note", note)]
     if result.valid:
-        return [_row("valid", "yes"), *said]
+        return [_row("valid", "yes" + _hidden(result)), *said]
     lines = [_row("valid", "NO: do not trust these figures")]
     for reason in result.invalid_reasons:
         where = "" if reason.run is None else f"run {reason.run + 1}: "
         lines += _wrapped("", f"- {where}{reason.message} [{reason.code}]")
     return lines + said
+
+
+def _hidden(result: Result) -> str:
+    """What the measured intervals were too short for, by the upper estimate."""
+    most = None if result.censoring is None else result.censoring.at_most
+    if most is None:
+        return ""
+    return f"; long transactions may hide up to {max(0.1, 100 * most):.1f} % of the mean"
 
 
 def _counted(columns: Sequence[tuple[str, Result]]) -> list[_Line]:

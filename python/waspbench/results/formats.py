@@ -17,7 +17,9 @@ from pydantic.fields import FieldInfo
 from waspbench.errors import InputError
 
 FORMAT = 3
-"""Version of the layout of a results directory. It rises when a field or a column is added, or changes its meaning."""
+"""Version of the layout of a results directory. It rises when a field or a column is added, or changes its meaning,
+once after each release: what was measured by a version in the making may lack a field of its format, and is refused.
+"""
 
 _FORMAT = "format"
 """What the document's format is called in the context of a validation."""

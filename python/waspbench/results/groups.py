@@ -8,11 +8,18 @@ from typing import Any
 from waspbench.results import errors
 from waspbench.results.estimates import NO_TIME, Estimate, ResponseTime, estimate_of, response_time_of
 from waspbench.results.formats import Record
-from waspbench.results.summary import RunGroup, RunSummary
+from waspbench.results.summary import Censoring, RunGroup, RunSummary
+from waspbench.results.together import Together
 from waspbench.stats import Populations, merge
 
 LEAST = 100
 """``ok`` transactions of all runs from which the response times of a group say something."""
+
+
+MOST_HIDDEN = 0.05
+"""What may be hidden of a mean response time, relative to it, before a note says so: the bias that no valid result is
+to have.
+"""
 
 
 class GroupArrivals(Record):
@@ -50,6 +57,10 @@ class Group(Record):
     """Whole responses (ok and http_error) of all runs by status code."""
     errors: float | None
     """Share of the transactions that ended which were not ok; None where none ended."""
+    censoring: Censoring | None
+    """What is too long for the measured intervals of all runs together; None where too few transactions were seen to
+    tell, and in results of older versions.
+    """
     open_loop: GroupArrivals | None
     """The group's open loop; None where it has a closed one."""
     valid: bool
@@ -61,9 +72,10 @@ def groups_of(
     populations: Sequence[Populations],
     about: Mapping[str, Any],
     against: Collection[str | None],
+    together: Together | None,
 ) -> list[Group]:
     """The figures of each group, in the order of their index; none where a run is of a version that does not tell.
-    ``against`` are the groups that reasons are about (None: all clients).
+    ``against`` are the groups that reasons are about (None: all clients), ``together`` is what all runs say.
     """
     clients = {group["name"]: group["count"] for group in about.get("clients", ())}
     told = [
@@ -78,6 +90,7 @@ def groups_of(
             [run.interval_s for run in runs],
             clients=clients.get(own[0].name),
             several=len(told[0]) > 1,
+            censoring=None if together is None else together.by_group[place],
             valid=not {None, own[0].name} & set(against),
         )
         for place, own in enumerate(zip(*told, strict=True))
@@ -96,6 +109,7 @@ def _group(
     *,
     clients: int | None,
     several: bool,
+    censoring: Censoring | None,
     valid: bool,
 ) -> Group:
     outcomes = errors.total(group.outcomes for group in own) or {}
@@ -116,6 +130,7 @@ def _group(
         outcomes=outcomes,
         statuses=errors.total(group.statuses for group in own) or {},
         errors=errors.share(outcomes),
+        censoring=censoring,
         open_loop=_arrivals(own, intervals),
         valid=valid,
     )
@@ -160,3 +175,28 @@ def notes_of(groups: Sequence[Group]) -> list[str]:
         return []
     kind = "group" if len(few) == 1 else "groups"
     return [f"{kind} {', '.join(few)}: fewer than {LEAST} ok transactions, whose response times are left out"]
+
+
+def notes_of_unseen(groups: Sequence[Group]) -> list[str]:
+    """What is too rare to have been seen, by group, where it could be more than `MOST_HIDDEN`; of background groups
+    nothing.
+    """
+    said = []
+    for group in groups:
+        if group.background or group.censoring is None or group.censoring.censored:
+            continue
+        unseen, mean = group.censoring.unseen, group.all_response_time_ms.mean
+        if unseen is None or not mean or unseen.adds_s * 1e3 <= MOST_HIDDEN * mean:
+            continue
+        whose = f"group {group.name}: " if len(groups) > 1 else ""
+        said.append(
+            f"{whose}stalls of fewer than one in {_rounded(unseen.one_in):,d} transactions may not have been seen; if "
+            f"each lasted {unseen.lasting_s:g} s, as long as clients wait, the mean response time of all that ended "
+            f"would be up to {100e3 * unseen.adds_s / mean:.0f} % higher"
+        )
+    return said
+
+
+def _rounded(count: float) -> int:
+    """Two digits."""
+    return int(float(f"{count:.1e}"))

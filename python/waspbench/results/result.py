@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from waspbench.experiment import loss_label
-from waspbench.results import errors
+from waspbench.results import errors, together
 from waspbench.results.estimates import (
     Estimate,
     ResponseTime,
@@ -18,9 +18,11 @@ from waspbench.results.estimates import (
     response_time_of,
 )
 from waspbench.results.formats import Record
-from waspbench.results.groups import Group, groups_of, notes_of, notes_of_dropped
+from waspbench.results.groups import Group, groups_of, notes_of, notes_of_dropped, notes_of_unseen
 from waspbench.results.summary import (
+    Censoring,
     Emulator,
+    Invalid,
     RunDirection,
     RunResponseTime,
     RunSummary,
@@ -72,7 +74,7 @@ class Reason(Record):
     """Why a result must not be trusted."""
 
     run: int | None
-    """Number of the run, from 0; None when it concerns the whole experiment."""
+    """Number of the run, from 0; None when it concerns all runs, or the whole experiment."""
     group: str | None = None
     """Name of the group of clients that it is about; None where it is about all, and where there is only one."""
     code: str
@@ -158,8 +160,12 @@ class Result(Record):
     """CPU: mean over runs. Lag and unread frames: of the worst run."""
     network: Network
     """Sums over runs."""
+    censoring: Censoring | None = None
+    """What is too long for the measured intervals of all runs together; None where too few transactions were seen to
+    tell, and in results of older versions.
+    """
     valid: bool
-    """Whether every run is valid and none is missing."""
+    """Whether every run is valid, nothing speaks against all of them together, and none is missing."""
     invalid_reasons: list[Reason]
     notes: list[str]
     """What else is to be known, such as errors above 1 % and what may help; it speaks not against the result."""
@@ -196,17 +202,18 @@ def combine(
     if not runs:
         raise ValueError("runs: an experiment needs at least one run to have a result")
     found = list(populations)
+    judged = together.judge(runs)
+    of_all: list[Reason] = []
+    if judged is not None and len(runs) > 1:
+        runs = [run.without(together.CODES) for run in runs]
+        of_all = [_reason(reason, None) for reason in judged.invalid]
     times = [run.response_time_ms for run in runs]
     everything = [run.all_response_time_ms for run in runs if run.all_response_time_ms is not None]
-    reasons = [
-        Reason(run=run.run, group=reason.group, code=reason.code, message=reason.message)
-        for run in runs
-        for reason in run.invalid
-    ]
+    reasons = [*of_all, *(_reason(reason, run.run) for run in runs for reason in run.invalid)]
     reasons += [missing] if missing else []
     outcomes = errors.total(run.outcomes for run in runs) or {}
     statuses = errors.total(run.statuses for run in runs)
-    groups = groups_of(runs, found, about, {reason.group for reason in reasons})
+    groups = groups_of(runs, found, about, {reason.group for reason in reasons}, judged)
     retried = [run.retried for run in runs]
     return Result(
         throughput=estimate_of([run.throughput for run in runs]),
@@ -227,12 +234,17 @@ def combine(
             up=_direction([run.network.up for run in runs], _label(about, "up")),
             down=_direction([run.network.down for run in runs], _label(about, "down")),
         ),
+        censoring=None if judged is None else judged.censoring,
         valid=not reasons,
         invalid_reasons=reasons,
-        notes=_notes(runs, outcomes, statuses, groups, about),
+        notes=[*_notes(runs, outcomes, statuses, groups, about), *notes_of_unseen(groups)],
         runs=list(runs),
         **about,
     )
+
+
+def _reason(reason: Invalid, run: int | None) -> Reason:
+    return Reason(run=run, group=reason.group, code=reason.code, message=reason.message)
 
 
 def _open_loop(runs: Sequence[RunSummary]) -> OpenLoop | None:

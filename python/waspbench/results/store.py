@@ -26,6 +26,7 @@ from waspbench.results.manifest import Manifest, now, read_manifest
 from waspbench.results.result import Result, combine
 from waspbench.results.tables import TABLES as DECLARED
 from waspbench.results.tables import completed
+from waspbench.results.together import CODES
 from waspbench.stats import Histogram, Populations
 
 MANIFEST = "manifest.json"
@@ -233,7 +234,8 @@ def load(path: str | Path) -> Result:
     populations = [
         populations_of(read_table(Path(path) / "histogram" / f"run-{run.run}.parquet")) for run in manifest.runs
     ]
-    missing = next((reason for reason in manifest.invalid_reasons if reason.run is None), None)
+    of_all = (reason for reason in manifest.invalid_reasons if reason.run is None)
+    missing = next((reason for reason in of_all if reason.code not in CODES), None)
     return combine(
         manifest.runs,
         populations,

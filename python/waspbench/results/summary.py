@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Annotated
+
 from pydantic import Field
 
 from waspbench.results.formats import Record
@@ -28,6 +31,65 @@ class RunResponseTime(Record):
     max: float | None
 
 
+class Unseen(Record):
+    """Transactions that take as long as any may, and that chance may have kept out of the interval."""
+
+    lasting_s: float
+    """How long they take in seconds: the clients' timeout."""
+    one_in: float
+    """One in so many transactions or fewer may have been missed (with a probability of 5 %)."""
+    adds_s: float
+    """What they would add to the mean response time of all that end, in seconds."""
+
+
+COUNTS = r"(?:[0-8]?[0-9]:[0-9]{1,15}(?: [0-8]?[0-9]:[0-9]{1,15})*)?"
+"""Counts by age, as in ``49:1 50:12``: bins of a quarter of an octave, each with its count. The first bin holds ages
+below 2^20 ns, the last ages from 2^42 ns on.
+"""
+
+ByAge = Annotated[str, Field(pattern=f"^{COUNTS}$")]
+
+
+Count = Annotated[int, Field(ge=0, lt=10**15)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Window(Record):
+    """How a run was made, as far as it decides what ends in its interval."""
+
+    warmup: Amount
+    """Seconds of the warm-up."""
+    duration: Amount
+    """Seconds of the measured interval."""
+    timeout: Amount
+    """Seconds after which every transaction is over."""
+    closed: Amount
+    """Share of the time that clients spend in transactions; 0 in an open loop."""
+
+
+class Ages(Record):
+    """The transactions of a group that were in progress at some time of the interval, by how long they had been."""
+
+    ended: ByAge
+    """Those that ended in it, by their age then."""
+    entered: ByAge
+    """Those in progress when it began."""
+    cut: ByAge
+    """Those in progress when it ended."""
+    began: Count
+    """Those that began in it."""
+    throughout: Count
+    """Those that began before it and did not end in it."""
+    sum_s: Amount
+    """Sum of the times of those that ended in it, in seconds."""
+    cut_square_s: Amount
+    """Sum of the squares of the times inside it of those that one of its ends cuts, in square seconds."""
+    window: Window
+    """How the run was made."""
+    in_progress_s: Amount
+    """Time integral of those in progress over the interval, in seconds."""
+
+
 class Censoring(Record):
     """What transactions that the measured interval was too short for do to the mean of those that ended. Of several
     groups together: what is too much for one of them is too much, and the lengths do for all.
@@ -35,16 +97,30 @@ class Censoring(Record):
 
     lacking: float
     """Share of the mean response time (from the actual start) that lacks, as estimated."""
+    at_most: float | None
+    """An upper estimate of that share, by which the runs are judged; of one of n groups, the estimate and an nth of
+    what the upper estimate of a single group would be above it. None in results of older versions.
+    """
     excess: float | None
     """Little's law: mean number in progress over the rate of all that ended, over their mean time, less 1; None if
     nothing ended.
     """
+    throughout: float | None
+    """Share of the time in progress that is of transactions that were in progress all through the interval; None
+    likewise.
+    """
     censored: bool
-    """Whether either is too much."""
+    """Whether one of these is too much."""
     enough_s: float | None
-    """Length of the measured interval in seconds that would do; None if no length of up to two hours would."""
+    """Length of the measured interval in seconds with which at most 3 % would lack, the interval's own if no more
+    lacks; None if no length of up to two hours would do.
+    """
     enough_warmup_s: float | None
-    """Length of the warm-up in seconds with which the interval would do if it is as long at least; None likewise."""
+    """Length of the warm-up in seconds with which the same holds if the interval is as long at least; None likewise."""
+    unseen: Unseen | None
+    """What is too rare to have been seen for certain; None of several groups together, where transactions were seen
+    that took half as long, and in results of older versions.
+    """
 
 
 class RunArrivals(Record):
@@ -234,6 +310,10 @@ class RunGroup(Record):
     """Of ``ok`` transactions, from the intended start, where there is one."""
     all_response_time_ms: RunResponseTime | None = None
     """The same of all transactions that ended, whatever their outcome."""
+    ages: Ages | None = None
+    """How old its transactions were that were in progress in the interval: by this the runs of a point are judged
+    together. None in a run that was stopped, and in results of older versions.
+    """
     censoring: Censoring | None = None
     """Whether the interval was long enough for the group's longest transactions; None where too few were seen to tell,
     and in a run that was stopped.
@@ -306,6 +386,10 @@ class RunSummary(Record):
 
     notes: list[str] = Field(default_factory=list)
     """What else is to be known of the run, such as that another one shared the machine; it speaks not against it."""
+
+    def without(self, codes: Collection[str]) -> RunSummary:
+        """The summary without the reasons of these kinds."""
+        return self.model_copy(update={"invalid": [reason for reason in self.invalid if reason.code not in codes]})
 
     def noted(self, notes: list[str]) -> RunSummary:
         """The summary with more notes."""

@@ -23,7 +23,7 @@ from waspbench.results.records import RunRecord, missing_files, records_of, tabl
 from waspbench.results.store import MANIFEST, read_table
 from waspbench.results.study import JOURNAL, StudyPlan, StudyPoint, StudyResult, study_result
 from waspbench.runner.campaign import Campaign, OnProgress, StudyProgress
-from waspbench.runner.once import Done, Job
+from waspbench.runner.once import BOTTLENECKS, DISTURBANCES, Done, Job
 from waspbench.runner.schedule import Schedule, Task
 from waspbench.runner.timing import OVERHEAD, length, time_limit
 from waspbench.stats.stopping import Until
@@ -313,12 +313,15 @@ class Study(Campaign):
 
 
 def _wrong(done: Done, mode: Mode) -> list[str]:
-    """What is wrong with a run that a second attempt could do better. A simulated run would only repeat itself."""
+    """What is wrong with a run that a second attempt could do better: it failed, or the machine disturbed it. A
+    simulated run would only repeat itself, and whoever made runs again for what their transactions did would select
+    them.
+    """
     if done.failure is not None:
         return [done.failure]
     if mode == "sim" or done.summary is None:
         return []
-    return [reason.message for reason in done.summary.invalid]
+    return [reason.message for reason in done.summary.invalid if reason.code in DISTURBANCES | BOTTLENECKS]
 
 
 def _until(experiment: Experiment) -> Until | None:

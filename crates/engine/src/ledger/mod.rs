@@ -10,7 +10,7 @@ mod strays;
 mod tally;
 
 pub use ages::Ages;
-pub(crate) use ages::{BINS_OF_AGE, ByAge, edge};
+pub(crate) use ages::{BINS_OF_AGE, edge};
 pub(crate) use group::Bins;
 #[cfg(test)]
 pub(crate) use group::Changes;

@@ -5,14 +5,18 @@ mod censoring;
 mod chance;
 mod part;
 mod stability;
+mod survival;
+mod together;
 mod totals;
 mod transactions;
 mod validity;
 
 pub use beginning::Beginning;
-pub use censoring::{Censoring, Window};
+pub use censoring::{Alike, Censoring, Unseen, alike};
 pub use part::Part;
 pub use stability::Stability;
+pub use survival::Window;
+pub use together::{GroupAges, Together};
 pub(crate) use totals::{Measured, Watch};
 
 use crate::lateness::Lateness;
@@ -118,6 +122,8 @@ pub struct GroupSummary {
     pub response_time_ms: ResponseTime,
     /// Of all that ended, whatever their outcome.
     pub all_response_time_ms: ResponseTime,
+    /// Those of its transactions that were in progress in the interval; none in a run that was stopped.
+    pub ages: Option<Alike>,
     /// As for all groups together.
     pub censoring: Option<Censoring>,
     /// How its clients began; none for a run that was stopped, or of too few transactions.
@@ -343,6 +349,8 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
     let ok_times = response_time(&ledger.response_times, whole.ok_sum);
     let all_times = response_time(&ledger.all_times(), whole.all_sum());
     let by_group = by_group(scenario, &part, [ok_times, all_times]);
+    let measured = by_group.iter().filter(|group| !group.background);
+    let (ages, found): (Vec<_>, Vec<_>) = measured.map(|group| (group.ages.clone(), group.censoring)).unzip();
     let mut summary = Summary {
         interval_s: seconds,
         throughput: per_second(whole.tally.outcome(Outcome::Ok), seconds),
@@ -352,7 +360,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         retried: ledger.retried(),
         response_time_ms: ok_times,
         all_response_time_ms: all_times,
-        censoring: transactions::censoring(scenario, &part, &by_group),
+        censoring: ages.into_iter().collect::<Option<_>>().and_then(|ages| together::of_all(ages, &found)),
         open_loop: open_loop(ledger, &whole),
         stability: transactions::stability(scenario, &part),
         by_group,
@@ -402,6 +410,7 @@ fn response_time<C: Counter>(times: &Histogram<C>, sum: u128) -> ResponseTime {
 fn by_group(scenario: &Scenario, part: &Part, those_of_run: [ResponseTime; 2]) -> Vec<GroupSummary> {
     let ledger = &part.ledger;
     let seconds = ledger.interval().duration().as_secs_f64();
+    let beside = scenario.clients.iter().filter(|group| !group.background).count().max(1);
     let groups = scenario.clients.iter().zip(&ledger.groups);
     groups
         .map(|(group, found)| {
@@ -409,6 +418,7 @@ fn by_group(scenario: &Scenario, part: &Part, those_of_run: [ResponseTime; 2]) -
                 [response_time(&times.ok, found.ok_sum), response_time(&times.all(), found.all_sum())]
             };
             let [ok, all] = found.times.as_ref().map_or(those_of_run, own);
+            let ages = transactions::ages_of_group(scenario, part, group, found);
             GroupSummary {
                 name: group.name.clone(),
                 background: group.background,
@@ -418,7 +428,8 @@ fn by_group(scenario: &Scenario, part: &Part, those_of_run: [ResponseTime; 2]) -
                 statuses: found.tally.statuses(),
                 response_time_ms: ok,
                 all_response_time_ms: all,
-                censoring: transactions::censoring_of_group(scenario, part, group, found),
+                censoring: ages.as_ref().and_then(|ages| Censoring::of(std::slice::from_ref(ages), beside)),
+                ages,
                 beginning: transactions::beginning_of_group(scenario, part, group, found),
                 open_loop: arrivals(found),
                 stability: transactions::stability_of_group(scenario, part, group, found),

@@ -4,7 +4,8 @@
 use super::beginning::Asked;
 use super::censoring::Alike;
 use super::chance::at_least;
-use super::{Beginning, Censoring, GroupSummary, Part, Reason, Stability, Summary, Window};
+use super::together::as_if_alike;
+use super::{Beginning, Part, Reason, Stability, Summary, Window};
 use crate::ledger::{BINS, Bins, GroupLedger, Tally};
 use crate::scenario::{Group, NextAfter};
 use crate::{Mode, Scenario};
@@ -152,7 +153,7 @@ fn measured<'a>(
 }
 
 /// What is said of groups; what is said of all together where there is one group only, or nothing is said of any.
-fn groups_or_all<'a>(
+pub(super) fn groups_or_all<'a>(
     code: &'static str,
     groups: impl Iterator<Item = (&'a str, Option<String>)>,
     all: impl Fn() -> Option<String>,
@@ -217,7 +218,16 @@ fn mean(bins: &[u64]) -> (f64, f64) {
     (mean, (squares / (n - 1.0) / n).sqrt())
 }
 
-/// Of transactions of one group.
+/// The transactions of one group; none in a run that was stopped.
+pub(super) fn ages_of_group(
+    scenario: &Scenario,
+    part: &Part,
+    group: &Group,
+    found: &GroupLedger,
+) -> Option<Alike> {
+    if part.is_stopped(scenario) { None } else { Some(alike(scenario, group, found)) }
+}
+
 fn alike(scenario: &Scenario, group: &Group, found: &GroupLedger) -> Alike {
     let measure = &scenario.measure;
     let (warmup, duration) = (measure.warmup.as_secs_f64(), measure.duration.as_secs_f64());
@@ -230,83 +240,6 @@ fn alike(scenario: &Scenario, group: &Group, found: &GroupLedger) -> Alike {
 /// Most transactions that a group's clients have in progress.
 fn places(group: &Group) -> f64 {
     f64::from(group.count) * f64::from(group.http.connections) * f64::from(group.http.pipeline)
-}
-
-/// Of several groups, as if all clients were alike: with the longest timeout, and an open loop if one is.
-fn pooled(scenario: &Scenario, groups: &[(&Group, &GroupLedger)]) -> Option<Alike> {
-    let mut parts: Vec<_> = groups.iter().map(|(group, found)| alike(scenario, group, found)).collect();
-    let mut all = parts.pop()?;
-    let mut room: f64 = groups.iter().map(|(group, _)| places(group)).sum();
-    room *= all.window.duration;
-    for part in &parts {
-        all.ages.merge(&part.ages);
-        all.in_progress += part.in_progress;
-        all.window.timeout = all.window.timeout.max(part.window.timeout);
-    }
-    let open = groups.iter().any(|(_, found)| found.is_open());
-    all.window.closed = if open { 0.0 } else { (all.in_progress / room).min(1.0) };
-    Some(all)
-}
-
-/// What is missing of those transactions of a group that take longer than the interval can show. None in a run that was stopped.
-pub(super) fn censoring_of_group(
-    scenario: &Scenario,
-    part: &Part,
-    group: &Group,
-    found: &GroupLedger,
-) -> Option<Censoring> {
-    if part.is_stopped(scenario) { None } else { Censoring::of(&[alike(scenario, group, found)]) }
-}
-
-/// The same of all groups, of which `found` are the summaries: by what each says where enough was seen of all, else as if all clients were alike. It is
-/// too much where it is too much in one group, and the lengths do for all.
-pub(super) fn censoring(scenario: &Scenario, part: &Part, found: &[GroupSummary]) -> Option<Censoring> {
-    let summaries: Vec<_> = found.iter().filter(|group| !group.background).collect();
-    if let [only] = summaries[..] {
-        return only.censoring;
-    }
-    if part.is_stopped(scenario) {
-        return None;
-    }
-    let groups: Vec<_> = measured(scenario, part).collect();
-    let known = summaries.iter().all(|group| group.censoring.is_some());
-    let parts = if known {
-        groups.iter().map(|(group, found)| alike(scenario, group, found)).collect()
-    } else {
-        vec![pooled(scenario, &groups)?]
-    };
-    let of_groups = summaries.iter().filter_map(|group| group.censoring);
-    Some(of_groups.fold(Censoring::of(&parts)?, Censoring::and))
-}
-
-/// The interval was too short for the longest transactions.
-pub(super) fn censored(summary: &Summary) -> Vec<Reason> {
-    let message = |found: Option<Censoring>| found.and_then(|found| too_short(&found, summary.interval_s));
-    let measured = summary.by_group.iter().filter(|group| !group.background);
-    let groups = measured.map(|group: &GroupSummary| (group.name.as_str(), message(group.censoring)));
-    groups_or_all("censored", groups, || message(summary.censoring))
-}
-
-fn too_short(found: &Censoring, interval_s: f64) -> Option<String> {
-    let Censoring { lacking, excess, censored, enough_s, enough_warmup_s } = *found;
-    censored.then(|| {
-        let seen = match excess {
-            Some(excess) if excess > lacking => {
-                format!("those that did not end took {:.0} % more time than those that did", excess * 100.0)
-            }
-            _ => format!("the mean of those that ended lacks about {:.0} %", lacking * 100.0),
-        };
-        let advice = [
-            enough_s.map(|seconds| format!("measure for at least {}", length(seconds))),
-            enough_warmup_s.map(|seconds| {
-                let (warmup, interval) = (length(seconds), length(seconds.max(interval_s)));
-                format!("for {interval} after a warm-up of {warmup}")
-            }),
-        ];
-        let advice = advice.into_iter().flatten().collect::<Vec<_>>().join(", or ");
-        let advice = if advice.is_empty() { "even 2 h are not enough".to_owned() } else { advice };
-        format!("the interval was too short for the longest transactions: {seen}; {advice}")
-    })
 }
 
 /// A length of time as people say it, without digits that mean nothing.
@@ -374,7 +307,7 @@ pub(super) fn stability(scenario: &Scenario, part: &Part) -> Option<Stability> {
     let mut whole = GroupLedger::default();
     open.iter().for_each(|(_, found)| whole.add_counts(found));
     let replays = open.iter().any(|(group, _)| group.arrivals.is_none());
-    let alike = pooled(scenario, &open)?;
+    let alike = as_if_alike(open.iter().map(|(group, found)| alike(scenario, group, found)).collect())?;
     if part.is_stopped(scenario) { None } else { Stability::of(&whole, &alike, replays) }
 }
 

@@ -1,7 +1,8 @@
 //! Why a run must not be trusted.
 
 use super::beginning;
-use super::transactions::{Judged, censored};
+use super::together::censored_in;
+use super::transactions::Judged;
 use super::{Beginning, DirectionSummary, GroupLateness, Part, Reason, Summary, Waits};
 use crate::ledger::GroupLedger;
 use crate::scenario::{Group, SharedLink};
@@ -66,7 +67,8 @@ pub(super) fn reasons(
     // No length does where the load is too much.
     let too_much =
         |reason: &Reason| overload.iter().any(|other| other.group.is_none() || other.group == reason.group);
-    let too_short: Vec<_> = censored(summary).into_iter().filter(|reason| !too_much(reason)).collect();
+    let mut too_short = censored_in(&summary.by_group, summary.censoring, summary.interval_s);
+    too_short.retain(|reason| !too_much(reason));
     let groups = summary.by_group.iter().filter(|group| !group.background);
     let began: Vec<_> = groups.map(|group| (group.name.as_str(), group.beginning)).collect();
     let mut opening = beginning::said("opening", &began, Beginning::opens);
@@ -260,7 +262,6 @@ mod tests {
     use super::*;
     use crate::ledger::{Bins, Tally};
     use crate::run::Run;
-    use crate::summary::Censoring;
     use crate::summary::transactions::{FIRST, unsettled};
     use crate::{Control, MachineReport, Shard, Share, sum_up};
     use serde_json::{Value, json};
@@ -393,19 +394,6 @@ mod tests {
         assert_eq!(few[0].message, "95 ok transactions; at least 100 are needed");
         assert_eq!((few.len(), few[0].code), (1, "too_few"));
         assert_eq!(said(&scenario(21, "3s"), |_, _| ()), []);
-    }
-
-    #[test]
-    fn what_is_censored_is_said() {
-        let found = |lacking: f64, censored| {
-            let found =
-                Censoring { lacking, excess: None, censored, enough_s: Some(60.0), enough_warmup_s: None };
-            said(&scenario(21, "3s"), |_, summary| summary.censoring = Some(found))
-        };
-        assert_eq!(found(0.9, false), []);
-        let message = "the interval was too short for the longest transactions: the mean of those that ended lacks about 3 %; \
-                       measure for at least 60 s";
-        assert_eq!(found(0.03, true), [Reason::of_all("censored", message.to_owned())]);
     }
 
     #[test]
