@@ -187,7 +187,7 @@ def test_a_server_that_runs_already_is_not_moved() -> None:
 
 def test_a_url_says_where_to_connect_whom_to_name_and_what_to_ask_for() -> None:
     scenario = resolve(experiment(kind="url", url="http://localhost:8080/a?b"), mode="live")
-    assert scenario["server"] == {"address": "127.0.0.1", "port": 8080, "host": "localhost:8080"}
+    assert scenario["server"] == {"address": "127.0.0.1", "port": 8080, "host": "localhost:8080", "congestion": "cubic"}
     assert scenario["workload"]["path"] == "/a?b"
     assert resolve(experiment(kind="url", url="http://localhost:8080/a?b"), mode="sim")["workload"]["path"] == "/1024"
 

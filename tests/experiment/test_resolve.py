@@ -78,8 +78,14 @@ def test_a_simulated_run_is_told_everything() -> None:
 
 def test_a_live_run_is_told_nothing_of_the_modelled_server() -> None:
     simulated, live = (resolve(experiment(), mode=mode) for mode in ("sim", "live"))
-    assert live["server"] == {"address": "198.18.0.1", "port": 80}
+    assert live["server"] == {"address": "198.18.0.1", "port": 80, "congestion": "cubic"}
     assert live | {"mode": "sim", "server": simulated["server"]} == simulated
+
+
+def test_the_congestion_control_towards_a_server_that_runs_already_is_that_of_the_route() -> None:
+    there = {"kind": "url", "url": "http://127.0.0.1:8080/", "congestion": "bbr"}
+    resolved = resolve(parse({"name": "x", "server": there, "clients": [{}]}), mode="live")
+    assert resolved["server"]["congestion"] == "bbr"
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])

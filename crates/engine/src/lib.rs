@@ -36,8 +36,8 @@ pub use scenario::{
 };
 pub use shard::{Shard, Share};
 pub use summary::{
-    Alike, Beginning, Censoring, DirectionSummary, Emulator, GroupAges, GroupLateness, GroupSummary, LinkRow,
-    Little, NetworkSummary, OpenLoop, PacketSummary, Part, Reason, ResponseTime, RunOutput, ServerCpu,
-    Stability, Summary, Together, Unseen, Waits, Window, alike, sum_up,
+    Alike, Beginning, Censoring, CongestionWindows, DirectionSummary, Emulator, FirstLosses, GroupAges,
+    GroupLateness, GroupSummary, LinkRow, Little, NetworkSummary, OpenLoop, PacketSummary, Part, Reason,
+    ResponseTime, RunOutput, ServerCpu, Stability, Summary, Together, Unseen, Waits, Window, alike, sum_up,
 };
 pub use wasp_workload::Site;

@@ -1,6 +1,6 @@
 //! The model of one run: a star, and at each of its ends a modelled host or the place where a device is attached.
 
-use crate::population::{clients, members};
+use crate::population::{clients, content, members};
 use crate::scenario::{Group, Scenario, SharedDirection, resolve};
 use crate::{End, GroupLedger, Interval, Ledger, Mode, Shard};
 use std::collections::VecDeque;
@@ -42,7 +42,10 @@ fn ledgers(scenario: &Scenario, clients: &[Client]) -> Vec<GroupLedger> {
     let several = scenario.clients.len() > 1;
     let open = |group| clients.iter().any(|client| client.group() == group && client.is_open());
     let groups = scenario.clients.iter().zip(0..);
-    groups.map(|(group, index)| GroupLedger::new(several, group.background, open(index))).collect()
+    let content = |group: &Group| content(&group.http).unwrap_or_default();
+    groups
+        .map(|(group, index)| GroupLedger::new(several, group.background, open(index), content(group)))
+        .collect()
 }
 
 impl<O: Observer> Model<O> {

@@ -200,6 +200,6 @@ const fn method(method: Method) -> wasp_http::Method {
 }
 
 /// Bytes of a request's content; a POST tells its length even if that is zero.
-fn content(http: &Http) -> Option<u64> {
+pub(crate) fn content(http: &Http) -> Option<u64> {
     (http.method == Method::Post).then(|| http.body.map_or(0, Bytes::get))
 }

@@ -14,3 +14,4 @@ mod sites;
 mod start;
 mod together;
 mod two_devices;
+mod windows;

@@ -1,7 +1,7 @@
 //! What hosts write down: transactions and connections.
 
 use std::fmt;
-use wasp_net::Passage;
+use wasp_net::{LossEvents, Passage};
 use wasp_units::Instant;
 use wasp_workload::FileId;
 
@@ -95,8 +95,12 @@ pub struct TransactionRecord {
     pub start: Instant,
     /// When the connection was established, if it was opened for this request.
     pub connected: Option<Instant>,
-    /// Whether that connection was the first of its place among the client's parallel ones.
-    pub opens_place: bool,
+    /// Whether the connection was the first of its place among the client's parallel ones.
+    pub first_of_place: bool,
+    /// Requests that the connection had carried before this one.
+    pub requests_before: u32,
+    /// How often the connection had lost data when the request was handed to TCP.
+    pub loss_events: LossEvents,
     /// When the request was handed to TCP.
     pub sent: Option<Instant>,
     /// When the first byte of the response was there to be read.

@@ -1,10 +1,11 @@
 //! Ground truth of each connection: what the emulator did to its packets, and the state of its loss chains.
 
-use crate::{Chain, Direction, Scope};
+use crate::loss_events::LossCounter;
+use crate::{Chain, Direction, LossEvents, Scope};
 use rustc_hash::FxHashMap;
 use wasp_kernel::prefetch;
 use wasp_random::Key;
-use wasp_units::Instant;
+use wasp_units::{Duration, Instant};
 use wasp_wire::{Flags, Packet, Transport};
 
 /// The place of a flow in the table.
@@ -64,18 +65,26 @@ impl Flow {
 /// What makes a link a client's access link: whose flows it keeps account of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meter {
-    client: u32,
+    pub(crate) client: u32,
     pub(crate) direction: Direction,
     pub(crate) scope: Scope,
     /// The client's key for loss.
     key: Key,
+    /// The client's round-trip time without queues.
+    pub(crate) round_trip: Duration,
     /// The flow of the last packet; it may have ended.
     recent: Option<FlowId>,
 }
 
 impl Meter {
-    pub(crate) const fn new(client: u32, direction: Direction, scope: Scope, key: Key) -> Self {
-        Self { client, direction, scope, key, recent: None }
+    pub(crate) const fn new(
+        client: u32,
+        direction: Direction,
+        scope: Scope,
+        key: Key,
+        round_trip: Duration,
+    ) -> Self {
+        Self { client, direction, scope, key, round_trip, recent: None }
     }
 }
 
@@ -86,6 +95,8 @@ pub struct Flows {
     flows: Vec<Flow>,
     free: Vec<FlowId>,
     displaced: Vec<Flow>,
+    /// Of the TCP connections that have lost data anywhere in the network, by their names: what was lost on the way up and on the way down.
+    lost: FxHashMap<u64, [LossCounter; 2]>,
 }
 
 impl Flows {
@@ -127,10 +138,37 @@ impl Flows {
         let client = meter.client;
         let id = self.insert(Flow { protocol, client, port, initial_sequence, since, up, down, key });
         if let Some(old) = self.index.insert(name, id) {
+            self.lost.remove(&name);
             let old = self.remove(old);
             self.displaced.push(old);
         }
         id
+    }
+
+    /// How often the TCP connection from this port has lost data.
+    #[must_use]
+    pub fn loss_events(&self, client: u32, port: u16) -> LossEvents {
+        if self.lost.is_empty() {
+            return LossEvents::default();
+        }
+        let counters = self.lost.get(&name(client, port, TCP)).copied().unwrap_or_default();
+        let [up, down] = counters.map(LossCounter::events);
+        LossEvents { up, down }
+    }
+
+    /// Data of the TCP connection from this port was lost, on its way in this direction; a round trip of the client takes so long.
+    pub(crate) fn note_lost_data(
+        &mut self,
+        client: u32,
+        port: u16,
+        direction: Direction,
+        now: Instant,
+        round_trip: Duration,
+    ) {
+        let name = name(client, port, TCP);
+        if self.index.contains_key(&name) {
+            self.lost.entry(name).or_default()[direction as usize].note(now, round_trip);
+        }
     }
 
     /// Ends the flow of a TCP connection and returns its counts, if any packet of it was seen.
@@ -141,6 +179,7 @@ impl Flows {
             return None;
         }
         self.index.remove(&name);
+        self.lost.remove(&name);
         Some(self.remove(id))
     }
 
@@ -154,6 +193,7 @@ impl Flows {
     /// Ends every flow that no connection ended: packets that came after their connection was forgotten, or are of none.
     pub fn take_strays(&mut self) -> Vec<Flow> {
         self.index.clear();
+        self.lost.clear();
         self.free.clear();
         let left = std::mem::take(&mut self.flows).into_iter().filter(|flow| flow.protocol != 0);
         std::mem::take(&mut self.displaced).into_iter().chain(left).collect()

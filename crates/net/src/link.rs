@@ -115,6 +115,11 @@ impl Link {
         self.busy_until <= now || self.waiting + u64::from(bytes) <= limit.get()
     }
 
+    /// How long what comes at `now` would wait for the transmitter.
+    pub(crate) fn waiting_time(&self, now: Instant) -> Duration {
+        self.busy_until.saturating_since(now)
+    }
+
     /// Queues, serialises and propagates a packet; `arrival` is the event at the far end.
     pub(crate) fn transmit<E: Copy>(
         &mut self,

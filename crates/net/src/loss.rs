@@ -114,6 +114,15 @@ impl Loss {
         (from_good * good + from_bad * bad, from_good * good * (1.0 - good) + from_bad * bad * (1.0 - bad))
     }
 
+    /// The long-run rate at which runs of losses begin: of all packets, the share that is lost after one that was not. Of independent losses each begins one.
+    #[must_use]
+    pub fn event_rate(self) -> f64 {
+        match self {
+            Self::TwoState { r, .. } => self.stationary_rate() * r.as_f64(),
+            _ => self.stationary_rate(),
+        }
+    }
+
     /// The long-run loss rate: p / (p + r) for two states.
     #[must_use]
     pub fn stationary_rate(self) -> f64 {

@@ -6,7 +6,7 @@ use crate::{Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, Scope, Sightin
 use wasp_kernel::{NodeId, Scheduler, Stage, prefetch};
 use wasp_random::Key;
 use wasp_units::Instant;
-use wasp_wire::{Address, Packet, PayloadPool, View};
+use wasp_wire::{Address, Packet, PayloadPool, Transport, View};
 
 /// Bytes of a payload that are fetched ahead: a request or the head of a response. The processor itself fetches what is read one after the other.
 const HEAD: usize = 256;
@@ -119,9 +119,9 @@ impl<O: Observer> Network<O> {
         LinkId(self.links.len() as u32 - 1)
     }
 
-    /// Makes `link` one direction of the access link of `client`; `key` is the client's key for loss.
-    pub(crate) fn meter(&mut self, link: LinkId, client: u32, direction: Direction, scope: Scope, key: Key) {
-        self.links[link.0 as usize].meter = Some(Meter::new(client, direction, scope, key));
+    /// Makes `link` one direction of the access link of the client that `meter` is of.
+    pub(crate) fn meter(&mut self, link: LinkId, meter: Meter) {
+        self.links[link.0 as usize].meter = Some(meter);
     }
 
     /// Makes `node` the router that knows the `down` links to consecutive addresses and the `up` link to the server.
@@ -295,6 +295,7 @@ impl<O: Observer> Network<O> {
         };
         link.counters.dropped += u64::from(fate != Fate::RandomLoss);
         self.sight(id, packet, Sighting::Dropped(fate), scheduler);
+        self.note_lost_data(id, packet, scheduler.now());
         self.drop_packet(packet, fate);
         false
     }
@@ -331,6 +332,23 @@ impl<O: Observer> Network<O> {
         };
         self.drop_packet(id, fate);
         None
+    }
+
+    /// Takes account of a packet that is about to be dropped at a link's entrance: if it has data, its sender will make its congestion window smaller.
+    fn note_lost_data(&mut self, link: LinkId, id: PacketId, now: Instant) {
+        let packet = self.packets.get(id);
+        let Transport::Tcp(header) = &packet.transport else { return };
+        let Some(router) = self.router.as_ref().filter(|_| !packet.payload.is_empty()) else { return };
+        let (client, port, direction) = if packet.destination == router.server {
+            (packet.source, header.source_port, Direction::Up)
+        } else {
+            (packet.destination, header.destination_port, Direction::Down)
+        };
+        let access = router.next(client).and_then(|access| self.links[access.0 as usize].meter.as_ref());
+        if let Some(meter) = access {
+            let round_trip = meter.round_trip + self.links[link.0 as usize].waiting_time(now);
+            self.flows.note_lost_data(meter.client, port, direction, now, round_trip);
+        }
     }
 
     fn drop_packet(&mut self, id: PacketId, fate: Fate) {

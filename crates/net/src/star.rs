@@ -1,5 +1,6 @@
 //! The star: each client on an access link of its own to one router, and one shared link from there to the server.
 
+use crate::flow::Meter;
 use crate::{Direction, LinkConfig, LinkId, Network, Observer, Scope};
 use wasp_kernel::NodeId;
 use wasp_random::Key;
@@ -88,20 +89,31 @@ impl Star {
             up: network.add_link(Self::ROUTER, Self::SERVER, shared.0, key.entity(Direction::Up as u64)),
             down: network.add_link(Self::SERVER, Self::ROUTER, shared.1, key.entity(Direction::Down as u64)),
         };
-        let access: Vec<_> =
-            clients.iter().zip(0..).map(|(config, index)| Self::attach(network, config, index)).collect();
+        let access: Vec<_> = clients
+            .iter()
+            .zip(0..)
+            .map(|(config, index)| Self::attach(network, config, index, shared))
+            .collect();
         let down = access.iter().map(|access| access.down).collect();
         network.route(Self::ROUTER, first_client, down, server, shared.up);
         Self { server, first_client, access, shared }
     }
 
-    fn attach<O: Observer>(network: &mut Network<O>, config: &AccessConfig, index: u32) -> Access {
+    fn attach<O: Observer>(
+        network: &mut Network<O>,
+        config: &AccessConfig,
+        index: u32,
+        shared: Access,
+    ) -> Access {
         let node = Self::client_node(index);
         let up = network.add_link(node, Self::ROUTER, config.up, config.key.entity(Direction::Up as u64));
         let down =
             network.add_link(Self::ROUTER, node, config.down, config.key.entity(Direction::Down as u64));
-        network.meter(up, index, Direction::Up, config.scope, config.key);
-        network.meter(down, index, Direction::Down, config.scope, config.key);
+        let delay = |link: LinkId| network.link(link).config().delay;
+        let round_trip = [up, down, shared.up, shared.down].into_iter().map(delay).sum();
+        for (link, direction) in [(up, Direction::Up), (down, Direction::Down)] {
+            network.meter(link, Meter::new(index, direction, config.scope, config.key, round_trip));
+        }
         Access { up, down }
     }
 }

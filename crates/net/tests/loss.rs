@@ -2,9 +2,9 @@
 
 use crate::common::{Event, star};
 use wasp_kernel::NodeId;
-use wasp_net::{AccessConfig, Chain, LinkConfig, Loss, LossTally, Scope, Start};
+use wasp_net::{AccessConfig, Chain, LinkConfig, Loss, LossEvents, LossTally, Scope, Start};
 use wasp_random::{Key, Purpose};
-use wasp_units::{Instant, Probability};
+use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
 
 fn probability(text: &str) -> Probability {
     text.parse().unwrap()
@@ -166,4 +166,59 @@ fn one_chain_a_connection_makes_losses_of_both_directions_neighbours() {
     };
     assert!(share(&lost(Scope::Connection)) > 0.22);
     assert!(share(&lost(Scope::Direction)) < 0.22);
+}
+
+/// How often the connection of each of two clients has lost data, which both send and receive `bytes` each millisecond for a second; 100 ms away, over links
+/// of which these lose packets.
+fn loss_events(access: [Loss; 2], shared: LinkConfig, bytes: u32) -> [LossEvents; 2] {
+    let delay = Duration::from_millis(50);
+    let [up, down] = access.map(|loss| LinkConfig { delay, loss, ..LinkConfig::default() });
+    let client = |entity| AccessConfig { up, down, scope: Scope::Direction, key: key().entity(entity) };
+    let mut kernel = star(&[client(0), client(1)], shared);
+    kernel.inject(Instant::ZERO, |_, scheduler| {
+        for number in 0..4_000_u32 {
+            let event = Event::Send { client: number % 2, up: number / 2 % 2 == 0, number, bytes };
+            let at = Instant::ZERO + Duration::from_millis(u64::from(number / 4));
+            scheduler.schedule(NodeId(2), at, event);
+        }
+    });
+    kernel.advance(Instant::MAX).unwrap();
+    [0, 1].map(|client| kernel.process.network.flows.loss_events(client, 1000))
+}
+
+#[test]
+fn lost_data_counts_once_in_a_round_trip_on_every_link_and_in_its_direction() {
+    let (none, every) = (Loss::None, Loss::Periodic { every: 4 });
+    let shared = |loss| LinkConfig { loss, ..LinkConfig::default() };
+    // One packet in 4 ms is lost, and ten times in a second a round trip has passed.
+    let ten = |up, down| [LossEvents { up, down }; 2];
+    assert_eq!(loss_events([every, none], shared(none), 100), ten(10, 0));
+    assert_eq!(loss_events([none, every], shared(none), 100), ten(0, 10));
+    let both = loss_events([none, none], shared(Loss::Periodic { every: 5 }), 100);
+    assert!(both.iter().all(|events| events.up >= 9 && events.down >= 9), "{both:?}");
+    // Acknowledgments are no data.
+    assert_eq!(loss_events([every, every], shared(every), 0), ten(0, 0));
+    assert_eq!(loss_events([none, none], shared(none), 100), ten(0, 0));
+}
+
+#[test]
+fn a_full_queue_makes_the_round_trip_longer() {
+    let shared = |queue: u64| LinkConfig {
+        rate: Rate::from_bits_per_second(1_000_000),
+        queue: Some(Bytes::new(queue)),
+        ..LinkConfig::default()
+    };
+    // 2.2 Mbit/s come. What waits behind 25 kB arrives 200 ms later: a round trip takes 300 ms, and four of them begin in a second.
+    let events = |queue| loss_events([Loss::None; 2], shared(queue), 100)[0];
+    assert!(events(25_000).down <= 4 && events(1_000).down >= 8, "{:?} {:?}", events(25_000), events(1_000));
+}
+
+#[test]
+fn runs_of_losses_begin_as_often_as_packets_leave_the_good_state() {
+    assert!((Loss::Independent { rate: probability("3%") }.event_rate() - 0.03).abs() < 1e-12);
+    assert!((Loss::Periodic { every: 8 }.event_rate() - 0.125).abs() < 1e-12);
+    let loss = two_state("4%", Start::Good);
+    let (fates, _) = run(loss, key(), 400_000);
+    let begins = fates.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64 / 400_000.0;
+    assert!((begins / loss.event_rate() - 1.0).abs() < 0.05, "{begins}");
 }

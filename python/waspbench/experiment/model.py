@@ -183,7 +183,8 @@ class Measure(Part):
 
     warmup: AutoDuration = "5s"
     """Time before the measured interval, in which the clients start one after another. auto: found by runs of its own,
-    5 s at first and then twice as long until throughput has settled within it and kept connections have been opened."""
+    5 s at first and then twice as long, or as long as they say, until throughput has settled within it, kept
+    connections have been opened, and their congestion windows have converged."""
     duration: AutoPositiveDuration = "10s"
     """Length of the measured interval. auto: found by runs of its own, 10 s at first and then as long as they say they
     should have been, until none of the longest transactions is missing and 1,000 have ended; 30 min at most."""

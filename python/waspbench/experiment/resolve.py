@@ -31,6 +31,8 @@ def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, An
     server = address_of(experiment, mode)
     if mode == "sim":
         server |= {"tcp": experiment.server.tcp.resolve(), "model": experiment.server.model.model_dump()}
+    else:
+        server |= {"congestion": experiment.server.congestion}
     return {
         "seed": experiment.seed,
         "run": run,

@@ -292,6 +292,40 @@ class Beginning(Record):
     """Length of the measured interval in seconds that would do; None likewise."""
 
 
+class FirstLosses(Record):
+    """What the first losses of a connection did to its response times."""
+
+    losses: int
+    """Losses that count as the first."""
+    longer: float
+    """By how much the mean response time would be longer if all connections had had as many, relative to it."""
+    standard_error: float
+    """Standard error of that."""
+
+
+class CongestionWindows(Record):
+    """What losses had done to the congestion windows of a group's kept connections."""
+
+    needed: float
+    """Loss events after which the window of a connection tells nothing of its beginning."""
+    fewer: float
+    """Share of the ``ok`` transactions, from 0 to 1, whose connection had had fewer."""
+    recovering: float
+    """Time that a window needs to recover from a loss event, over the time that responses take between two of them."""
+    slower: float
+    """Time that a response takes with the windows of the long run, by a rule of thumb that gives rather too much, over
+    the mean time that it took.
+    """
+    effect: FirstLosses | None
+    """What the first losses of a connection did; None where too few connections had had as many to tell."""
+    unsettled: bool
+    """Whether too many of the response times are those of windows that tell of their beginning."""
+    enough_warmup_s: float | None
+    """Length of the warm-up in seconds after which few connections would have had fewer; None if the warm-up did, or no
+    length of up to two hours does.
+    """
+
+
 class RunGroup(Record):
     """One group of clients. Results of older versions have outcomes and status codes only."""
 
@@ -320,6 +354,11 @@ class RunGroup(Record):
     """
     beginning: Beginning | None = None
     """How its clients began; None in a run that was stopped, of too few transactions, and in results of older versions.
+    """
+    windows: CongestionWindows | None = None
+    """What losses had done to the congestion windows of its connections; None where no connection is kept or nothing is
+    lost, in a run that was stopped, of too few transactions, where the server's congestion control is not known to
+    be Reno's or CUBIC, and in results of older versions.
     """
     open_loop: RunArrivals | None = None
     """The group's open loop; None where it has a closed one."""

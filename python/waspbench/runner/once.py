@@ -16,7 +16,7 @@ from waspbench.errors import RunFailedError
 from waspbench.experiment.units import duration
 from waspbench.results.access_log import log_path
 from waspbench.results.records import RunRecord, write_run
-from waspbench.results.summary import Beginning, RunSummary
+from waspbench.results.summary import Beginning, RunGroup, RunSummary
 from waspbench.session import OneRun
 from waspbench.settling import settled_at
 from waspbench.testbed import Spec
@@ -199,11 +199,12 @@ def longer(summary: RunSummary, least: int = 0) -> float | None:
 
 
 def find_warmup(job: Job, spec: Spec | None, watch: Watch | None = None) -> str:
-    """The first of 5 s, 10 s, 20 s... within which throughput settles and kept connections have been opened, by runs
-    that are not kept; where a run says how long opening them takes, the next warm-up is at least as long.
+    """The first of 5 s, 10 s, 20 s... within which throughput settles, kept connections have been opened, and their
+    congestion windows have converged, by runs that are not kept; where a run says how long the connections take, the
+    next warm-up is at least as long.
 
     Raises:
-        RunFailedError: it does not settle within 80 s, or 30 min do not open all connections.
+        RunFailedError: it does not settle within 80 s, or 30 min are not enough for the connections.
     """
     warmup = _core.parse_duration(job.scenario["measure"]["warmup"]) / 1e9
     limit = SEARCH_LIMIT
@@ -215,12 +216,14 @@ def find_warmup(job: Job, spec: Spec | None, watch: Watch | None = None) -> str:
             summary, tables = _followed(run, job.time_limit + 2 * warmup, watch)
         settled = settled_at(pl.DataFrame(tables["transactions"]), warmup, lasting, summary.by_group or ())
         opened = max([0.0, *map(_open_after, _beginnings(summary))])
-        if settled is not None and max(settled, opened) <= warmup:
+        converged = _converged_after(summary)
+        if settled is not None and max(settled, opened, converged) <= warmup:
             return str(measure["warmup"])
-        if opened > LONGEST:
-            raise RunFailedError(f"warmup auto: {LONGEST / 60:.0f} min are not enough for all connections to be opened")
-        warmup = max(2 * warmup, opened)
-        limit = max(limit, opened)
+        for needed, what in ((opened, "all connections to be opened"), (converged, "congestion windows to converge")):
+            if needed > LONGEST:
+                raise RunFailedError(f"warmup auto: {LONGEST / 60:.0f} min are not enough for {what}")
+        warmup = max(opened, converged) if max(opened, converged) > warmup else 2 * warmup
+        limit = max(limit, opened, converged)
     raise RunFailedError(f"warmup auto: throughput had not settled after {warmup / 2:.0f} s; give measure.warmup")
 
 
@@ -228,6 +231,14 @@ def _open_after(beginning: Beginning) -> float:
     """Seconds of warm-up after which kept connections have been opened; 0 if they had been."""
     none_does = beginning.opening > TOO_MUCH and beginning.enough_warmup_s is None and beginning.enough_s is None
     return math.inf if none_does else beginning.enough_warmup_s or 0.0
+
+
+def _converged_after(summary: RunSummary) -> float:
+    """Seconds of warm-up after which the congestion windows of kept connections have converged; 0 if they had."""
+    if all(reason.code != "windows" for reason in summary.invalid):
+        return 0.0
+    found = [group.windows for group in _measured(summary) if group.windows is not None and group.windows.unsettled]
+    return max(math.inf if each.enough_warmup_s is None else each.enough_warmup_s for each in found)
 
 
 def _steady_after(beginning: Beginning) -> float:
@@ -239,5 +250,9 @@ def _steady_after(beginning: Beginning) -> float:
 
 def _beginnings(summary: RunSummary) -> list[Beginning]:
     """How the clients of each group began that is no background, where it is known."""
-    groups = [group for group in summary.by_group or () if not group.background]
-    return [group.beginning for group in groups if group.beginning is not None]
+    return [group.beginning for group in _measured(summary) if group.beginning is not None]
+
+
+def _measured(summary: RunSummary) -> list[RunGroup]:
+    """The groups that are no background."""
+    return [group for group in summary.by_group or () if not group.background]

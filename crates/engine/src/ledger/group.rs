@@ -1,6 +1,6 @@
 //! What the transactions of one group of clients did in the measured interval. Sums over the groups are those of the run.
 
-use super::{Ages, BINS, Interval, Tally, merge};
+use super::{Ages, BINS, History, Interval, Tally, merge};
 use hdrhistogram::Histogram;
 use wasp_host::{Arrival, Outcome, TransactionRecord};
 use wasp_units::Instant;
@@ -28,6 +28,10 @@ pub struct GroupLedger {
     pub(crate) backlog: Changes,
     /// Those of the `ok` transactions for which a connection was opened.
     pub(crate) opened: Opened,
+    /// What the connections of the `ok` transactions had been through.
+    pub(crate) history: History,
+    /// Bytes of a request's content.
+    content: u64,
     /// Body bytes of the `ok` transactions.
     pub(crate) body_bytes: u64,
     /// Sum of the response times of the `ok` transactions, in nanoseconds; from their intended start, if they have one.
@@ -80,9 +84,10 @@ impl Default for Bins {
 }
 
 impl GroupLedger {
-    /// An empty ledger of a group, which is one of `several`, is `background`, and has an `open` loop.
-    pub(crate) fn new(several: bool, background: bool, open: bool) -> Self {
+    /// An empty ledger of a group, which is one of `several`, is `background`, has an `open` loop, and sends requests of so many bytes of `content`.
+    pub(crate) fn new(several: bool, background: bool, open: bool, content: u64) -> Self {
         Self {
+            content,
             times: several.then(GroupTimes::new),
             background,
             arrivals: open.then_some([0; 3]),
@@ -139,6 +144,7 @@ impl GroupLedger {
         }
         self.ok_sum += u128::from(response_time);
         self.body_bytes += record.bytes;
+        self.history.note(record, self.content);
         if let Some(bin) = interval.bin(record.end, BINS) {
             self.bins.0[bin] += 1;
             self.times_by_bin.0[bin] += response_time.saturating_sub(self.note_opening(record));
@@ -150,7 +156,7 @@ impl GroupLedger {
         let Some(connected) = record.connected else { return 0 };
         let opening = (connected - record.start).as_nanos();
         self.opened.count += 1;
-        self.opened.first += u64::from(record.opens_place);
+        self.opened.first += u64::from(record.first_of_place);
         self.opened.sum += u128::from(opening);
         opening
     }
@@ -166,6 +172,8 @@ impl GroupLedger {
             times_by_bin,
             backlog,
             opened,
+            history,
+            content: _,
             body_bytes,
             ok_sum,
             other_sum,
@@ -180,6 +188,7 @@ impl GroupLedger {
         self.opened.count += opened.count;
         self.opened.first += opened.first;
         self.opened.sum += opened.sum;
+        self.history.merge(history);
         self.body_bytes += body_bytes;
         self.ok_sum += ok_sum;
         self.other_sum += other_sum;

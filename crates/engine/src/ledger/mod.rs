@@ -2,6 +2,7 @@
 
 mod ages;
 mod group;
+mod history;
 mod interval;
 mod merge;
 mod rows;
@@ -15,6 +16,9 @@ pub(crate) use group::Bins;
 #[cfg(test)]
 pub(crate) use group::Changes;
 pub use group::{GroupLedger, GroupTimes};
+#[cfg(test)]
+pub(crate) use history::PARTS;
+pub(crate) use history::{CLASSES, History, Timed};
 pub use interval::Interval;
 pub use rows::{ConnectionRow, Rows, TransactionRow};
 pub use strata::Strata;

@@ -81,6 +81,11 @@ impl Scenario {
         if let Some(tcp) = &self.server.tcp {
             tcp.resolve().map_err(|error| ScenarioError::new("server.tcp", error.to_string()))?;
         }
+        ensure(
+            self.server.congestion.is_none() || self.mode == Mode::Live,
+            "server.congestion",
+            "is of a server that runs; a modelled one has server.tcp.congestion",
+        )?;
         match (&self.server.model, self.mode) {
             (None, Mode::Sim) => {
                 Err(ScenarioError::new("server.model", "absent; a simulated run needs a server model"))

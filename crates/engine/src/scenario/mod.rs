@@ -70,6 +70,9 @@ pub struct Server {
     /// The TCP of the modelled server.
     #[serde(default)]
     pub tcp: Option<wasp_tcp::Options>,
+    /// Congestion control of the server's kernel, of a live run.
+    #[serde(default)]
+    pub congestion: Option<String>,
     /// The modelled server.
     #[serde(default)]
     pub model: Option<ServerModel>,

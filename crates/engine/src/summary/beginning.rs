@@ -231,10 +231,10 @@ fn in_step(Bins(bins): &Bins, asked: &Asked) -> f64 {
 }
 
 /// The reasons of a code that speak of the groups with these names.
-pub(super) fn said(
+pub(super) fn said<T>(
     code: &'static str,
-    groups: &[(&str, Option<Beginning>)],
-    of_group: fn(&Beginning) -> Option<String>,
+    groups: &[(&str, Option<T>)],
+    of_group: fn(&T) -> Option<String>,
 ) -> Vec<Reason> {
     let several = groups.len() > 1;
     let told = groups.iter().filter_map(|(name, found)| Some((*name, of_group(found.as_ref()?)?)));

@@ -3,21 +3,26 @@
 mod beginning;
 mod censoring;
 mod chance;
+mod first_losses;
 mod part;
+mod sender;
 mod stability;
 mod survival;
 mod together;
 mod totals;
 mod transactions;
 mod validity;
+mod windows;
 
 pub use beginning::Beginning;
 pub use censoring::{Alike, Censoring, Unseen, alike};
+pub use first_losses::FirstLosses;
 pub use part::Part;
 pub use stability::Stability;
 pub use survival::Window;
 pub use together::{GroupAges, Together};
 pub(crate) use totals::{Measured, Watch};
+pub use windows::CongestionWindows;
 
 use crate::lateness::Lateness;
 use crate::ledger::{GroupLedger, GroupTimes};
@@ -128,6 +133,8 @@ pub struct GroupSummary {
     pub censoring: Option<Censoring>,
     /// How its clients began; none for a run that was stopped, or of too few transactions.
     pub beginning: Option<Beginning>,
+    /// What losses had done to the congestion windows of its connections; none where that decides nothing.
+    pub windows: Option<CongestionWindows>,
     /// What became of its arrivals, if it has an open loop.
     pub open_loop: Option<Arrivals>,
     /// Whether that offers what can be taken.
@@ -431,6 +438,7 @@ fn by_group(scenario: &Scenario, part: &Part, those_of_run: [ResponseTime; 2]) -
                 censoring: ages.as_ref().and_then(|ages| Censoring::of(std::slice::from_ref(ages), beside)),
                 ages,
                 beginning: transactions::beginning_of_group(scenario, part, group, found),
+                windows: CongestionWindows::of_group(scenario, part, group, found),
                 open_loop: arrivals(found),
                 stability: transactions::stability_of_group(scenario, part, group, found),
             }

@@ -167,7 +167,7 @@ mod tests {
 
     /// What follows from the changes of the backlog, and from the mean response times in milliseconds of a hundred transactions each.
     fn judged(changes: [f64; BINS], means: [f64; BINS], alike: &Alike) -> Stability {
-        let mut found = GroupLedger::new(false, false, true);
+        let mut found = GroupLedger::new(false, false, true, 0);
         found.backlog = Changes(changes.map(|change| change.round() as i64));
         found.bins = Bins([100; BINS]);
         found.times_by_bin = Bins(means.map(|mean| (mean * 100.0 * 1e6) as u64));

@@ -3,7 +3,7 @@
 use super::beginning;
 use super::together::censored_in;
 use super::transactions::Judged;
-use super::{Beginning, DirectionSummary, GroupLateness, Part, Reason, Summary, Waits};
+use super::{Beginning, CongestionWindows, DirectionSummary, GroupLateness, Part, Reason, Summary, Waits};
 use crate::ledger::GroupLedger;
 use crate::scenario::{Group, SharedLink};
 use crate::{Counters, Mode, Scenario};
@@ -69,10 +69,13 @@ pub(super) fn reasons(
         |reason: &Reason| overload.iter().any(|other| other.group.is_none() || other.group == reason.group);
     let mut too_short = censored_in(&summary.by_group, summary.censoring, summary.interval_s);
     too_short.retain(|reason| !too_much(reason));
-    let groups = summary.by_group.iter().filter(|group| !group.background);
-    let began: Vec<_> = groups.map(|group| (group.name.as_str(), group.beginning)).collect();
+    let groups = || summary.by_group.iter().filter(|group| !group.background);
+    let began: Vec<_> = groups().map(|group| (group.name.as_str(), group.beginning)).collect();
     let mut opening = beginning::said("opening", &began, Beginning::opens);
     opening.retain(|reason| !too_much(reason));
+    let windows: Vec<_> = groups().map(|group| (group.name.as_str(), group.windows)).collect();
+    let mut windows = beginning::said("windows", &windows, CongestionWindows::too_young);
+    windows.retain(|reason| !too_much(reason));
     let network = &summary.network;
     [
         all("failed", part.failure.as_ref().map(ToString::to_string)),
@@ -82,6 +85,7 @@ pub(super) fn reasons(
         silent,
         unsettled,
         opening,
+        windows,
         beginning::said("cycles", &began, Beginning::cycles),
         overload,
         near_capacity,

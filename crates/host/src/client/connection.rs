@@ -6,6 +6,7 @@ use super::transaction::Transaction;
 use crate::socket::Socket;
 use wasp_http::{LastHead, ResponseReader};
 use wasp_kernel::Timer;
+use wasp_net::LossEvents;
 use wasp_tcp::{Chunk, Endpoint, State};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Address, Flags, PayloadPool, TcpHeader, View};
@@ -44,7 +45,7 @@ pub(super) struct Connection {
     /// Place among all its connections, those that linger included.
     pub(super) slot: u32,
     /// Whether its place had none before.
-    pub(super) opens_place: bool,
+    pub(super) first_of_place: bool,
     /// Ordinal among the client's connections.
     pub(super) ordinal: u32,
     pub(super) initial_sequence: u32,
@@ -86,7 +87,7 @@ impl Connection {
             reader: ResponseReader::new(),
             lane,
             slot,
-            opens_place: false,
+            first_of_place: false,
             ordinal,
             initial_sequence,
             opened: now,
@@ -128,15 +129,17 @@ impl Connection {
         self.unsent > 0 && self.established.is_some()
     }
 
-    /// Sends the requests that have not been sent.
-    pub(super) fn send_requests(&mut self, behaviour: &Behaviour, now: Instant) {
+    /// Sends the requests that have not been sent. The connection has lost data so often.
+    pub(super) fn send_requests(&mut self, behaviour: &Behaviour, loss_events: LossEvents, now: Instant) {
         let sent = self.queue.len() - usize::from(self.unsent);
         self.unsent = 0;
         for transaction in self.queue.iter_mut_from(sent) {
-            self.requests += 1;
             let record = &mut transaction.record;
+            record.requests_before = self.requests;
+            self.requests += 1;
             record.connected = self.established.filter(|_| self.requests == 1);
-            record.opens_place = record.connected.is_some() && self.opens_place;
+            record.first_of_place = self.first_of_place;
+            record.loss_events = loss_events;
             record.connection = self.ordinal;
             record.sent = Some(now);
             let head = behaviour.requests.head(transaction.record.file, behaviour.is_last(self.requests));

@@ -335,7 +335,9 @@ impl Client {
             let Some(slot) = self.lanes[lane].slot else { continue };
             if self.connections[slot as usize].as_ref().is_some_and(|connection| connection.may_send()) {
                 self.with_connection(slot, world, |client, connection, world| {
-                    connection.send_requests(&client.behaviour, world.now());
+                    let port = connection.socket.endpoint.local_port();
+                    let loss_events = world.network.flows.loss_events(client.place.index, port);
+                    connection.send_requests(&client.behaviour, loss_events, world.now());
                 });
             }
         }
@@ -378,7 +380,7 @@ impl Client {
         for transaction in queue.iter_mut_from(0) {
             transaction.record.connection = self.opened;
         }
-        connection.opens_place = !std::mem::replace(&mut self.lanes[usize::from(lane)].was_opened, true);
+        connection.first_of_place = !std::mem::replace(&mut self.lanes[usize::from(lane)].was_opened, true);
         connection.unsent = queue.len() as u8;
         connection.queue = queue;
         self.opened += 1;

@@ -4,6 +4,7 @@ use super::Place;
 use super::schedule::Ask;
 use crate::{Outcome, TransactionRecord};
 use wasp_http::Head;
+use wasp_net::LossEvents;
 use wasp_units::Instant;
 
 /// A transaction in progress: the record so far, and the response's head.
@@ -25,7 +26,9 @@ impl Transaction {
             intended: ask.intended,
             start: now,
             connected: None,
-            opens_place: false,
+            first_of_place: false,
+            requests_before: 0,
+            loss_events: LossEvents::default(),
             sent: None,
             first_byte: None,
             last_byte: None,

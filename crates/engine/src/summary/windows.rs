@@ -1,0 +1,341 @@
+//! Whether the congestion windows of kept connections had forgotten how they began.
+//!
+//! A connection begins with a window that no loss has made smaller yet, and slow start may make it larger than it will ever be again. In the long run its
+//! losses decide: each takes the window to a part of what it was, and from then on it grows. An interval of seconds may lie before the first few losses
+//! of most connections. Whether it does follows from how often the connections had lost data, and from what TCP's congestion control does then. How long
+//! the interval is does not matter: what is needed is a longer warm-up.
+
+use super::Part;
+use super::censoring::LENGTHS;
+use super::first_losses::{FirstLosses, by_loss_events, sum};
+use super::sender::Sender;
+use super::transactions::length;
+use crate::ledger::{CLASSES, GroupLedger, History};
+use crate::scenario::Group;
+use crate::{Mode, Scenario};
+use serde::Serialize;
+use std::num::NonZeroU32;
+use wasp_net::Loss;
+use wasp_tcp::ReceiveBuffer;
+
+/// Least `ok` transactions to judge by.
+const LEAST: u64 = 100;
+/// What is too much of the product that says how much the beginning of the connections may decide. Where it was this, throughput was off by 3 to 6 %
+/// (`docs/statistics.md`).
+const MOST: f64 = 0.055;
+/// Share of its time in which a window recovers from a loss that counts as all of it.
+const ALWAYS: f64 = 0.5;
+/// By how much responses must become slower than they were for that to count in full.
+const SLOWER: f64 = 0.1;
+/// Effect of the first losses that is none.
+const NO_EFFECT: f64 = 0.025;
+/// Loss events that a window takes, once it has come down to what it will be, to vary as it will.
+const TO_MIX: f64 = 3.0;
+/// Part of the loss events that are needed of which the effect tells that of all.
+const TELLING: f64 = 0.6;
+/// Headers of a segment of data with timestamps, bytes, and those without, which an MSS counts with.
+const HEADERS: f64 = 52.0;
+const LEAST_HEADERS: f64 = 40.0;
+
+/// What losses had done to the congestion windows of a group's kept connections.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CongestionWindows {
+    /// Loss events after which the window of a connection tells nothing of its beginning.
+    pub needed: f64,
+    /// Share of the `ok` transactions whose connection had had fewer.
+    pub fewer: f64,
+    /// Time that a window needs to recover from a loss event, over the time that responses take between two of them.
+    pub recovering: f64,
+    /// Time that a response takes with the windows of the long run, by a rule of thumb that gives rather too much, over the mean time that it took.
+    pub slower: f64,
+    /// What the first losses of a connection did to its response times; none where too few connections had had as many.
+    pub effect: Option<FirstLosses>,
+    /// Whether too many of the response times are those of windows that tell of their beginning.
+    pub unsettled: bool,
+    /// Length of the warm-up in seconds after which few connections would have had fewer; none if the warm-up did, or no length does.
+    pub enough_warmup_s: Option<f64>,
+}
+
+/// What is known of a group beside what its transactions did.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// Connections that its clients have, one for each client in an open loop: arrivals take another only while the first is busy.
+    connections: f64,
+    /// Requests on a connection that wait for their responses.
+    pipeline: f64,
+    /// Requests before a connection is closed; none keeps it for ever.
+    requests: Option<u32>,
+    sender: Sender,
+    /// Payload of a segment, bytes.
+    mss: f64,
+    /// Least round-trip time in seconds.
+    rtt: f64,
+    /// Most segments that the receiver has room for.
+    offered: f64,
+    /// Segments that fill a narrow link and its queue.
+    pipe: f64,
+    /// Time in seconds that a segment takes on the client's link.
+    segment_time: f64,
+    /// Loss events a segment of data that the loss models will give.
+    expected: f64,
+    /// Warm-up and measured interval in seconds.
+    warmup: f64,
+    duration: f64,
+}
+
+impl CongestionWindows {
+    /// Those of a group. None where no connection is kept or nothing is lost, too few transactions ended, the run was stopped, the clients are programs, or the
+    /// server's congestion control is not known to be Reno's or CUBIC.
+    pub(super) fn of_group(
+        scenario: &Scenario,
+        part: &Part,
+        group: &Group,
+        found: &GroupLedger,
+    ) -> Option<Self> {
+        let history = &found.history;
+        if part.is_stopped(scenario) || scenario.mode == Mode::Shim || history.count < LEAST {
+            return None;
+        }
+        let uploads = 2 * history.uploads > history.count;
+        Self::of(history, &Known::of(scenario, group, found.is_open(), uploads)?)
+    }
+
+    fn of(history: &History, known: &Known) -> Option<Self> {
+        let count = history.count as f64;
+        let segments = (history.bytes as f64 / count / known.mss).max(1.0);
+        let seen = history.loss_events as f64 / (history.requests_before as f64).max(1.0);
+        let events = seen.max(known.expected * segments);
+        let time = history.time as f64 / 1e9 / count;
+        if history.requests_before == 0 || events <= 0.0 || time <= 0.0 {
+            return None;
+        }
+        let (rtt, sender) = (known.rtt, &known.sender);
+        let at_once = known.pipeline * segments;
+        let first = known.first_window(at_once, events / segments);
+        let last = sender.lasting_window(rtt, events / segments);
+        let needed = TO_MIX + sender.losses_between(first, last);
+        // A connection that is closed before that has no window of the long run.
+        let life = known.requests.map_or(f64::INFINITY, f64::from);
+        if life * events < needed {
+            return None;
+        }
+        // A response loses data itself: half of that comes before its half.
+        let class = (needed - 0.5 * events).ceil().max(0.0) as usize;
+        let fewer = sum(&by_loss_events(history)[..class.min(CLASSES - 1)]).count as f64 / count;
+        let recovering = sender.recovery_time(rtt, first) * events * known.pipeline / time;
+        // Time from one request of a connection to the next.
+        let cycle = known.connections * known.duration / count;
+        let idle = (known.pipeline * cycle - time).max(0.0);
+        let first_byte = (history.first_byte as f64 / 1e9 / count).min(time);
+        let more = sender.round_trips(rtt, last, at_once, idle) - 1.0;
+        let by_chance = known.expected * segments > 0.5 * events;
+        let sending = known.sending(last, more, at_once, by_chance);
+        let slower = (first_byte.max(rtt) + sending + sender.timeouts(rtt, last, events)) / time;
+        let effect = FirstLosses::of(history);
+        let matters = effect
+            .is_none_or(|effect| (effect.losses as f64) < TELLING * needed || effect.at_most() > NO_EFFECT);
+        // The fewer connections are young, the nearer are these to what they will be.
+        let unsettled = matters
+            && recovering.min(ALWAYS) * fewer.powi(2) * ((slower - 1.0) / SLOWER).clamp(0.0, 1.0) > MOST;
+        // Transactions become slower as windows become smaller. The second connection of a place begins as in the long run.
+        let requests = ((needed + needed.sqrt()) / events).min(life);
+        let least = (cycle * slower.max(1.3) * requests).max(1.5 * known.warmup);
+        let enough_warmup_s =
+            if unsettled { LENGTHS.into_iter().find(|length| *length >= least) } else { None };
+        Some(Self { needed, fewer, recovering, slower, effect, unsettled, enough_warmup_s })
+    }
+
+    /// Too many windows tell of the beginning.
+    pub(super) fn too_young(&self) -> Option<String> {
+        self.unsettled.then(|| {
+            let advice = self.enough_warmup_s.map_or_else(
+                || "even a warm-up of 2 h is not enough".to_owned(),
+                |seconds| format!("warm up for at least {}", length(seconds)),
+            );
+            format!(
+                "congestion windows had not converged: {:.0} % of the transactions were on connections that had lost data fewer than {:.0} times before, so that how a \
+                 connection begins still decided how fast it was; {advice}",
+                100.0 * self.fewer,
+                self.needed.ceil()
+            )
+        })
+    }
+}
+
+impl Known {
+    /// What is known of a group whose clients send more than they receive if it `uploads`.
+    fn of(scenario: &Scenario, group: &Group, is_open: bool, uploads: bool) -> Option<Self> {
+        let shared = &scenario.network.shared;
+        let (up, down) = (
+            (group.bandwidth.up, group.queue.up, group.loss.up, &shared.up),
+            (group.bandwidth.down, group.queue.down, group.loss.down, &shared.down),
+        );
+        let (bandwidth, queue, loss, shared_direction) = if uploads { up } else { down };
+        let rtt = (group.rtt + shared.up.delay + shared.down.delay).as_secs_f64();
+        let client = group.tcp_config().ok()?;
+        let mss = f64::from(client.mss) + LEAST_HEADERS - HEADERS;
+        let frame_bits = 8.0 * (mss + HEADERS);
+        let pipe = |rate: Option<wasp_units::Rate>, queue: Option<wasp_units::Bytes>| {
+            rate.zip(queue).map_or(f64::INFINITY, |(rate, queue)| {
+                (rate.bits_per_second() as f64 * rtt + 8.0 * queue.get() as f64) / frame_bits
+            })
+        };
+        let offered = match client.receive_buffer {
+            ReceiveBuffer::Fixed(bytes) | ReceiveBuffer::Tuned { most: bytes } => f64::from(bytes) / mss,
+        };
+        let events = |loss: Option<Loss>| loss.map_or(0.0, Loss::event_rate);
+        let closes = scenario.server.model.and_then(|model| model.requests_per_connection);
+        let closes = closes.filter(|_| scenario.mode == Mode::Sim);
+        let requests = group.http.requests_per_connection.into_iter().chain(closes).min();
+        Some(Self {
+            connections: f64::from(group.count) * f64::from(if is_open { 1 } else { group.http.connections }),
+            pipeline: f64::from(group.http.pipeline),
+            requests: requests.map(NonZeroU32::get),
+            sender: if uploads { Sender::new(&client) } else { Sender::server(scenario)? },
+            mss,
+            rtt,
+            offered: if uploads { f64::INFINITY } else { offered },
+            pipe: pipe(bandwidth, queue).min(pipe(shared_direction.rate, shared_direction.queue)),
+            segment_time: bandwidth.map_or(0.0, |rate| frame_bits / rate.bits_per_second() as f64),
+            expected: events(loss) + events(shared_direction.loss),
+            warmup: scenario.measure.warmup.as_secs_f64(),
+            duration: scenario.measure.duration.as_secs_f64(),
+        })
+    }
+
+    /// Time in seconds that a window takes to let so many segments through in so many round trips after the first. A window that fills the client's link even after
+    /// losses costs no time beside that of the link. A full queue takes one loss from a window at a time, and chance may take two in a row.
+    fn sending(&self, window: f64, round_trips: f64, segments: f64, by_chance: bool) -> f64 {
+        let (waiting, link) = (self.rtt * round_trips, segments * self.segment_time);
+        let least = self.sender.after_losses(window, if by_chance { 2 } else { 1 });
+        if least * self.segment_time >= self.rtt { waiting.max(link) } else { waiting + link }
+    }
+
+    /// Most segments that a window has before the first loss. While it limits nothing, it grows to twice what is sent at once (Linux `tcp_is_cwnd_limited`). A loss
+    /// comes after 1 / `rate` segments, and a queue that is full ends its growth, too.
+    fn first_window(&self, at_once: f64, rate: f64) -> f64 {
+        (2.0 * at_once.min(self.offered)).min(1.0 / rate).min(self.pipe)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::PARTS;
+    use wasp_tcp::Config;
+
+    fn known() -> Known {
+        Known {
+            connections: 64.0,
+            pipeline: 1.0,
+            requests: None,
+            sender: Sender::new(&Config::linux()),
+            mss: 1_448.0,
+            rtt: 0.1,
+            offered: f64::INFINITY,
+            pipe: f64::INFINITY,
+            segment_time: 0.0,
+            expected: 0.0,
+            warmup: 5.0,
+            duration: 10.0,
+        }
+    }
+
+    /// Transactions of 100 KB that took 110 ms, on connections each of which had carried 50 and lost data `losses` times.
+    fn history(losses: usize) -> History {
+        let count = 6_400;
+        let mut history = History {
+            count,
+            bytes: count * 101_360,
+            requests_before: count * 50,
+            loss_events: count * losses as u64,
+            time: count * 110_000_000,
+            first_byte: count * 100_000_000,
+            ..History::default()
+        };
+        for classes in &mut history.first_of_place {
+            classes[losses].count = count / PARTS as u64;
+        }
+        history
+    }
+
+    fn found(losses: usize, known: Known) -> CongestionWindows {
+        CongestionWindows::of(&history(losses), &known).expect("data was lost")
+    }
+
+    #[test]
+    fn a_first_window_is_what_the_path_and_the_peer_have_room_for() {
+        let mut known = known();
+        assert_eq!(known.first_window(70.0, 1e-3), 140.0);
+        assert_eq!(known.first_window(70.0, 1e-2), 100.0);
+        known.offered = 44.0;
+        assert_eq!(known.first_window(70.0, 1e-3), 88.0);
+        known.pipe = 50.0;
+        assert_eq!(known.first_window(70.0, 1e-3), 50.0);
+    }
+
+    #[test]
+    fn what_was_lost_before_decides() {
+        // 70 segments and a loss in 3,500 of them: windows come down from 140 to 85, which takes two losses, and three more.
+        let few = found(1, known());
+        assert!(
+            (few.needed - (3.0 + (140.0_f64 / 85.2).ln() / (1.0 / 0.7_f64).ln())).abs() < 0.01,
+            "{few:?}"
+        );
+        // Each connection asks ten times a second, loses data every five seconds, and needs seven losses to be safe.
+        assert!(few.fewer == 1.0 && few.unsettled && few.enough_warmup_s == Some(60.0), "{few:?}");
+        let many = found(20, known());
+        assert!(many.fewer == 0.0 && !many.unsettled && many.enough_warmup_s.is_none(), "{many:?}");
+    }
+
+    #[test]
+    fn what_the_loss_models_will_lose_counts_before_it_is_lost() {
+        assert!(found(0, Known { expected: 1e-4, ..known() }).unsettled);
+        assert!(!found(0, Known { expected: 1e-6, ..known() }).unsettled);
+        assert!(CongestionWindows::of(&history(0), &known()).is_none());
+    }
+
+    #[test]
+    fn connections_that_are_closed_forget_with_that() {
+        // A connection loses data once in 50 requests, and needs 4.4 losses.
+        assert!(CongestionWindows::of(&history(1), &Known { requests: Some(200), ..known() }).is_none());
+        let closed = found(1, Known { requests: Some(250), ..known() });
+        // Sooner than it has had enough of them, it is the second connection.
+        assert_eq!((found(1, known()).enough_warmup_s, closed.enough_warmup_s), (Some(60.0), Some(45.0)));
+    }
+
+    #[test]
+    fn the_time_of_the_server_does_not_hide_that_of_windows() {
+        let mut slow = history(1);
+        (slow.time, slow.first_byte) = (slow.time * 10, slow.time * 10 - slow.time / 11);
+        let slow = CongestionWindows::of(&slow, &known()).expect("data was lost");
+        assert!(slow.slower > 1.05, "{slow:?}");
+    }
+
+    #[test]
+    fn parallel_responses_share_a_window() {
+        let piped = found(1, Known { pipeline: 4.0, ..known() });
+        assert!(piped.needed > found(1, known()).needed + 3.0, "{piped:?}");
+    }
+
+    #[test]
+    fn losses_without_an_effect_are_no_reason() {
+        let with = |time: u64| {
+            let mut history = history(4);
+            for classes in &mut history.first_of_place {
+                classes[4].time = classes[4].count * 110_000_000;
+                (classes[5].count, classes[5].time) = (classes[4].count, classes[4].count * time);
+            }
+            CongestionWindows::of(&history, &Known { expected: 3e-4, ..known() }).expect("data was lost")
+        };
+        assert!(with(120_000_000).unsettled && !with(110_000_000).unsettled, "{:?}", with(110_000_000));
+    }
+
+    #[test]
+    fn some_windows_take_longer_than_anyone_waits() {
+        let rare = found(0, Known { expected: 1e-4, duration: 10_000.0, ..known() });
+        assert!(rare.unsettled && rare.enough_warmup_s.is_none(), "{rare:?}");
+        let message = rare.too_young().expect("they are unsettled");
+        assert!(message.ends_with("; even a warm-up of 2 h is not enough"), "{message}");
+    }
+}

@@ -1,0 +1,51 @@
+//! How often a connection has lost data, as its congestion windows see it.
+
+use wasp_units::{Duration, Instant};
+
+/// How often a connection has lost data, by the direction of the data. What is lost within a round trip of the first loss makes a congestion window smaller
+/// once (RFC 5681 section 4.3, RFC 6675 section 5), and counts once.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct LossEvents {
+    /// On the way from the client.
+    pub up: u32,
+    /// On the way to the client.
+    pub down: u32,
+}
+
+/// Counts the loss events of one direction of a connection.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct LossCounter {
+    events: u32,
+    /// What is lost before this belongs to the last event.
+    until: Instant,
+}
+
+impl LossCounter {
+    /// Data was lost at `now`; the connection's round trip takes so long.
+    pub(crate) fn note(&mut self, now: Instant, round_trip: Duration) {
+        if self.events == 0 || now >= self.until {
+            self.events += 1;
+            self.until = now.saturating_add(round_trip);
+        }
+    }
+
+    /// How many there were.
+    pub(crate) const fn events(self) -> u32 {
+        self.events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_within_a_round_trip_of_the_first_are_one_event() {
+        let mut counter = LossCounter::default();
+        let counts = [0, 40, 99, 100, 160, 205].map(|at| {
+            counter.note(Instant::ZERO + Duration::from_millis(at), Duration::from_millis(100));
+            counter.events()
+        });
+        assert_eq!(counts, [1, 1, 1, 2, 2, 3]);
+    }
+}
