@@ -14,7 +14,7 @@ from waspbench.experiment import parse
 from waspbench.results import RunSummary
 from waspbench.testbed import Placement, cpus
 
-UNSETTLED = ("warmup", "mser")
+UNSETTLED = ("warmup",)
 """Codes of the reasons that say that a rate was not steady."""
 ATTEMPTS = 3
 """Runs for accuracy: the first without steal and within its limits is it, else the best."""

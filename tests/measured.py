@@ -6,6 +6,7 @@ measurement has a seed of its own and gives the same figures each time.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal, stats
 
+from waspbench import _core
 from waspbench.stats import Histogram, mean_interval
 from waspbench.stats.batches import batch_means
 from waspbench.stats.bootstrap import Method, bootstrap_means, bootstrap_quantile
@@ -23,7 +25,6 @@ from waspbench.stats.levels import ALPHA
 from waspbench.stats.normality import normality
 from waspbench.stats.quantiles import quantile_ranks
 from waspbench.stats.stopping import Until
-from waspbench.stats.warmup import unsettled
 
 EXPERIMENTS = 10_000
 MEAN = 1000.0
@@ -165,7 +166,8 @@ def warmup_alarms(ramp: float) -> float:
     at = (np.arange(300) + 0.5) / 300
     level = 20.0 * (1 - np.exp(-at / ramp)) if ramp else np.full(300, 20.0)
     bins = rng.poisson(level, (EXPERIMENTS // 4, 300))
-    return sum(unsettled(row, 100) is not None for row in bins) / (EXPERIMENTS // 4)
+    found = (json.loads(_core.judge_trend(row, 5.0, 10.0)) for row in bins.tolist())
+    return sum(bool(trend["late"]) for trend in found) / (EXPERIMENTS // 4)
 
 
 Curve = Callable[[float], float]

@@ -101,7 +101,7 @@ def constant(text: str) -> str:
 def test_every_reason_not_to_trust_a_run_is_explained() -> None:
     files = (ROOT / "crates/engine/src/summary").glob("*.rs")
     engine = "".join(file.read_text().split("mod tests")[0] for file in files)
-    made = r'\b(?:all|of_all|of_group|said|groups_or_all)\(\s*"(\w+)"|code: "(\w+)"'
+    made = r'\b(?:all|said|of_all|of_group|of_each|about|groups_or_all)\(\s*"(\w+)"|code: "(\w+)"'
     codes = {code for found in re.findall(made, engine) for code in found if code}
     for file in (ROOT / "python/waspbench").glob("*.py"):
         codes |= set(re.findall(r'code="(\w+)"', file.read_text()))

@@ -16,18 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-import polars as pl
-
 from waspbench import _core, live
 from waspbench.closing import Closing
 from waspbench.errors import InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode, accept, load, parse, resolve
-from waspbench.experiment.units import AUTO, seconds
+from waspbench.experiment.units import AUTO
 from waspbench.outcome import manifest_of, result_of
 from waspbench.results import Invalid, Reason, Result, RunSummary, Store, access_log, populations_of
 from waspbench.results.manifest import now
 from waspbench.results.store import LostTablesError
-from waspbench.settling import late_settling
 from waspbench.stats import Populations
 from waspbench.testbed import Bed, Presence, Program, ProgramSpec, Spec, Testbed, aside, long_backlog
 from waspbench.workload.serving import check_log
@@ -65,7 +62,6 @@ class OneRun(Closing):
 
     def __init__(self, scenario: dict[str, Any], spec: Spec | None, log_path: Path | None = None) -> None:
         """Starts it. ``log_path`` is where the server's access log is to be kept, if it writes one."""
-        self._measure = scenario["measure"]
         self._log_path = log_path
         self._log: BinaryIO | None = None
         self._finished = False
@@ -148,8 +144,7 @@ class OneRun(Closing):
                 summary = summary.model_copy(
                     update={"invalid": [*summary.invalid, Invalid(code="failed", message=message)]}
                 )
-            tables = outcome.tables()
-            return self._judged(summary, tables["transactions"]), tables
+            return summary, outcome.tables()
         finally:
             self._take_away()
 
@@ -158,15 +153,6 @@ class OneRun(Closing):
         assert self._presence is not None
         shared = ["another live run shared this machine"] if self._presence.met() else []
         return [*self.description["labels"], *shared]
-
-    def _judged(self, summary: RunSummary, transactions: Any) -> RunSummary:
-        """Adds what the run's own records say against its warm-up, unless the engine did."""
-        warmup, duration = (seconds(self._measure[name]) for name in ("warmup", "duration"))
-        if summary.interval_s < duration:
-            return summary
-        known = {reason.group for reason in summary.invalid if reason.code == "warmup"}
-        late = late_settling(pl.DataFrame(transactions), warmup, duration, summary.by_group or (), known)
-        return summary.model_copy(update={"invalid": [*summary.invalid, *late]})
 
     def keep_log(self) -> list[str]:
         """Puts the server's access log, if there is one, where it is to be kept; after `finish`, and after the tables,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -17,8 +15,6 @@ from waspbench.results import Result, load
 from waspbench.results.checks import markdown
 from waspbench.results.groups import LEAST
 from waspbench.results.study import study_of
-from waspbench.results.summary import RunGroup
-from waspbench.settling import late_settling, settled_at
 
 TWO: dict[str, Any] = {
     "name": "two",
@@ -175,44 +171,3 @@ def test_a_search_for_a_length_waits_for_every_group(tmp_path: Path) -> None:
     assert found is not None
     assert found.runs[0].interval_s >= 20
     assert found.groups[1].outcomes["ok"] > 0
-
-
-def rows_of(rates: Sequence[Sequence[int]]) -> pl.DataFrame:
-    """Transactions of a run: of each group, how many end in each of its seconds, evenly."""
-    ends = [
-        (group, round((second + (place + 0.5) / count) * 1e9))
-        for group, counts in enumerate(rates)
-        for second, count in enumerate(counts)
-        for place in range(count)
-    ]
-    return pl.DataFrame({"group": [group for group, _ in ends], "end_ns": [end for _, end in ends], "outcome": "ok"})
-
-
-def groups(*names: str) -> list[RunGroup]:
-    return [RunGroup(name=name, outcomes={}, statuses={}) for name in names]
-
-
-def test_the_warm_up_of_each_group_is_judged() -> None:
-    # The second settles after 20 s of 60; a hundredth of the transactions shows nothing in the total.
-    steady = np.random.default_rng(1).poisson(10_000, 60)
-    rows = rows_of([list(steady), [20] * 20 + [100] * 40])
-    [late] = late_settling(rows, 10, 50, groups("steady", "growing"))
-    assert (late.code, late.group) == ("mser", "growing")
-    assert late_settling(rows, 10, 50, groups("steady", "growing"), {"growing"}) == []
-    assert late.message.startswith("group growing: the warm-up was too short (MSER-5): ")
-    assert late_settling(rows, 10, 50, groups("both")) == []
-    assert late_settling(rows, 21, 39, groups("steady", "growing")) == []
-    aside = [group.model_copy(update={"background": group.name == "growing"}) for group in groups("steady", "growing")]
-    assert late_settling(rows, 10, 50, aside) == []
-    together = settled_at(rows, 10, 50, groups("both"))
-    assert together is not None
-    assert together < 19
-    assert settled_at(rows, 10, 50, aside) == settled_at(rows.filter(pl.col("group") == 0), 10, 50, groups("steady"))
-    assert settled_at(rows, 10, 50, groups("steady", "growing")) == pytest.approx(20, abs=0.5)
-
-
-def test_the_total_is_judged_where_no_group_is_said_to_settle_late() -> None:
-    # 100 groups that have too few transactions each.
-    rows = rows_of([[1] * 20 + [5] * 40] * 100)
-    [late] = late_settling(rows, 10, 50, groups(*(f"group-{index}" for index in range(100))))
-    assert late.message.startswith("the warm-up was too short")

@@ -85,6 +85,41 @@ def silenced(summary: RunSummary) -> RunSummary:
     return summary.model_copy(update={"by_group": groups})
 
 
+def test_a_warm_up_that_is_too_short_is_said_of_all_runs(tmp_path: Path) -> None:
+    # Slow start over 300 ms takes seconds, and 8 clients are too few for a run to tell by itself.
+    measure = {"runs": 3, "warmup": "1s"}
+    clients = [{"count": 8, "rtt": "300ms"}]
+    asked = {"name": "x", "mode": "sim", "clients": clients, "measure": measure}
+    result = run(asked | {"workload": {"kind": "single", "size": "400KB"}}, output=tmp_path / "out")
+    assert ("warmup", None) in [(reason.code, reason.run) for reason in result.invalid_reasons]
+    assert result.trend is not None
+    assert result.trend.late
+    assert result.trend.effect < -0.02
+    assert result.trend.early is not None
+    assert result.trend.early < result.trend.effect
+    assert result.trend == result.groups[0].trend
+    assert not any(reason.code == "warmup" for summary in result.runs for reason in summary.invalid)
+    assert result.advice is not None
+    assert (result.advice.warmup_s or 0) >= result.trend.settled_s
+    assert load(tmp_path / "out").trend == result.trend
+
+
+def test_a_log_that_ends_in_the_interval_is_said(tmp_path: Path) -> None:
+    # 200 requests a second for 8 s of the 15 that a run takes.
+    lines = [
+        f'10.0.0.{number % 50} - - [01/Jan/2026:00:00:{number // 200:02d} +0000] "GET /a HTTP/1.1" 200 1000'
+        for number in range(1600)
+    ]
+    (tmp_path / "access.log").write_text("\n".join(lines) + "\n")
+    workload = {"kind": "replay", "log": str(tmp_path / "access.log"), "times": True, "repeat": False, "deal": "modulo"}
+    result = run({"name": "x", "mode": "sim", "clients": [{"count": 50, "rtt": "20ms"}], "workload": workload})
+    [reason] = [reason for reason in result.invalid_reasons if reason.code == "warmup"]
+    assert reason.run is None
+    assert reason.message.startswith("throughput had not settled: until 7.5 s after the start ")
+    assert result.trend is not None
+    assert result.trend.effect > 0.7
+
+
 @pytest.mark.parametrize("silent", [(0, 1), (1,)], ids=["all", "one"])
 def test_where_a_run_does_not_tell_each_keeps_what_was_said_of_it(stalled: Result, silent: Sequence[int]) -> None:
     refused = made(runs=1, count=32, loss="2%").runs[0]
@@ -101,17 +136,49 @@ def test_where_a_run_does_not_tell_each_keeps_what_was_said_of_it(stalled: Resul
 
 
 @pytest.mark.parametrize(
-    ("field", "wrong"), [("ended", "99:160"), ("cut", "50:-1"), ("began", -1), ("sum_s", math.nan), ("window", {})]
+    ("field", "wrong"),
+    [
+        ("ages.ended", "99:160"),
+        ("ages.cut", "50:-1"),
+        ("ages.began", -1),
+        ("ages.sum_s", math.nan),
+        ("ages.window", {}),
+        ("ages.window", {"warmup": 1e307, "duration": 10.0, "timeout": 60.0, "closed": 1.0}),
+        ("course.ok", ""),
+        ("course.ok", " ".join(["1"] * 299)),
+        ("course.ok", " ".join(["-1"] * 300)),
+        ("course.fortieths", {"backlog": "1", "ok": "1", "time_ns": "1", "replays": False}),
+        ("beginning.in_step", math.inf),
+        ("beginning.cycle_s", math.nan),
+    ],
 )
-def test_damaged_ages_are_an_error_that_names_them(field: str, wrong: Any, stalled: Result, tmp_path: Path) -> None:
+def test_damaged_figures_are_an_error_that_names_them(field: str, wrong: Any, stalled: Result, tmp_path: Path) -> None:
     assert stalled.results is not None
     shutil.copytree(stalled.results, tmp_path / "out")
     manifest = tmp_path / "out" / "manifest.json"
     document = json.loads(manifest.read_text())
-    document["runs"][0]["by_group"][0]["ages"][field] = wrong
+    part, name = field.split(".")
+    document["runs"][0]["by_group"][0][part][name] = wrong
     manifest.write_text(json.dumps(document))
-    with pytest.raises(InputError, match=rf"manifest.json: runs.0.by_group.0.ages.{field}"):
+    with pytest.raises(InputError, match=rf"manifest.json: runs.0.by_group.0.{field}"):
         load(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "wrong"),
+    [("ages", "in_progress_s", 1e307), ("beginning", "in_step", 1e307), ("ages", "sum_s", 1e307)],
+)
+def test_figures_that_make_no_sense_are_not_valid(
+    part: str, name: str, wrong: float, stalled: Result, tmp_path: Path
+) -> None:
+    assert stalled.results is not None
+    shutil.copytree(stalled.results, tmp_path / "out")
+    manifest = tmp_path / "out" / "manifest.json"
+    document = json.loads(manifest.read_text())
+    for summary in document["runs"]:
+        summary["by_group"][0][part][name] = wrong
+    manifest.write_text(json.dumps(document))
+    assert not load(tmp_path / "out").valid
 
 
 def test_groups_are_judged_by_name_and_keep_what_is_said_of_them(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import pytest
 from fake_core import FakeEngine
 from measured_runs import summary
 from small_disk import small_disk
-from waspbench import InputError, RunFailedError, load
+from waspbench import InputError, RunFailedError, load, run
 from waspbench.results import FORMAT, Invalid
 from waspbench.results.records import record_path, records_of
 from waspbench.results.study import STUDY, load_study, read_plan
@@ -268,6 +268,19 @@ def test_a_warm_up_can_be_found(tmp_path: Path) -> None:
     assert only.valid
 
 
+def test_a_warm_up_is_found_in_which_throughput_settles(tmp_path: Path) -> None:
+    # 1 MB over 500 ms is slow start for the first 7 s.
+    group = {"count": 32, "rtt": "500ms"}
+    measure = {"runs": 1, "warmup": "auto", "duration": "10s"}
+    document = {"name": "x", "mode": "sim", "clients": [group], "workload": {"kind": "single", "size": "1MB"}}
+    early = run(document | {"measure": measure | {"warmup": "5s"}})
+    assert "warmup" in {reason.code for reason in early.invalid_reasons}
+    only = study(document | {"measure": measure}, output=tmp_path / "out").points[0].result
+    assert only is not None
+    assert only.scenario["measure"]["warmup"] in ("10s", "15s", "20s")
+    assert "warmup" not in {reason.code for reason in only.invalid_reasons}
+
+
 def test_without_a_sweep_the_directory_is_that_of_its_only_point(tmp_path: Path) -> None:
     result = study(ONE, output=tmp_path / "out")
     assert load(tmp_path / "out").throughput == result.points[0].result.throughput  # type: ignore[union-attr]
@@ -342,6 +355,22 @@ def test_a_live_run_that_the_machine_disturbed_is_tried_once_more() -> None:
     done = Done(job, 1.0, summary=summary(100.0).model_copy(update={"invalid": invalid}))
     assert module._wrong(done, "live") == ["the hypervisor took 3 %"]
     assert module._wrong(done, "sim") == []
+
+
+def test_both_attempts_of_a_run_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    disturbed = ["the hypervisor took 3 %"]
+    first = summary(100.0)
+    monkeypatch.setattr(module, "_wrong", lambda done, mode: disturbed if done.summary == first else [])
+    outcomes(monkeypatch, lambda job: Done(job, 0.1, summary=first) if (job.run, job.attempt) == (1, 1) else None)
+    result = study(ONE, output=tmp_path / "out")
+    once, again, _ = records_of(tmp_path / "out")
+    assert (once.attempts, once.earlier, once.first) == (1, [], None)
+    assert (again.attempts, again.earlier, again.first) == (2, disturbed, first)
+    assert again.summary is not None
+    assert again.summary.throughput != first.throughput
+    only = result.points[0].result
+    assert only is not None
+    assert [run.throughput for run in only.runs][1] == again.summary.throughput
 
 
 def test_a_run_past_its_time_limit_is_given_up(tmp_path: Path) -> None:

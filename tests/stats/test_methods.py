@@ -6,8 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from waspbench.stats import Histogram
@@ -16,69 +14,6 @@ from waspbench.stats.bootstrap import bootstrap_mean, bootstrap_quantile
 from waspbench.stats.normality import normality, outliers
 from waspbench.stats.quantiles import least_values, quantile_interval, quantile_ranks
 from waspbench.stats.stopping import Until, relative_half_width
-from waspbench.stats.warmup import mser, unsettled
-
-
-def naive_mser(values: list[float]) -> int:
-    """The rule as it is written down."""
-    count = len(values) // 5
-    means = [sum(values[5 * i : 5 * i + 5]) / 5 for i in range(count)]
-    best, least = 0, math.inf
-    for start in range(count // 2 + 1):
-        kept = means[start:]
-        centre = sum(kept) / len(kept)
-        error = sum((value - centre) ** 2 for value in kept) / len(kept) ** 2
-        if error < least * (1 - 1e-12):
-            best, least = start, error
-    return 5 * best
-
-
-@given(st.lists(st.integers(0, 50), min_size=10, max_size=120))
-def test_mser_is_the_rule_as_written_down(values: list[int]) -> None:
-    series = [float(value) for value in values]
-    found = mser(series)
-    expected = naive_mser(series)
-    if found.dropped != expected:  # a tie, which rounding decides
-        kept = [
-            np.asarray(series[drop : len(series) // 5 * 5]).reshape(-1, 5).mean(1) for drop in (found.dropped, expected)
-        ]
-        errors = [float(part.var() / len(part)) for part in kept]
-        assert errors[0] == pytest.approx(errors[1], rel=1e-9, abs=1e-12)
-
-
-def test_mser_cuts_where_a_step_ends() -> None:
-    rng = np.random.default_rng(1)
-    series = rng.normal(100, 1, 300)
-    series[:60] = 10
-    assert mser(series).dropped == pytest.approx(60, abs=10)
-    assert not mser(series).at_limit
-
-
-def test_a_series_that_never_settles_is_cut_at_the_limit() -> None:
-    assert mser(np.arange(300.0)).at_limit
-
-
-def test_a_series_of_less_than_two_batches_is_refused() -> None:
-    with pytest.raises(ValueError, match="MSER-5 needs at least 10"):
-        mser([1.0] * 9)
-
-
-def test_a_warm_up_that_is_too_short_is_said() -> None:
-    rng = np.random.default_rng(1)
-    series = rng.poisson(400, 300)
-    series[:150] //= 2
-    said = unsettled(series, 100)
-    assert said is not None
-    assert said.startswith("settled 50 % into the run")
-    assert unsettled(series, 150) is None
-
-
-def test_a_single_value_does_not_show_that_a_warm_up_is_too_short() -> None:
-    series = np.random.default_rng(1).poisson(4, 300)
-    series[:150] += 20
-    assert mser(series).dropped == 150
-    assert unsettled(series, 145) is not None
-    assert unsettled(series, 149) is None
 
 
 def test_correlation_at_lag_1() -> None:

@@ -37,7 +37,7 @@ class Machine:
 
 
 def against(reason: str) -> dict[str, Any]:
-    said = {"run": 0, "group": None, "code": reason, "message": "x"}
+    said = {"run": 0, "group": None, "code": reason, "message": "x", "enough_warmup_s": None, "enough_s": None}
     return {"valid": False, "invalid_reasons": [said]} if reason else {"valid": True}
 
 

@@ -36,8 +36,9 @@ pub use scenario::{
 };
 pub use shard::{Shard, Share};
 pub use summary::{
-    Alike, Beginning, Censoring, CongestionWindows, DirectionSummary, Emulator, FirstLosses, GroupAges,
-    GroupLateness, GroupSummary, LinkRow, Little, NetworkSummary, OpenLoop, PacketSummary, Part, Reason,
-    ResponseTime, RunOutput, ServerCpu, Stability, Summary, Together, Unseen, Waits, Window, alike, sum_up,
+    Alike, Beginning, Censoring, CongestionWindows, Course, DirectionSummary, Emulator, FirstLosses,
+    Fortieths, GroupFigures, GroupLateness, GroupSummary, GroupTogether, Lengths, LinkRow, Little,
+    NetworkSummary, OpenLoop, PacketSummary, Part, Reason, ResponseTime, RunFigures, RunOutput, ServerCpu,
+    Stability, Summary, Together, Trend, Unseen, Waits, Window, alike, sum_up,
 };
 pub use wasp_workload::Site;

@@ -2,7 +2,6 @@
 //!
 //! The module is private to the Python package (`waspbench._core`); its typed face is `python/waspbench/_core.pyi`.
 
-mod censoring;
 mod device;
 mod error;
 mod fetch;
@@ -12,6 +11,7 @@ mod run;
 mod serve;
 mod table;
 mod units;
+mod validity;
 
 use pyo3::prelude::*;
 
@@ -32,8 +32,6 @@ fn py_profile() -> &'static str {
 /// The private core of waspbench.
 #[pymodule]
 mod _core {
-    #[pymodule_export]
-    use super::censoring::{py_judge_censoring, py_judge_together};
     #[pymodule_export]
     use super::error::{EngineError, ScenarioError};
     #[pymodule_export]
@@ -56,4 +54,6 @@ mod _core {
     use super::units::{
         py_parse_bytes, py_parse_duration, py_parse_frequency, py_parse_probability, py_parse_rate,
     };
+    #[pymodule_export]
+    use super::validity::{py_judge_censoring, py_judge_together, py_judge_trend};
 }

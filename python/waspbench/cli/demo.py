@@ -41,6 +41,8 @@ def demo() -> int:
     for name, result in columns:
         for reason in result.invalid_reasons:
             print(f"not valid, {name}: {reason.message} [{reason.code}]")
+        if result.advice is not None:
+            print(f"advice, {name}: {result.advice.text}")
         for note in result.notes:
             print(f"note, {name}: {note}")
         print(f"results, {name}: {result.results}")

@@ -20,6 +20,7 @@ from waspbench.live import choose_mode
 from waspbench.results import Result, catalogue, default_directory
 from waspbench.results.checks import Check, judge, junit, markdown, notes
 from waspbench.results.columns import GROUP, POINTS, aligned, has_groups, left_of, point_heads, point_lines
+from waspbench.results.reasons import longest
 from waspbench.results.records import records_of
 from waspbench.results.remarks import remarks
 from waspbench.results.study import StudyResult
@@ -219,7 +220,12 @@ def report(result: StudyResult) -> str:
         if point.result is not None
         for reason in point.result.invalid_reasons
     ]
-    lines += _listed("Not to be trusted:", reasons) + _listed("Notes:", notes(result))
+    advice = longest(point.result.advice for point in result.points if point.result is not None)
+    lines += (
+        _listed("Not to be trusted:", reasons)
+        + _listed("Advice:", [] if advice is None else [advice.text])
+        + _listed("Notes:", notes(result))
+    )
     if not result.complete:
         lines += ["", "Not complete: some points have not all their runs."]
     return "\n".join([*lines, "", f"results: {result.results}"]) + "\n"

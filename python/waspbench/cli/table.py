@@ -131,6 +131,8 @@ def _verdict(result: Result) -> list[str]:
     for reason in result.invalid_reasons:
         where = "" if reason.run is None else f"run {reason.run + 1}: "
         lines += _wrapped("", f"- {where}{reason.message} [{reason.code}]")
+    if result.advice is not None:
+        lines += _wrapped("advice", result.advice.text)
     return lines + said
 
 

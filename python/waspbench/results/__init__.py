@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from waspbench.results.formats import FORMAT
     from waspbench.results.groups import Group
     from waspbench.results.manifest import Manifest
-    from waspbench.results.result import Direction, Network, Reason, Result, combine
+    from waspbench.results.reasons import Advice, Reason
+    from waspbench.results.result import Direction, Network, Result, combine
     from waspbench.results.store import (
         TABLES,
         Store,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMAT",
     "TABLES",
+    "Advice",
     "Direction",
     "Emulator",
     "Estimate",
@@ -51,6 +53,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Advice": "reasons",
     "Direction": "result",
     "Emulator": "summary",
     "Estimate": "estimates",
@@ -59,7 +62,7 @@ _HOMES = {
     "Invalid": "summary",
     "Manifest": "manifest",
     "Network": "result",
-    "Reason": "result",
+    "Reason": "reasons",
     "ResponseTime": "estimates",
     "Result": "result",
     "RunSummary": "summary",

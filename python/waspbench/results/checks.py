@@ -14,6 +14,7 @@ from waspbench.results import errors
 from waspbench.results.columns import cell, has_groups, piped, point_heads, point_lines
 from waspbench.results.estimates import NANOSECONDS_IN_MS
 from waspbench.results.formats import Record
+from waspbench.results.reasons import longest
 from waspbench.results.result import Result
 from waspbench.results.store import Population, histogram_of, read_table
 from waspbench.results.study import StudyResult
@@ -224,7 +225,8 @@ def _reasons(study: StudyResult) -> list[str]:
             found.append(f"no run is finished{at}")
         else:
             found += [reason.message + at for reason in point.result.invalid_reasons]
-    return found
+    advice = longest(point.result.advice for point in study.points if point.result is not None)
+    return found if advice is None else [*found, f"advice: {advice.text}"]
 
 
 def markdown(study: StudyResult, checks: Sequence[Check]) -> str:

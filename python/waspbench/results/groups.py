@@ -8,8 +8,8 @@ from typing import Any
 from waspbench.results import errors
 from waspbench.results.estimates import NO_TIME, Estimate, ResponseTime, estimate_of, response_time_of
 from waspbench.results.formats import Record
-from waspbench.results.summary import Censoring, RunGroup, RunSummary
-from waspbench.results.together import Together
+from waspbench.results.summary import Censoring, RunGroup, RunSummary, Stability, Trend
+from waspbench.results.together import GroupTogether, Together
 from waspbench.stats import Populations, merge
 
 LEAST = 100
@@ -61,6 +61,10 @@ class Group(Record):
     """What is too long for the measured intervals of all runs together; None where too few transactions were seen to
     tell, and in results of older versions.
     """
+    trend: Trend | None = None
+    """Whether throughput had settled, by all runs together; None likewise."""
+    stability: Stability | None = None
+    """Whether the open loop offers what can be taken, by all runs together; None in a closed one, and likewise."""
     open_loop: GroupArrivals | None
     """The group's open loop; None where it has a closed one."""
     valid: bool
@@ -90,7 +94,7 @@ def groups_of(
             [run.interval_s for run in runs],
             clients=clients.get(own[0].name),
             several=len(told[0]) > 1,
-            censoring=None if together is None else together.by_group[place],
+            together=GroupTogether() if together is None else together.by_group[place],
             valid=not {None, own[0].name} & set(against),
         )
         for place, own in enumerate(zip(*told, strict=True))
@@ -109,7 +113,7 @@ def _group(
     *,
     clients: int | None,
     several: bool,
-    censoring: Censoring | None,
+    together: GroupTogether,
     valid: bool,
 ) -> Group:
     outcomes = errors.total(group.outcomes for group in own) or {}
@@ -130,7 +134,9 @@ def _group(
         outcomes=outcomes,
         statuses=errors.total(group.statuses for group in own) or {},
         errors=errors.share(outcomes),
-        censoring=censoring,
+        censoring=together.censoring,
+        trend=together.trend,
+        stability=together.stability,
         open_loop=_arrivals(own, intervals),
         valid=valid,
     )
@@ -147,14 +153,13 @@ def _arrivals(own: Sequence[RunGroup], intervals: Sequence[float]) -> GroupArriv
     )
 
 
-def notes_of_dropped(runs: Sequence[RunSummary], groups: Sequence[Group]) -> list[str]:
+def notes_of_dropped(runs: Sequence[RunSummary], groups: Sequence[Group], told: Collection[str | None]) -> list[str]:
     """How many of the arrivals of each group were dropped, unless a reason (``overload``) tells; of background groups
-    nothing.
+    nothing. ``told`` are the groups that such a reason is about (None: all clients).
     """
-    told = {reason.group for run in runs for reason in run.invalid if reason.code == "overload"}
     notes = []
     for place, group in enumerate(groups):
-        if group.background or told & {None, group.name}:
+        if group.background or {None, group.name} & set(told):
             continue
         loops = [run.by_group[place].open_loop for run in runs if run.by_group]
         came, dropped = (sum(getattr(loop, name) for loop in loops if loop) for name in ("arrivals", "shed"))

@@ -12,7 +12,8 @@ from pydantic import Field
 
 from waspbench import _core
 from waspbench.results.formats import FORMAT, Record, read_document
-from waspbench.results.result import Reason, Site
+from waspbench.results.reasons import Reason
+from waspbench.results.result import Site
 from waspbench.results.summary import RunSummary
 
 

@@ -77,7 +77,11 @@ def judge_normality(result: Result, metric: str = "throughput") -> NormalityResu
         outcomes=result.outcomes,
         statuses=result.statuses,
         valid=result.valid,
-        notes=[*(f"{reason.message} [{reason.code}]" for reason in result.invalid_reasons), *result.notes],
+        notes=[
+            *(f"{reason.message} [{reason.code}]" for reason in result.invalid_reasons),
+            *([] if result.advice is None else [f"advice: {result.advice.text}"]),
+            *result.notes,
+        ],
         results=result.results,
     )
 

@@ -36,6 +36,8 @@ class RunRecord(Record):
     """2 if the first attempt failed or was not valid."""
     earlier: list[str] = Field(default_factory=list)
     """What was wrong with the first attempt."""
+    first: RunSummary | None = None
+    """The figures of the first attempt, if there was a second and the first had any."""
     failure: str | None = None
     """Why there are no figures; None for a run that was finished."""
     summary: RunSummary | None

@@ -19,6 +19,7 @@ from waspbench.results.estimates import (
 )
 from waspbench.results.formats import Record
 from waspbench.results.groups import Group, groups_of, notes_of, notes_of_dropped, notes_of_unseen
+from waspbench.results.reasons import Advice, Reason, advice_of
 from waspbench.results.summary import (
     Censoring,
     Emulator,
@@ -27,6 +28,8 @@ from waspbench.results.summary import (
     RunResponseTime,
     RunSummary,
     ServerCpu,
+    Stability,
+    Trend,
     Waits,
 )
 from waspbench.stats import Populations
@@ -68,17 +71,6 @@ class Network(Record):
 
     up: Direction
     down: Direction
-
-
-class Reason(Record):
-    """Why a result must not be trusted."""
-
-    run: int | None
-    """Number of the run, from 0; None when it concerns all runs, or the whole experiment."""
-    group: str | None = None
-    """Name of the group of clients that it is about; None where it is about all, and where there is only one."""
-    code: str
-    message: str
 
 
 class LogReading(Record):
@@ -164,9 +156,15 @@ class Result(Record):
     """What is too long for the measured intervals of all runs together; None where too few transactions were seen to
     tell, and in results of older versions.
     """
+    trend: Trend | None = None
+    """Whether throughput had settled, by all runs together; None likewise."""
+    stability: Stability | None = None
+    """Whether the open loops offer what can be taken, by all runs together; None without any, and likewise."""
     valid: bool
     """Whether every run is valid, nothing speaks against all of them together, and none is missing."""
     invalid_reasons: list[Reason]
+    advice: Advice | None = None
+    """Lengths to try next; None where none would help, and in results of older versions."""
     notes: list[str]
     """What else is to be known, such as errors above 1 % and what may help; it speaks not against the result."""
     interrupted: bool = False
@@ -235,16 +233,19 @@ def combine(
             down=_direction([run.network.down for run in runs], _label(about, "down")),
         ),
         censoring=None if judged is None else judged.censoring,
+        trend=None if judged is None else judged.trend,
+        stability=None if judged is None else judged.stability,
         valid=not reasons,
         invalid_reasons=reasons,
-        notes=[*_notes(runs, outcomes, statuses, groups, about), *notes_of_unseen(groups)],
+        advice=advice_of(reasons),
+        notes=[*_notes(runs, reasons, outcomes, statuses, groups, about), *notes_of_unseen(groups)],
         runs=list(runs),
         **about,
     )
 
 
 def _reason(reason: Invalid, run: int | None) -> Reason:
-    return Reason(run=run, group=reason.group, code=reason.code, message=reason.message)
+    return Reason(run=run, **reason.model_dump())
 
 
 def _open_loop(runs: Sequence[RunSummary]) -> OpenLoop | None:
@@ -268,6 +269,7 @@ def _open_loop(runs: Sequence[RunSummary]) -> OpenLoop | None:
 
 def _notes(
     runs: Sequence[RunSummary],
+    reasons: Sequence[Reason],
     outcomes: dict[str, int],
     statuses: dict[str, int] | None,
     groups: Sequence[Group],
@@ -275,12 +277,13 @@ def _notes(
 ) -> list[str]:
     """Every note once: those of the runs, what is to be said of the errors of all, and which groups are small."""
     server, scenario = about.get("server", {}).get("kind", ""), about.get("scenario", {})
-    judged = {reason.group for run in runs for reason in run.invalid if reason.code == "errors"}
+    judged = {reason.group for reason in reasons if reason.code == "errors"}
+    overloaded = {reason.group for reason in reasons if reason.code == "overload"}
     if len(groups) > 1:
         of_errors = errors.notes_by_group(groups, scenario, server, judged)
     else:
         of_errors = errors.notes(outcomes, statuses, scenario, server, judged=None in judged)
-    of_groups = [*notes_of(groups), *notes_of_dropped(runs, groups)]
+    of_groups = [*notes_of(groups), *notes_of_dropped(runs, groups, overloaded)]
     return list(dict.fromkeys([*(note for run in runs for note in run.notes), *of_errors, *of_groups]))
 
 

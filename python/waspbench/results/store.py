@@ -236,17 +236,20 @@ def load(path: str | Path) -> Result:
     ]
     of_all = (reason for reason in manifest.invalid_reasons if reason.run is None)
     missing = next((reason for reason in of_all if reason.code not in CODES), None)
-    return combine(
-        manifest.runs,
-        populations,
-        missing=missing,
-        name=manifest.name,
-        mode=manifest.mode,
-        seed=manifest.seed,
-        interrupted=manifest.interrupted,
-        server=manifest.server,
-        clients=manifest.scenario["clients"],
-        scenario=manifest.scenario,
-        site=manifest.site,
-        results=str(path),
-    )
+    try:
+        return combine(
+            manifest.runs,
+            populations,
+            missing=missing,
+            name=manifest.name,
+            mode=manifest.mode,
+            seed=manifest.seed,
+            interrupted=manifest.interrupted,
+            server=manifest.server,
+            clients=manifest.scenario["clients"],
+            scenario=manifest.scenario,
+            site=manifest.site,
+            results=str(path),
+        )
+    except InputError as error:
+        raise InputError.at(str(path), str(error)) from None

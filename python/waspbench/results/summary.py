@@ -5,13 +5,30 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from waspbench.results.formats import Record
 
 
-class Invalid(Record):
-    """A reason not to trust a run."""
+class Finite(Record):
+    """Figures by which the runs of a point are judged again: they are finite."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+
+class Lengths(Finite):
+    """Lengths with which something would not be said again: both together where there are two."""
+
+    enough_warmup_s: float | None = None
+    """Length of the warm-up in seconds with which it would not be said again; None where that is not what helps, where
+    no length of up to two hours does, and in results of older versions.
+    """
+    enough_s: float | None = None
+    """Length of the measured interval in seconds; None likewise. It goes with the warm-up's, if there is one."""
+
+
+class Invalid(Lengths):
+    """A reason not to trust a run, and what would help."""
 
     code: str
     """Kind of the reason, for programs."""
@@ -51,23 +68,24 @@ ByAge = Annotated[str, Field(pattern=f"^{COUNTS}$")]
 
 
 Count = Annotated[int, Field(ge=0, lt=10**15)]
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=0)]
+Length = Annotated[float, Field(ge=0, le=1e9)]
 
 
-class Window(Record):
+class Window(Finite):
     """How a run was made, as far as it decides what ends in its interval."""
 
-    warmup: Amount
+    warmup: Length
     """Seconds of the warm-up."""
-    duration: Amount
+    duration: Length
     """Seconds of the measured interval."""
-    timeout: Amount
+    timeout: Length
     """Seconds after which every transaction is over."""
     closed: Amount
     """Share of the time that clients spend in transactions; 0 in an open loop."""
 
 
-class Ages(Record):
+class Ages(Finite):
     """The transactions of a group that were in progress at some time of the interval, by how long they had been."""
 
     ended: ByAge
@@ -88,6 +106,51 @@ class Ages(Record):
     """How the run was made."""
     in_progress_s: Amount
     """Time integral of those in progress over the interval, in seconds."""
+
+
+def _numbers(count: int, sign: str = "") -> str:
+    return rf"^{sign}[0-9]{{1,18}}(?: {sign}[0-9]{{1,18}}){{{count - 1}}}$"
+
+
+class Fortieths(Record):
+    """An open loop by fortieths of the interval; each text is 40 numbers."""
+
+    backlog: Annotated[str, Field(pattern=_numbers(40, "-?"))]
+    """By how many more were in progress, or waited as arrivals, at the end of each than at its beginning."""
+    ok: Annotated[str, Field(pattern=_numbers(40))]
+    """``ok`` transactions that ended in each."""
+    time_ns: Annotated[str, Field(pattern=_numbers(40))]
+    """Sum of their response times, without the time that it took to open a connection for them, in nanoseconds."""
+    replays: bool
+    """Whether requests come at the times of a log, whose rate need not be steady."""
+
+
+class Course(Record):
+    """When the transactions of a group ended."""
+
+    ok: Annotated[str, Field(pattern=_numbers(300))]
+    """The ``ok`` ones, as in ``0 0 12 13``, in each three-hundredth of the measured interval and of half an interval
+    before it, or of the whole warm-up where that is shorter.
+    """
+    fortieths: Fortieths | None
+    """Those of an open loop; None in a closed one."""
+
+
+class Trend(Record):
+    """How throughput went through the measured interval of a run, or of all runs of a point together (MSER-5)."""
+
+    settled_s: float
+    """Seconds from the start of the run until which it may differ from that of the rest."""
+    early: float | None
+    """By how much it differed from the rest's between the end of the warm-up and then, relative to it; 0 if it had
+    settled before the end of the warm-up, None if nothing ended in the rest.
+    """
+    effect: float
+    """By how much the throughput of the interval differs from the rest's, relative to it."""
+    late: bool
+    """Whether it is too much, and no chance."""
+    enough_warmup_s: float | None
+    """Length of the warm-up in seconds that would do; None if the warm-up did, or no length of up to two hours does."""
 
 
 class Censoring(Record):
@@ -112,7 +175,7 @@ class Censoring(Record):
     censored: bool
     """Whether one of these is too much."""
     enough_s: float | None
-    """Length of the measured interval in seconds with which at most 3 % would lack, the interval's own if no more
+    """Length of the measured interval in seconds with which at most 2 % would lack, the interval's own if no more
     lacks; None if no length of up to two hours would do.
     """
     enough_warmup_s: float | None
@@ -123,14 +186,14 @@ class Censoring(Record):
     """
 
 
-class RunArrivals(Record):
+class RunArrivals(Finite):
     """The arrivals of an open loop over the measured interval."""
 
-    arrivals: int
+    arrivals: Count
     """Arrivals that came."""
-    begun: int
+    begun: Count
     """Arrivals that began, those included that had waited."""
-    shed: int
+    shed: Count
     """Arrivals that were dropped, because as many as may wait did."""
 
 
@@ -224,14 +287,14 @@ class GroupLateness(Record):
     """The most that frames for its clients can have waited before they were read."""
 
 
-class RunDirection(Record):
+class RunDirection(Finite):
     """Packets of all clients' paths in one direction."""
 
-    packets: int
-    lost: int
+    packets: Count
+    lost: Count
     """By the loss model."""
     loss_rate: float | None
-    dropped: int
+    dropped: Count
     """For any other reason, such as a full queue."""
     expected_loss_rate: float | None = None
     """Mean of the packets' conditional probabilities of loss."""
@@ -249,7 +312,9 @@ class RunNetwork(Record):
 
 
 class Stability(Record):
-    """How the backlog of an open loop, and its response times, went through the measured interval."""
+    """How the backlog of an open loop, and its response times, went through the measured interval of a run, or of all
+    runs of a point together.
+    """
 
     growth: float
     """By how much more was in progress or waited after each second: arrivals less what ended."""
@@ -262,14 +327,14 @@ class Stability(Record):
     serial_correlation: float | None
     """Correlation of the mean response times of successive fortieths of the interval; None where too few ended."""
     standard_error: float | None
-    """Relative standard error of the mean response time that follows from it."""
+    """Relative standard error of a run's mean response time that follows from it."""
     enough_s: float | None
     """Length of the measured interval in seconds that would do; None if no length of up to two hours would, or too few
     transactions ended to tell.
     """
 
 
-class Beginning(Record):
+class Beginning(Finite):
     """How the clients of a group began, as far as the measured interval shows it."""
 
     cycle_s: float
@@ -280,6 +345,8 @@ class Beginning(Record):
     """By how much the mean response time differs from the long run's because connections were opened in the interval,
     or were not, relative to it.
     """
+    renews: bool = False
+    """Whether connections are closed after a number of requests, so that some are always opened."""
     in_step: float
     """By how much the rate differs from the long run's because the clients go in step, relative to it; 0 if chance
     explains that they do.
@@ -292,10 +359,10 @@ class Beginning(Record):
     """Length of the measured interval in seconds that would do; None likewise."""
 
 
-class FirstLosses(Record):
+class FirstLosses(Finite):
     """What the first losses of a connection did to its response times."""
 
-    losses: int
+    losses: Count
     """Losses that count as the first."""
     longer: float
     """By how much the mean response time would be longer if all connections had had as many, relative to it."""
@@ -303,7 +370,7 @@ class FirstLosses(Record):
     """Standard error of that."""
 
 
-class CongestionWindows(Record):
+class CongestionWindows(Finite):
     """What losses had done to the congestion windows of a group's kept connections."""
 
     needed: float
@@ -347,6 +414,12 @@ class RunGroup(Record):
     ages: Ages | None = None
     """How old its transactions were that were in progress in the interval: by this the runs of a point are judged
     together. None in a run that was stopped, and in results of older versions.
+    """
+    course: Course | None = None
+    """When its transactions ended; None likewise."""
+    trend: Trend | None = None
+    """Whether its throughput had settled; None in a run that was stopped, of too few transactions, and in results of
+    older versions.
     """
     censoring: Censoring | None = None
     """Whether the interval was long enough for the group's longest transactions; None where too few were seen to tell,
@@ -393,6 +466,10 @@ class RunSummary(Record):
     """Whether the interval was long enough for the longest transactions; None where too few were seen to tell, in a run
     that was stopped, and in results of older versions.
     """
+    trend: Trend | None = None
+    """Whether throughput had settled; None in a run that was stopped, of too few transactions, and in results of older
+    versions.
+    """
     open_loop: RunOpenLoop | None = None
     """The open loop; None where every group that is no background has a closed one."""
     stability: Stability | None = None
@@ -421,7 +498,9 @@ class RunSummary(Record):
     transactions_kept_one_in: int = 1
     """One transaction in so many is a row of the table: 1 when all are. Figures, series and histogram have them all."""
     invalid: list[Invalid]
-    """Reasons not to trust the run; empty when it is valid."""
+    """Reasons not to trust the run. In the results of several runs those are left out that are said of all runs
+    together; the record of the run has them.
+    """
 
     notes: list[str] = Field(default_factory=list)
     """What else is to be known of the run, such as that another one shared the machine; it speaks not against it."""

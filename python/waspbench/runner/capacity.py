@@ -28,6 +28,7 @@ from waspbench.results.capacity import (
     readings_at,
 )
 from waspbench.results.checks import run_value
+from waspbench.results.reasons import advice_of
 from waspbench.results.records import RunRecord, missing_files, read_record, record_path, write_run, write_text
 from waspbench.results.study import StudyPlan
 from waspbench.runner.campaign import Campaign, OnProgress, StudyProgress
@@ -47,6 +48,8 @@ class _Place:
     readings: list[LoadReading] = field(default_factory=list)
     running: bool = False
     attempt: int = 1
+    first: RunSummary | None = None
+    """The figures of the first attempt of the present run."""
     seconds: dict[int, float] = field(default_factory=dict)
     """Length of the measured interval by load, where the file's was too short for the longest transactions."""
 
@@ -229,6 +232,7 @@ class CapacityStudy(Campaign):
             directory=str(self._folder(place, load)),
             time_limit=time_limit(experiment, scenario),
             attempt=place.attempt,
+            first=place.first,
             load=load,
         )
 
@@ -239,12 +243,14 @@ class CapacityStudy(Campaign):
         place.running = False
         self._ended(done)
         if place.attempt == 1 and (done.failure is not None or self._spoilt(done)):
-            place.attempt = 2
+            place.attempt, place.first = 2, done.summary
             return
         if done.summary is not None and self._lengthened(place, load, done.summary):
             return
-        record = RunRecord(run=done.job.run, attempts=place.attempt, failure=done.failure, summary=done.summary)
-        place.attempt = 1
+        record = RunRecord(
+            run=done.job.run, attempts=place.attempt, first=place.first, failure=done.failure, summary=done.summary
+        )
+        place.attempt, place.first = 1, None
         if done.summary is None:
             write_run(self._folder(place, load), record, {})
         self._tell(place, load, record)
@@ -285,6 +291,7 @@ class CapacityStudy(Campaign):
             said = errors.notes_by_group(summary.by_group, scenario, kind, judged)
         else:
             said = errors.notes(summary.outcomes, summary.statuses, scenario, kind, judged=None in judged)
+        advice = advice_of(summary.invalid)
         return LoadReading(
             run=record.run,
             load=load,
@@ -304,6 +311,7 @@ class CapacityStudy(Campaign):
                 *(["failed: the load was too much for the server"] if too_much else []),
                 *(f"not {text}" for text in unmet),
                 *(reason.message for reason in summary.invalid),
+                *([] if advice is None else [f"advice: {advice.text}"]),
                 *said,
             ],
         )

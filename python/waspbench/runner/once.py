@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import polars as pl
-
 from waspbench import _core, live
 from waspbench.errors import RunFailedError
 from waspbench.experiment.units import duration
@@ -18,7 +16,6 @@ from waspbench.results.access_log import log_path
 from waspbench.results.records import RunRecord, write_run
 from waspbench.results.summary import Beginning, RunGroup, RunSummary
 from waspbench.session import OneRun
-from waspbench.settling import settled_at
 from waspbench.testbed import Spec
 
 Kind = Literal["run", "lengths"]
@@ -31,6 +28,9 @@ DISTURBANCES = frozenset({"others", "run_delay", "steal"})
 
 TOO_SHORT = frozenset({"censored", "silent", "cycles"})
 """Reasons against a run which say that a longer interval may do."""
+
+YOUNG = {"opening": "all connections to be opened", "windows": "congestion windows to converge"}
+"""Reasons against a run which say that its kept connections had not been used for long enough, and for what."""
 
 SEARCH_LIMIT = 80.0
 """Longest warm-up (seconds) that is tried when it is to be found."""
@@ -61,6 +61,9 @@ class Job:
     """Fields of ``measure`` that are to be found, for a job of kind ``lengths``."""
     attempt: int = 1
     earlier: tuple[str, ...] = ()
+    """What was wrong with the first attempt."""
+    first: RunSummary | None = None
+    """The figures of the first attempt."""
     load: int | None = None
     """Clients in all, where they are being searched."""
 
@@ -124,6 +127,7 @@ def _recorded(job: Job, started: float, run: OneRun, summary: RunSummary, tables
         run=job.run,
         attempts=job.attempt,
         earlier=list(job.earlier),
+        first=job.first,
         failure=summary.failure,
         summary=summary.model_copy(update={"run": job.run}),
         testbed=run.description,
@@ -200,45 +204,52 @@ def longer(summary: RunSummary, least: int = 0) -> float | None:
 
 def find_warmup(job: Job, spec: Spec | None, watch: Watch | None = None) -> str:
     """The first of 5 s, 10 s, 20 s... within which throughput settles, kept connections have been opened, and their
-    congestion windows have converged, by runs that are not kept; where a run says how long the connections take, the
-    next warm-up is at least as long.
+    congestion windows have converged, by runs that are not kept; where a run says how long that takes, the next warm-up
+    is at least as long.
 
     Raises:
-        RunFailedError: it does not settle within 80 s, or 30 min are not enough for the connections.
+        RunFailedError: throughput does not settle within 80 s, too few transactions end to tell, or 30 min are not
+            enough for the connections.
     """
     warmup = _core.parse_duration(job.scenario["measure"]["warmup"]) / 1e9
-    limit = SEARCH_LIMIT
-    while warmup <= limit:
-        # MSER-5 looks no further than half of the run.
+    while True:
+        # An interval as long as the warm-up shows what has not settled in it.
         lasting = max(_core.parse_duration(job.scenario["measure"]["duration"]) / 1e9, warmup)
         measure = {**job.scenario["measure"], "warmup": f"{warmup:g}s", "duration": f"{lasting:g}s"}
         with live.running(), OneRun({**job.scenario, "measure": measure}, spec) as run:
-            summary, tables = _followed(run, job.time_limit + 2 * warmup, watch)
-        settled = settled_at(pl.DataFrame(tables["transactions"]), warmup, lasting, summary.by_group or ())
-        opened = max([0.0, *map(_open_after, _beginnings(summary))])
-        converged = _converged_after(summary)
-        if settled is not None and max(settled, opened, converged) <= warmup:
+            summary, _ = _followed(run, job.time_limit + 2 * warmup, watch)
+        needed = max(_young(summary), _unsettled(summary, warmup))
+        if needed <= warmup:
             return str(measure["warmup"])
-        for needed, what in ((opened, "all connections to be opened"), (converged, "congestion windows to converge")):
-            if needed > LONGEST:
-                raise RunFailedError(f"warmup auto: {LONGEST / 60:.0f} min are not enough for {what}")
-        warmup = max(opened, converged) if max(opened, converged) > warmup else 2 * warmup
-        limit = max(limit, opened, converged)
-    raise RunFailedError(f"warmup auto: throughput had not settled after {warmup / 2:.0f} s; give measure.warmup")
+        warmup = needed
 
 
-def _open_after(beginning: Beginning) -> float:
-    """Seconds of warm-up after which kept connections have been opened; 0 if they had been."""
-    none_does = beginning.opening > TOO_MUCH and beginning.enough_warmup_s is None and beginning.enough_s is None
-    return math.inf if none_does else beginning.enough_warmup_s or 0.0
+def _young(summary: RunSummary) -> float:
+    """Seconds of warm-up that kept connections need; 0 where nothing is said of them.
+
+    Raises:
+        RunFailedError: that is too long.
+    """
+    said = [reason for reason in summary.invalid if reason.code in YOUNG and reason.enough_s is None]
+    for reason in said:
+        if reason.enough_warmup_s is None or reason.enough_warmup_s > LONGEST:
+            raise RunFailedError(f"warmup auto: {LONGEST / 60:.0f} min are not enough for {YOUNG[reason.code]}")
+    return max((reason.enough_warmup_s or 0.0 for reason in said), default=0.0)
 
 
-def _converged_after(summary: RunSummary) -> float:
-    """Seconds of warm-up after which the congestion windows of kept connections have converged; 0 if they had."""
-    if all(reason.code != "windows" for reason in summary.invalid):
+def _unsettled(summary: RunSummary, warmup: float) -> float:
+    """Seconds of warm-up to try next where throughput had not settled within so many; 0 where it had.
+
+    Raises:
+        RunFailedError: that is too long.
+    """
+    late = [reason for reason in summary.invalid if reason.code == "warmup"]
+    if summary.trend is not None and not late:
         return 0.0
-    found = [group.windows for group in _measured(summary) if group.windows is not None and group.windows.unsettled]
-    return max(math.inf if each.enough_warmup_s is None else each.enough_warmup_s for each in found)
+    if warmup >= SEARCH_LIMIT:
+        said = "throughput had not settled" if late else "too few transactions ended to tell"
+        raise RunFailedError(f"warmup auto: {said} after {warmup:g} s; give measure.warmup")
+    return min(max(2 * warmup, *(reason.enough_warmup_s or 0.0 for reason in late)), SEARCH_LIMIT)
 
 
 def _steady_after(beginning: Beginning) -> float:

@@ -83,6 +83,7 @@ class Study(Campaign):
         super().__init__(plan, found, directory)
         self._lengths: dict[int, dict[str, str]] = {}
         self._earlier: dict[tuple[int, int | None], list[str]] = {}
+        self._first: dict[tuple[int, int | None], RunSummary | None] = {}
         self._finished = 0
         self._failed = 0
 
@@ -177,6 +178,7 @@ class Study(Campaign):
             find=_to_find(experiment) if task.run is None else (),
             attempt=task.attempt,
             earlier=tuple(self._earlier.get((task.point, task.run), ())),
+            first=self._first.get((task.point, task.run)),
         )
 
     # What became of it.
@@ -189,6 +191,7 @@ class Study(Campaign):
         wrong = _wrong(done, self._mode)
         if wrong and task.attempt == 1:
             self._earlier[(task.point, task.run)] = wrong
+            self._first[(task.point, task.run)] = done.summary
             schedule.done(task, again=True)
             return
         if done.job.kind == "lengths":

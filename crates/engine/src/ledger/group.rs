@@ -1,6 +1,6 @@
 //! What the transactions of one group of clients did in the measured interval. Sums over the groups are those of the run.
 
-use super::{Ages, BINS, History, Interval, Tally, merge};
+use super::{Ages, BINS, Ends, History, Interval, Tally, merge};
 use hdrhistogram::Histogram;
 use wasp_host::{Arrival, Outcome, TransactionRecord};
 use wasp_units::Instant;
@@ -20,6 +20,8 @@ pub struct GroupLedger {
     pub(crate) tally: Tally,
     /// Ages at the boundaries of the interval and at the end.
     pub(crate) ages: Ages,
+    /// When `ok` transactions ended, in the interval and before.
+    pub(crate) ends: Ends,
     /// `ok` transactions in each fortieth of the interval.
     pub(crate) bins: Bins,
     /// Sum of their response times, in nanoseconds, without the time that it took to open a connection for them.
@@ -126,6 +128,9 @@ impl GroupLedger {
             self.backlog.add(interval, record.start, 1);
             self.backlog.add(interval, record.end, if unfinished { 0 } else { -1 });
         }
+        if record.outcome == Outcome::Ok {
+            self.ends.note(interval, record.end);
+        }
         if interval.contains(record.end) || unfinished {
             self.tally.count(record.outcome, record.status);
         }
@@ -168,6 +173,7 @@ impl GroupLedger {
             background: _,
             tally,
             ages,
+            ends,
             bins,
             times_by_bin,
             backlog,
@@ -182,6 +188,7 @@ impl GroupLedger {
         } = other;
         self.tally.merge(tally);
         self.ages.merge(ages);
+        self.ends.merge(ends);
         merge::add(&mut self.bins.0, &bins.0);
         merge::add(&mut self.times_by_bin.0, &times_by_bin.0);
         self.backlog.0.iter_mut().zip(&backlog.0).for_each(|(change, more)| *change += more);

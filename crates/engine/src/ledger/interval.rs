@@ -59,7 +59,21 @@ impl Interval {
         if !self.contains(at) {
             return None;
         }
-        let place = u128::from((at - self.start).as_nanos()) * bins as u128;
-        Some((place / u128::from(self.duration().as_nanos())) as usize)
+        Some(place(at - self.start, self.duration(), bins))
     }
+
+    /// Which of `parts` equal parts `at` lies in of the interval and the half of an interval, or the whole warm-up, before it.
+    #[must_use]
+    pub fn watched_part(&self, at: Instant, parts: usize) -> Option<usize> {
+        let half = Duration::from_nanos(self.duration().as_nanos() / 2);
+        let before = half.min(self.start - Instant::ZERO);
+        let first = self.start - before;
+        (first <= at && at < self.end).then(|| place(at - first, self.end - first, parts))
+    }
+}
+
+/// Which of `parts` equal parts of a time `elapsed` lies in.
+fn place(elapsed: Duration, time: Duration, parts: usize) -> usize {
+    let place = u128::from(elapsed.as_nanos()) * parts as u128;
+    (place / u128::from(time.as_nanos())) as usize
 }

@@ -1,6 +1,7 @@
 //! The journal of a run: records as rows, and the running figures that need no second pass.
 
 mod ages;
+mod course;
 mod group;
 mod history;
 mod interval;
@@ -12,9 +13,8 @@ mod tally;
 
 pub use ages::Ages;
 pub(crate) use ages::{BINS_OF_AGE, edge};
+pub(crate) use course::{Ends, PARTS_OF_RUN, numbers, watched_before};
 pub(crate) use group::Bins;
-#[cfg(test)]
-pub(crate) use group::Changes;
 pub use group::{GroupLedger, GroupTimes};
 #[cfg(test)]
 pub(crate) use history::PARTS;
@@ -33,7 +33,7 @@ use wasp_units::{Duration, Instant};
 /// Response times in the histogram: 1 us to 1 h at four significant digits, in nanoseconds.
 const HISTOGRAM: (u64, u64, u8) = (1_000, 3_600_000_000_000, 4);
 
-/// Bins of the measured interval by which the end of the warm-up is judged.
+/// Bins of the measured interval by which its queue, and the phases of its clients, are judged.
 pub(crate) const BINS: usize = 40;
 
 /// What happened in one second of the run.

@@ -4,11 +4,11 @@
 //! a part of their cycle, from one transaction to the next, end their transactions within that part of each cycle, and an interval of a few cycles has
 //! more or fewer of these parts than its share.
 
-use super::Reason;
+use super::Lengths;
 use super::censoring::LENGTHS;
-use super::transactions::length;
+use super::reason::Said;
 use crate::ledger::{BINS, Bins, GroupLedger};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
 use wasp_host::Outcome;
 
@@ -26,7 +26,7 @@ const STANDARD_ERRORS: f64 = 3.3;
 const TRIED: usize = 21;
 
 /// How the clients of a group began, as far as the interval shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beginning {
     /// Mean time in seconds from one transaction of a connection to the next.
     pub cycle_s: f64,
@@ -37,8 +37,7 @@ pub struct Beginning {
     /// By how much the rate differs from the long run's because the clients go in step, relative to it; 0 if chance explains that they do.
     pub in_step: f64,
     /// Whether connections are closed after a number of requests, so that some are always opened.
-    #[serde(skip)]
-    renews: bool,
+    pub renews: bool,
     /// Length of the warm-up in seconds with which few connections would be opened later; none if the warm-up did, or no length does.
     pub enough_warmup_s: Option<f64>,
     /// Length of the measured interval in seconds that would do; likewise.
@@ -102,48 +101,63 @@ impl Beginning {
         Some(beginning)
     }
 
+    /// The mean of several runs of the same clients, with the longest of the lengths that each would need; none where there is no run.
+    pub(super) fn mean(runs: &[Self]) -> Option<Self> {
+        let first = *runs.first()?;
+        let mean = |of: fn(&Self) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+        // The longest that one of those needs of which it is too much; none where no length helps one of them.
+        let longest = |too_much: fn(&Self) -> bool, enough: fn(&Self) -> Option<f64>| {
+            let needed = runs.iter().filter(|run| too_much(run)).map(enough);
+            needed.reduce(|one, other| Some(one?.max(other?))).flatten()
+        };
+        Some(Self {
+            cycle_s: mean(|run| run.cycle_s),
+            opened: mean(|run| run.opened),
+            opening: mean(|run| run.opening),
+            in_step: mean(|run| run.in_step),
+            renews: first.renews,
+            enough_warmup_s: longest(|run| run.opening > MOST && !run.renews, |run| run.enough_warmup_s),
+            enough_s: longest(Self::needs_time, |run| run.enough_s),
+        })
+    }
+
+    /// Whether a longer interval is what it needs.
+    fn needs_time(&self) -> bool {
+        self.in_step.abs() > MOST || self.opening < -MOST || (self.renews && self.opening > MOST)
+    }
+
     /// More or fewer transactions waited for a connection to be opened than will.
-    pub(super) fn opens(&self) -> Option<String> {
+    pub(super) fn opens(&self) -> Option<Said> {
         let (share, off) = (100.0 * self.opened, 100.0 * self.opening.abs());
         if self.opening > MOST && !self.renews {
-            let advice = self.enough_warmup_s.map_or_else(
-                || "even a warm-up of 2 h is not enough".to_owned(),
-                |seconds| format!("warm up for at least {}", length(seconds)),
-            );
-            return Some(format!(
+            let message = format!(
                 "kept connections were still being opened: {share:.0} % of the transactions waited for one, so that the mean response time is {off:.0} % above \
-                 that of the long run; {advice}"
-            ));
+                 that of the long run"
+            );
+            return Some(Said::too_short(message, Lengths::warmup(self.enough_warmup_s)));
         }
         let (few, below) = if self.opening > 0.0 { ("many", "above") } else { ("few", "below") };
         (self.opening.abs() > MOST).then(|| {
-            format!(
+            let message = format!(
                 "too {few} connections happened to come to their last request in the interval and were opened anew: {share:.0} % of the transactions waited for \
-                 one, so that the mean response time is {off:.0} % {below} that of the long run; {}",
-                self.longer()
-            )
+                 one, so that the mean response time is {off:.0} % {below} that of the long run"
+            );
+            Said::too_short(message, Lengths::duration(self.enough_s))
         })
     }
 
     /// Clients go in step.
-    pub(super) fn cycles(&self) -> Option<String> {
+    pub(super) fn cycles(&self) -> Option<Said> {
         (self.in_step.abs() > MOST).then(|| {
             let few = if self.in_step > 0.0 { "many" } else { "few" };
-            format!(
+            let message = format!(
                 "the clients go in step: each ends a transaction about every {}, many of them at nearly the same time, and {:.0} % too {few} of these ends happen to be in \
-                 the interval; {}",
+                 the interval",
                 seconds(self.cycle_s),
                 100.0 * self.in_step.abs(),
-                self.longer()
-            )
+            );
+            Said::too_short(message, Lengths::duration(self.enough_s))
         })
-    }
-
-    fn longer(&self) -> String {
-        self.enough_s.map_or_else(
-            || "even 2 h are not enough".to_owned(),
-            |seconds| format!("measure for at least {}", length(seconds)),
-        )
     }
 }
 
@@ -228,22 +242,6 @@ fn in_step(Bins(bins): &Bins, asked: &Asked) -> f64 {
         (0..TRIED).map(|step| (cycles - 1.0 + 2.0 * step as f64 / (TRIED - 1) as f64).clamp(1.0, CYCLES));
     let lengths = tried.map(|tried| (tried, length(tried))).filter(|(_, length)| *length > by_chance);
     lengths.map(|(tried, length)| 2.0 * length / (PI * tried)).fold(0.0, f64::max)
-}
-
-/// The reasons of a code that speak of the groups with these names.
-pub(super) fn said<T>(
-    code: &'static str,
-    groups: &[(&str, Option<T>)],
-    of_group: fn(&T) -> Option<String>,
-) -> Vec<Reason> {
-    let several = groups.len() > 1;
-    let told = groups.iter().filter_map(|(name, found)| Some((*name, of_group(found.as_ref()?)?)));
-    told.map(
-        |(name, message)| {
-            if several { Reason::of_group(code, name, &message) } else { Reason::of_all(code, message) }
-        },
-    )
-    .collect()
 }
 
 #[cfg(test)]

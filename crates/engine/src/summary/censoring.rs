@@ -8,6 +8,7 @@
 //! Beside it stands Little's law: the mean number in progress over the rate of all that end differs from the mean of these where transactions
 //! spend time in the interval that do not end in it.
 
+use super::Lengths;
 use super::survival::{Survival, Window};
 use crate::Interval;
 use crate::ledger::{Ages, BINS};
@@ -19,7 +20,7 @@ const QUANTILE: f64 = 0.841_621;
 /// Share of the mean that may lack, at most, before a run is `censored`: between the 1 % that must pass and the 5 % that must not.
 pub(super) const MOST_LACKING: f64 = 0.04;
 /// Share of the mean that may lack, at most, after the length that is advised.
-const AIM: f64 = 0.03;
+const AIM: f64 = 0.02;
 /// Difference between L / X and the mean that is let pass, and in standard errors of chance.
 const MOST_EXCESS: f64 = 0.05;
 const STANDARD_ERRORS: f64 = 4.0;
@@ -29,6 +30,8 @@ pub(super) const MOST_THROUGHOUT: f64 = 0.05;
 const LEAST_SEEN: u64 = 100;
 /// Events that happen so often on average are seen with a probability of 95 %.
 const SURE_TO_BE_SEEN: f64 = 3.0;
+/// How many times as long a warm-up and an interval may take together as a longer interval alone that does as well.
+const MUCH: f64 = 1.5;
 /// Lengths in seconds that are advised.
 pub(super) const LENGTHS: [f64; 20] = [
     10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 180.0, 240.0, 300.0, 420.0, 600.0, 900.0, 1200.0,
@@ -49,7 +52,7 @@ pub struct Censoring {
     pub throughout: f64,
     /// Whether one of these is too much.
     pub censored: bool,
-    /// Length of the measured interval, in seconds, with which at most 3 % would lack: the interval's own if no more lacks.
+    /// Length of the measured interval, in seconds, with which at most 2 % would lack: the interval's own if no more lacks.
     pub enough_s: Option<f64>,
     /// Length of the warm-up, in seconds, with which the same holds if the interval is as long at least: the run's own if no more lacks.
     pub enough_warmup_s: Option<f64>,
@@ -172,6 +175,21 @@ impl Censoring {
             enough_warmup_s: first(warmup, &later),
             unseen: if let [only] = parts { only.unseen() } else { None },
         })
+    }
+
+    /// Lengths that would do together. A warm-up comes first, because in it the longest transactions begin that end in the interval after it, unless a longer interval alone, after a
+    /// warm-up of `window`, takes much less time. Where transactions become slower until so many seconds have passed (`slower_until`), how long they will take is not known, and
+    /// the interval is as long as that at least.
+    pub(super) fn lengths(&self, window: &Window, slower_until: Option<f64>) -> Lengths {
+        let longer = Lengths::duration(self.enough_s);
+        let Some(warmup) = self.enough_warmup_s else { return longer };
+        let warmup = warmup.max(slower_until.unwrap_or(0.0));
+        let interval = warmup.max(window.duration);
+        let cheap = |longer: f64| MUCH * (window.warmup + longer) < warmup + interval;
+        if slower_until.is_none() && self.enough_s.is_some_and(cheap) {
+            return longer;
+        }
+        Lengths { warmup: Some(warmup), duration: (interval > window.duration).then_some(interval) }
     }
 
     /// The same figures with a verdict, and lengths, that hold for `other` too.

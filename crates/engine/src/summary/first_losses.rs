@@ -1,7 +1,7 @@
 //! Whether connections that had lost data more often were slower than others of the same clients.
 
 use crate::ledger::{CLASSES, History, Timed};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Losses that are compared at least: before so many, a window may still be larger than what it is needed for.
 const LEAST_LOSSES: usize = 3;
@@ -13,7 +13,7 @@ const LEAST_PARTS: usize = 8;
 const QUANTILE: f64 = 2.36;
 
 /// What the first losses of a connection did to its response times.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FirstLosses {
     /// Losses that count as the first.
     pub losses: usize,
@@ -51,6 +51,15 @@ impl FirstLosses {
         let squares = left.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
         let standard_error = (squares * (count - 1.0) / count).sqrt();
         Some(Self { losses, longer: longer(parts.iter().copied()), standard_error })
+    }
+
+    /// The mean of several runs, which are independent of each other; none where there is no run. It tells of as many losses as the least.
+    pub(super) fn mean(runs: &[Self]) -> Option<Self> {
+        let count = runs.len() as f64;
+        let losses = runs.iter().map(|run| run.losses).min()?;
+        let longer = runs.iter().map(|run| run.longer).sum::<f64>() / count;
+        let squares = runs.iter().map(|run| run.standard_error.powi(2)).sum::<f64>();
+        Some(Self { losses, longer, standard_error: squares.sqrt() / count })
     }
 
     /// The most that it may be, at a confidence of 97.5 %.

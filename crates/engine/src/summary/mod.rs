@@ -3,32 +3,39 @@
 mod beginning;
 mod censoring;
 mod chance;
+mod figures;
 mod first_losses;
+mod losses;
 mod part;
+mod reason;
 mod sender;
 mod stability;
 mod survival;
 mod together;
 mod totals;
 mod transactions;
+mod trend;
 mod validity;
 mod windows;
 
 pub use beginning::Beginning;
 pub use censoring::{Alike, Censoring, Unseen, alike};
+pub use figures::{Course, GroupFigures, RunFigures};
 pub use first_losses::FirstLosses;
 pub use part::Part;
-pub use stability::Stability;
+pub use reason::{Lengths, Reason};
+pub use stability::{Fortieths, Stability};
 pub use survival::Window;
-pub use together::{GroupAges, Together};
+pub use together::{GroupTogether, Together};
 pub(crate) use totals::{Measured, Watch};
+pub use trend::Trend;
 pub use windows::CongestionWindows;
 
 use crate::lateness::Lateness;
 use crate::ledger::{GroupLedger, GroupTimes};
 use crate::{Counters, Ledger, MachineReport, RunError, Scenario};
 use hdrhistogram::{Counter, Histogram};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use totals::DirectionTotals;
 use wasp_host::{Arrival, Outcome, TcpTotals};
@@ -70,6 +77,8 @@ pub struct Summary {
     pub all_response_time_ms: ResponseTime,
     /// What transactions that the interval was too short for do to the mean; none for a run that was stopped, or of too few transactions.
     pub censoring: Option<Censoring>,
+    /// Whether throughput had settled; none for a run that was stopped, or of too few transactions.
+    pub trend: Option<Trend>,
     /// The open loop, if a group has one.
     pub open_loop: Option<OpenLoop>,
     /// Whether it offers what can be taken.
@@ -129,8 +138,12 @@ pub struct GroupSummary {
     pub all_response_time_ms: ResponseTime,
     /// Those of its transactions that were in progress in the interval; none in a run that was stopped.
     pub ages: Option<Alike>,
+    /// When they ended; none likewise.
+    pub course: Option<Course>,
     /// As for all groups together.
     pub censoring: Option<Censoring>,
+    /// Whether throughput had settled; none for a run that was stopped, or of too few transactions.
+    pub trend: Option<Trend>,
     /// How its clients began; none for a run that was stopped, or of too few transactions.
     pub beginning: Option<Beginning>,
     /// What losses had done to the congestion windows of its connections; none where that decides nothing.
@@ -157,7 +170,7 @@ pub struct ResponseTime {
 }
 
 /// The arrivals of an open loop over the measured interval.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Arrivals {
     /// Arrivals that came.
     pub arrivals: u64,
@@ -165,6 +178,17 @@ pub struct Arrivals {
     pub begun: u64,
     /// Arrivals that were dropped, because as many as may wait did.
     pub shed: u64,
+}
+
+impl Arrivals {
+    /// Those of both.
+    fn and(self, other: Self) -> Self {
+        Self {
+            arrivals: self.arrivals.saturating_add(other.arrivals),
+            begun: self.begun.saturating_add(other.begun),
+            shed: self.shed.saturating_add(other.shed),
+        }
+    }
 }
 
 /// The open loops of all groups.
@@ -234,7 +258,7 @@ pub struct Waits {
 }
 
 /// Both directions.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct NetworkSummary {
     /// From the clients.
     pub up: DirectionSummary,
@@ -243,7 +267,7 @@ pub struct NetworkSummary {
 }
 
 /// One direction of the network over the measured interval.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct DirectionSummary {
     /// Packets that came to the access links.
     pub packets: u64,
@@ -277,29 +301,6 @@ pub struct Little {
     pub integral_s: f64,
     /// Sum over the records of their part inside the interval.
     pub records_s: f64,
-}
-
-/// Why a run must not be trusted.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct Reason {
-    /// A short name.
-    pub code: &'static str,
-    /// The group of clients that it is said of, if it is said of one of several.
-    pub group: Option<String>,
-    /// What was seen, and what it should have been.
-    pub message: String,
-}
-
-impl Reason {
-    /// A reason that is said of all clients.
-    pub(crate) const fn of_all(code: &'static str, message: String) -> Self {
-        Self { code, group: None, message }
-    }
-
-    /// A reason that is said of one group of several; the message begins with its name.
-    pub(crate) fn of_group(code: &'static str, group: &str, message: &str) -> Self {
-        Self { code, group: Some(group.to_owned()), message: format!("group {group}: {message}") }
-    }
 }
 
 /// One direction of one link over the whole run.
@@ -356,8 +357,6 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
     let ok_times = response_time(&ledger.response_times, whole.ok_sum);
     let all_times = response_time(&ledger.all_times(), whole.all_sum());
     let by_group = by_group(scenario, &part, [ok_times, all_times]);
-    let measured = by_group.iter().filter(|group| !group.background);
-    let (ages, found): (Vec<_>, Vec<_>) = measured.map(|group| (group.ages.clone(), group.censoring)).unzip();
     let mut summary = Summary {
         interval_s: seconds,
         throughput: per_second(whole.tally.outcome(Outcome::Ok), seconds),
@@ -367,9 +366,10 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         retried: ledger.retried(),
         response_time_ms: ok_times,
         all_response_time_ms: all_times,
-        censoring: ages.into_iter().collect::<Option<_>>().and_then(|ages| together::of_all(ages, &found)),
+        censoring: None,
+        trend: None,
         open_loop: open_loop(ledger, &whole),
-        stability: transactions::stability(scenario, &part),
+        stability: None,
         by_group,
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
         server_tcp: part.measured.server_tcp,
@@ -391,8 +391,45 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         events: part.events,
         invalid: Vec::new(),
     };
-    summary.invalid = validity::reasons(scenario, &part, &whole, &summary);
+    let together = summary.figures().and_then(|figures| Together::of(vec![figures]));
+    let said = match together {
+        Some(together) => summary.take(together),
+        None => together::of_stopped(&summary),
+    };
+    summary.invalid = validity::reasons(scenario, &part, &whole, &summary, said);
     RunOutput { summary, links: part.links, ledger: part.ledger, failure: part.failure }
+}
+
+impl Summary {
+    /// What is judged of it; none of a run that was stopped.
+    fn figures(&self) -> Option<RunFigures> {
+        let groups = self.by_group.iter().map(GroupSummary::figures).collect::<Option<_>>()?;
+        Some(RunFigures { groups, network: self.network })
+    }
+
+    /// Takes in what is said of it, and returns the reasons.
+    fn take(&mut self, together: Together) -> Vec<Reason> {
+        let Together { censoring, trend, stability, by_group, invalid } = together;
+        (self.censoring, self.trend, self.stability) = (censoring, trend, stability);
+        for (group, found) in self.by_group.iter_mut().zip(by_group) {
+            (group.censoring, group.stability, group.trend) = (found.censoring, found.stability, found.trend);
+        }
+        invalid
+    }
+}
+
+impl GroupSummary {
+    fn figures(&self) -> Option<GroupFigures> {
+        Some(GroupFigures {
+            name: self.name.clone(),
+            background: self.background,
+            ages: self.ages.clone()?,
+            course: self.course.clone()?,
+            beginning: self.beginning,
+            windows: self.windows,
+            open_loop: self.open_loop,
+        })
+    }
 }
 
 fn per_second(count: u64, seconds: f64) -> f64 {
@@ -417,7 +454,6 @@ fn response_time<C: Counter>(times: &Histogram<C>, sum: u128) -> ResponseTime {
 fn by_group(scenario: &Scenario, part: &Part, those_of_run: [ResponseTime; 2]) -> Vec<GroupSummary> {
     let ledger = &part.ledger;
     let seconds = ledger.interval().duration().as_secs_f64();
-    let beside = scenario.clients.iter().filter(|group| !group.background).count().max(1);
     let groups = scenario.clients.iter().zip(&ledger.groups);
     groups
         .map(|(group, found)| {
@@ -425,7 +461,6 @@ fn by_group(scenario: &Scenario, part: &Part, those_of_run: [ResponseTime; 2]) -
                 [response_time(&times.ok, found.ok_sum), response_time(&times.all(), found.all_sum())]
             };
             let [ok, all] = found.times.as_ref().map_or(those_of_run, own);
-            let ages = transactions::ages_of_group(scenario, part, group, found);
             GroupSummary {
                 name: group.name.clone(),
                 background: group.background,
@@ -435,12 +470,14 @@ fn by_group(scenario: &Scenario, part: &Part, those_of_run: [ResponseTime; 2]) -
                 statuses: found.tally.statuses(),
                 response_time_ms: ok,
                 all_response_time_ms: all,
-                censoring: ages.as_ref().and_then(|ages| Censoring::of(std::slice::from_ref(ages), beside)),
-                ages,
+                ages: transactions::ages_of_group(scenario, part, group, found),
+                course: transactions::course_of_group(scenario, part, group, found),
+                censoring: None,
+                trend: None,
                 beginning: transactions::beginning_of_group(scenario, part, group, found),
                 windows: CongestionWindows::of_group(scenario, part, group, found),
                 open_loop: arrivals(found),
-                stability: transactions::stability_of_group(scenario, part, group, found),
+                stability: None,
             }
         })
         .collect()

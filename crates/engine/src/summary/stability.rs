@@ -3,11 +3,14 @@
 //! Above capacity, what waits or is in progress grows without end, and no length of a run measures anything. Near capacity it does not, but what the queue
 //! was it still is a long time later, so that a short run sees one part of its life only. Both show in how the fortieths of the interval follow each other:
 //! by how much the backlog grew in each, and how the mean response time of one depends on that of the one before (R. Jain, The Art of Computer Systems
-//! Performance Analysis, section 25.5.2: the variance of a mean of observations that depend on each other).
+//! Performance Analysis, section 25.5.2: the variance of a mean of observations that depend on each other). Several runs of one point show it better than
+//! one: their growths add, and so do the products of which the correlation is made.
 
+use super::Lengths;
 use super::censoring::{Alike, LENGTHS, growth_by_age};
-use crate::ledger::{BINS, GroupLedger};
-use serde::Serialize;
+use super::reason::Said;
+use crate::ledger::{BINS, GroupLedger, numbers};
+use serde::{Deserialize, Serialize};
 
 /// Growth that chance does not explain, in standard errors, and one that it hardly does.
 const STANDARD_ERRORS: f64 = 5.0;
@@ -19,15 +22,58 @@ const LEAST_GROWTH: f64 = 20.0;
 const LEAST_SHARE: f64 = 0.05;
 /// Correlation of the mean response times of successive fortieths above which they show one queue: that of independent ones has a standard error of 0.16.
 const SERIAL: f64 = 0.65;
-/// Relative standard error of the mean response time, its correlation considered, from which a run near capacity is too short, and the one that is aimed at.
-const MOST_ERROR: f64 = 0.025;
-const AIM: f64 = 0.015;
+/// Relative standard error of the mean response time, its correlation considered, from which runs near capacity are too short, and the one that is aimed at. Runs whose queue began
+/// empty are off by three times as much and more.
+const MOST_ERROR: f64 = 0.015;
+const AIM: f64 = 0.01;
+/// Length of the interval, in seconds, that is advised at least: a short one shows too little of the memory to say how long it is.
+const LEAST_S: f64 = 120.0;
 /// Correlation to which a short run's is cut.
 const MOST_SERIAL: f64 = 0.97;
 /// Least fortieths in which something ended.
 const LEAST_BINS: usize = 20;
 
-/// How the backlog of an open loop, and its response times, went through the interval.
+/// An open loop by fortieths of the interval.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Fortieths {
+    /// By how many more were in progress, or waited as arrivals, at the end of each than at its beginning.
+    #[serde(with = "numbers")]
+    pub backlog: [i64; BINS],
+    /// `ok` transactions that ended in each.
+    #[serde(with = "numbers")]
+    pub ok: [u64; BINS],
+    /// Sum of their response times, without the time that it took to open a connection for them, in nanoseconds.
+    #[serde(with = "numbers")]
+    pub time_ns: [u64; BINS],
+    /// Whether requests come at the times of a log, whose rate need not be steady.
+    pub replays: bool,
+}
+
+impl Fortieths {
+    /// Those of clients who replay the times of a log or do not; none where no request comes by itself.
+    pub(super) fn of(found: &GroupLedger, replays: bool) -> Option<Self> {
+        let (backlog, ok, time_ns) = (found.backlog.0, found.bins.0, found.times_by_bin.0);
+        found.is_open().then_some(Self { backlog, ok, time_ns, replays })
+    }
+
+    /// Those of two groups together.
+    pub(super) fn and(mut self, other: &Self) -> Self {
+        let Self { backlog, ok, time_ns, replays } = other;
+        self.backlog.iter_mut().zip(backlog).for_each(|(mine, more)| *mine = mine.saturating_add(*more));
+        self.ok.iter_mut().zip(ok).for_each(|(mine, more)| *mine = mine.saturating_add(*more));
+        self.time_ns.iter_mut().zip(time_ns).for_each(|(mine, more)| *mine = mine.saturating_add(*more));
+        self.replays |= replays;
+        self
+    }
+
+    /// The mean response time of each in which one ended.
+    fn means(&self) -> Vec<Option<f64>> {
+        let pairs = self.ok.iter().zip(&self.time_ns);
+        pairs.map(|(count, sum)| (*count > 0).then(|| *sum as f64 / *count as f64)).collect()
+    }
+}
+
+/// How the backlog of an open loop, and its response times, went through the interval of a run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Stability {
     /// By how much more was in progress or waited after each second: arrivals less what ended.
@@ -40,47 +86,52 @@ pub struct Stability {
     pub grows: bool,
     /// Correlation of the mean response times of successive fortieths of the interval; none where too few ended.
     pub serial_correlation: Option<f64>,
-    /// Relative standard error of the mean response time that follows from it.
+    /// Relative standard error of a run's mean response time that follows from it.
     pub standard_error: Option<f64>,
     /// Length of the measured interval, in seconds, that would do: the interval's own if it did; none if no length does, or too few ended to tell.
     pub enough_s: Option<f64>,
-    /// Whether requests come at the times of a log, whose rate need not be steady.
+    /// Whether requests come at the times of a log.
     #[serde(skip)]
     replays: bool,
 }
 
 impl Stability {
-    /// That of clients whose transactions have these ages, and who replay the times of a log or do not; none where no request comes by itself.
-    pub(super) fn of(found: &GroupLedger, alike: &Alike, replays: bool) -> Option<Self> {
+    /// That of `runs` of clients whose transactions, of all runs together, have these ages; none where there is no run.
+    pub(super) fn of(runs: &[Fortieths], alike: &Alike) -> Option<Self> {
         let duration = alike.window.duration;
-        if !found.is_open() || duration <= 0.0 {
+        if runs.is_empty() || duration <= 0.0 {
             return None;
         }
+        let count = runs.len() as f64;
         let by_age = growth_by_age(alike);
-        let mut steps = found.backlog.0.map(|step| step as f64);
+        let mut steps = [0.0; BINS];
+        for run in runs {
+            steps.iter_mut().zip(run.backlog).for_each(|(step, change)| *step += change as f64);
+        }
         let growth: f64 = steps.iter().sum();
         steps.iter_mut().zip(by_age).for_each(|(step, by_age)| *step -= by_age);
         let error = deviation(&steps) * (BINS as f64).sqrt();
         let [first, second] = [&steps[..BINS / 2], &steps[BINS / 2..]].map(|half| half.iter().sum::<f64>());
         let total = first + second;
-        let matters = total >= LEAST_GROWTH && total >= LEAST_SHARE * alike.in_progress / duration;
-        let alike = first.min(second) >= ALIKE * first.max(second);
-        let grows = matters && alike && total > STANDARD_ERRORS * error;
-        let queue = Queue::of(found);
+        let matters = total >= LEAST_GROWTH * count && total >= LEAST_SHARE * alike.in_progress / duration;
+        let both_halves = first.min(second) >= ALIKE * first.max(second);
+        let grows = matters && both_halves && total > STANDARD_ERRORS * error;
+        let queue = Queue::of(runs);
+        let each = duration * count;
         Some(Self {
-            growth: growth / duration,
-            growth_by_age: (growth - total) / duration,
-            growth_standard_error: error / duration,
+            growth: growth / each,
+            growth_by_age: (growth - total) / each,
+            growth_standard_error: error / each,
             grows,
             serial_correlation: queue.map(|queue| queue.correlation),
             standard_error: queue.map(|queue| queue.error),
             enough_s: queue.filter(|_| !grows).and_then(|queue| queue.enough(duration)),
-            replays,
+            replays: runs.iter().any(|run| run.replays),
         })
     }
 
-    /// Whether the run shows too little of a queue that remembers.
-    pub(super) fn is_near_capacity(&self) -> bool {
+    /// Whether a run shows too little of a queue that remembers.
+    fn is_near_capacity(&self) -> bool {
         !self.grows
             && !self.replays
             && self.serial_correlation.is_some_and(|correlation| correlation > SERIAL)
@@ -88,8 +139,22 @@ impl Stability {
     }
 
     /// Whether the backlog may well grow without end, though a longer run only would show it.
-    pub(super) fn may_grow(&self) -> bool {
+    fn may_grow(&self) -> bool {
         self.growth - self.growth_by_age > DOUBTFUL * self.growth_standard_error
+    }
+
+    /// A queue whose length says what it was a long time before.
+    pub(super) fn remembers(&self) -> Option<Said> {
+        let (correlation, error) = self.serial_correlation.zip(self.standard_error)?;
+        self.is_near_capacity().then(|| {
+            let doubt = if self.may_grow() { ", or above it" } else { "" };
+            let message = format!(
+                "the interval was too short for a queue that seems to be near its capacity{doubt}: a run knows the mean response time to {:.0} % only, since that of \
+                 each fortieth of the interval follows the one before (correlation {correlation:.2}); it would do to offer less",
+                100.0 * error
+            );
+            Said::too_short(message, Lengths::duration(self.enough_s))
+        })
     }
 }
 
@@ -102,21 +167,21 @@ struct Queue {
 }
 
 impl Queue {
-    fn of(found: &GroupLedger) -> Option<Self> {
-        let bins = found.bins.0.iter().zip(&found.times_by_bin.0);
-        let means: Vec<_> =
-            bins.map(|(count, sum)| (*count > 0).then(|| *sum as f64 / *count as f64)).collect();
-        let count = means.iter().flatten().count() as f64;
-        let mean = means.iter().flatten().sum::<f64>() / count.max(1.0);
-        if count < LEAST_BINS as f64 || mean <= 0.0 {
+    /// About the mean of all runs, so that a memory that is longer than one of them shows.
+    fn of(runs: &[Fortieths]) -> Option<Self> {
+        let means: Vec<_> = runs.iter().map(Fortieths::means).collect();
+        let all = || means.iter().flatten().flatten();
+        let (count, of_run) = (all().count() as f64, all().count() as f64 / runs.len() as f64);
+        let mean = all().sum::<f64>() / count.max(1.0);
+        if of_run < LEAST_BINS as f64 || mean <= 0.0 {
             return None;
         }
-        let squares: f64 = means.iter().flatten().map(|each| (each - mean).powi(2)).sum();
+        let squares: f64 = all().map(|each| (each - mean).powi(2)).sum();
         let product = |pair: &[Option<f64>]| Some((pair[0]? - mean) * (pair[1]? - mean));
-        let products: f64 = means.windows(2).filter_map(product).sum();
+        let products: f64 = means.iter().flat_map(|run| run.windows(2)).filter_map(product).sum();
         let correlation = if squares > 0.0 { products / squares } else { 0.0 };
         let known = correlation.clamp(0.0, MOST_SERIAL);
-        let independent = count * (1.0 - known) / (1.0 + known);
+        let independent = of_run * (1.0 - known) / (1.0 + known);
         let error = (squares / count / independent).sqrt() / mean;
         Some(Self { correlation, error })
     }
@@ -126,7 +191,7 @@ impl Queue {
         if self.correlation <= SERIAL || self.error <= MOST_ERROR {
             return Some(duration);
         }
-        let least = duration * (self.error / AIM).powi(2);
+        let least = (duration * (self.error / AIM).powi(2)).max(LEAST_S);
         LENGTHS.into_iter().find(|length| *length >= least)
     }
 }
@@ -143,7 +208,7 @@ mod tests {
     use super::super::Window;
     use super::*;
     use crate::Interval;
-    use crate::ledger::{Ages, Bins, Changes};
+    use crate::ledger::Ages;
     use wasp_random::{Key, Purpose};
     use wasp_units::{Duration, Instant};
 
@@ -167,11 +232,16 @@ mod tests {
 
     /// What follows from the changes of the backlog, and from the mean response times in milliseconds of a hundred transactions each.
     fn judged(changes: [f64; BINS], means: [f64; BINS], alike: &Alike) -> Stability {
-        let mut found = GroupLedger::new(false, false, true, 0);
-        found.backlog = Changes(changes.map(|change| change.round() as i64));
-        found.bins = Bins([100; BINS]);
-        found.times_by_bin = Bins(means.map(|mean| (mean * 100.0 * 1e6) as u64));
-        Stability::of(&found, alike, false).expect("it is open")
+        Stability::of(&[fortieths(changes, means)], alike).expect("there is a run")
+    }
+
+    fn fortieths(changes: [f64; BINS], means: [f64; BINS]) -> Fortieths {
+        Fortieths {
+            backlog: changes.map(|change| change.round() as i64),
+            ok: [100; BINS],
+            time_ns: means.map(|mean| (mean * 100.0 * 1e6) as u64),
+            replays: false,
+        }
     }
 
     /// Numbers of mean 0 and standard deviation 1 that are independent of each other.
@@ -237,7 +307,7 @@ mod tests {
         };
         assert!(near(0.0, 0.2) < 0.005, "independent");
         assert!(near(0.95, 0.2) > 0.6, "a queue that remembers for half the interval");
-        assert!(near(0.95, 0.02) < 0.02, "and is too short to matter");
+        assert!(near(0.95, 0.01) < 0.02, "and is too short to matter");
     }
 
     #[test]
@@ -250,5 +320,37 @@ mod tests {
         // A tenth of the swing is nothing.
         let little = judged([0.0; BINS], means.map(|mean| 100.0 + (mean - 100.0) / 10.0), &thousand(0));
         assert!(!little.is_near_capacity() && little.enough_s == Some(WINDOW.duration), "{little:?}");
+    }
+
+    #[test]
+    fn a_memory_that_is_longer_than_a_run_shows_in_how_runs_differ() {
+        // Chance in each run, and a mean of its own.
+        let run = |number: usize, apart: f64| {
+            let means = noise(number).map(|chance| 100.0 + chance + if number == 0 { apart } else { 0.0 });
+            fortieths([0.0; BINS], means)
+        };
+        let of = |apart| {
+            let runs: Vec<_> = (0..3).map(|number| run(number, apart)).collect();
+            Stability::of(&runs, &thousand(0)).expect("there are runs")
+        };
+        assert!(!of(0.0).is_near_capacity() && of(20.0).is_near_capacity(), "{:?}", of(20.0));
+        let enough = of(20.0).enough_s.expect("some length is enough");
+        assert!(enough >= LEAST_S, "{enough}");
+    }
+
+    #[test]
+    fn figures_are_those_of_a_run_however_many_there_are() {
+        let means = std::array::from_fn(|place| 100.0 + 10.0 * (place as f64 / 8.0).sin());
+        let run = fortieths([2.0; BINS], means);
+        let of = |runs: usize| {
+            let mut alike = thousand(0);
+            alike = (1..runs).fold(alike, |sum, _| sum.merge(thousand(0)));
+            Stability::of(&vec![run.clone(); runs], &alike).expect("there are runs")
+        };
+        let (one, three) = (of(1), of(3));
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9 * a.abs();
+        assert!(near(one.growth, three.growth) && near(one.growth, 8.0), "{one:?} {three:?}");
+        assert!(near(one.standard_error.unwrap(), three.standard_error.unwrap()));
+        assert!(near(one.serial_correlation.unwrap(), three.serial_correlation.unwrap()));
     }
 }

@@ -2,30 +2,25 @@
 //! that never ends; all together are judged where nothing is said of any group.
 
 use super::beginning::Asked;
-use super::censoring::Alike;
+use super::censoring::{Alike, LENGTHS};
 use super::chance::at_least;
-use super::together::as_if_alike;
-use super::{Beginning, Part, Reason, Stability, Summary, Window};
-use crate::ledger::{BINS, Bins, GroupLedger, Tally};
+use super::figures::Course;
+use super::reason::{Said, groups_or_all};
+use super::{Beginning, Lengths, Part, Reason, Window};
+use crate::ledger::{GroupLedger, Tally};
 use crate::scenario::{Group, NextAfter};
 use crate::{Mode, Scenario};
 use std::num::NonZeroU32;
-use wasp_host::{Arrival, Outcome};
+use wasp_host::Outcome;
 use wasp_units::Probability;
 use wasp_workload::Workload;
 
 /// Least `ok` transactions for a figure to mean anything.
 const LEAST_TRANSACTIONS: u64 = 100;
-/// Distance in standard errors that chance does not explain.
-const STANDARD_ERRORS: f64 = 5.0;
+/// How many more are aimed at.
+const MORE: f64 = 1.5;
 /// Chance with which a group of those of a run may have so many errors though it keeps the limit.
 const CHANCE: f64 = 1e-3;
-/// Share of the measured interval whose throughput is held against the rest.
-pub(super) const FIRST: usize = BINS / 4;
-/// Difference between the two that is let pass, as a share of the rest's.
-const SETTLED: f64 = 0.10;
-/// Share of the arrivals that may be dropped.
-const MOST_SHED: f64 = 0.01;
 
 /// The transactions of a run that is to be judged.
 pub(super) struct Judged<'a> {
@@ -66,10 +61,18 @@ impl<'a> Judged<'a> {
         at_least(tally.errors(), tally.ended(), limit.as_f64()) >= CHANCE / self.groups.len() as f64
     }
 
-    pub(super) fn too_few(&self) -> Option<String> {
-        let ok = self.whole.tally.outcome(Outcome::Ok);
-        (ok < LEAST_TRANSACTIONS)
-            .then(|| format!("{ok} ok transactions; at least {LEAST_TRANSACTIONS} are needed"))
+    /// Too few `ok` transactions of all groups. A longer interval helps unless others failed, or the run ended before its time.
+    pub(super) fn too_few(&self, interval_s: f64, is_stopped: bool) -> Option<Said> {
+        let tally = &self.whole.tally;
+        let ok = tally.outcome(Outcome::Ok);
+        let enough = if is_stopped || ok == 0 || tally.errors() > ok {
+            Lengths::default()
+        } else {
+            longer(interval_s * MORE * LEAST_TRANSACTIONS as f64 / ok as f64)
+        };
+        (ok < LEAST_TRANSACTIONS).then(|| {
+            Said::with(format!("{ok} ok transactions; at least {LEAST_TRANSACTIONS} are needed"), enough)
+        })
     }
 
     /// Groups of several of which no transaction is in any figure.
@@ -96,52 +99,19 @@ impl<'a> Judged<'a> {
             } else {
                 Some(format!("its clients asked for nothing in the {interval_s:.1} s of the interval"))
             };
-            Some(Reason::of_group("silent", &group.name, &said?))
+            // How long its transactions take is not known.
+            let unheard = longer(4.0 * interval_s);
+            let enough =
+                if ended > 0 { Lengths::default() } else { Lengths { warmup: unheard.duration, ..unheard } };
+            Some(Reason::of_group("silent", &group.name, Said::with(said?, enough)))
         };
         self.groups.iter().filter_map(told).collect()
     }
+}
 
-    /// Throughput of the interval's first quarter differs from the rest's; of a group, if it has enough transactions for figures of its own.
-    pub(super) fn unsettled(&self) -> Vec<Reason> {
-        let enough = |found: &GroupLedger| found.tally.outcome(Outcome::Ok) >= LEAST_TRANSACTIONS;
-        self.said(
-            "warmup",
-            |found| if enough(found) { unsettled(&found.bins) } else { None },
-            |whole| unsettled(&whole.bins),
-        )
-    }
-
-    /// The offered load was not achieved, and would not be in a longer run.
-    pub(super) fn overload(&self, summary: &Summary) -> Vec<Reason> {
-        let (seconds, of_all) = (summary.interval_s, summary.stability);
-        let of_groups = self.stabilities(summary);
-        let groups = self.groups.iter().zip(of_groups);
-        let groups = groups.map(|((group, found), stability)| {
-            (group.name.as_str(), not_achieved(found, stability, seconds))
-        });
-        groups_or_all("overload", groups, || not_achieved(self.whole, of_all, seconds))
-    }
-
-    /// What is offered is nearly all that can be taken, so that the run is too short to know the queue. Nothing is said of those that are in `overload`.
-    pub(super) fn near_capacity(&self, summary: &Summary, overload: &[Reason]) -> Vec<Reason> {
-        if overload.iter().any(|reason| reason.group.is_none()) {
-            return Vec::new();
-        }
-        let overloaded = |name: &str| overload.iter().any(|reason| reason.group.as_deref() == Some(name));
-        let groups = self.groups.iter().zip(self.stabilities(summary));
-        let groups = groups.map(|((group, _), stability)| {
-            let name = group.name.as_str();
-            (name, stability.filter(|_| !overloaded(name)).and_then(|stability| remembers(&stability)))
-        });
-        let whole = summary.stability.filter(|_| overload.is_empty());
-        groups_or_all("near_capacity", groups, || whole.and_then(|stability| remembers(&stability)))
-    }
-
-    /// Those of the groups that are no background.
-    fn stabilities(&self, summary: &Summary) -> Vec<Option<Stability>> {
-        let measured = summary.by_group.iter().filter(|group| !group.background);
-        measured.map(|group| group.stability).collect()
-    }
+/// An interval of so many seconds.
+fn longer(seconds: f64) -> Lengths {
+    Lengths::duration(LENGTHS.into_iter().find(|length| *length >= seconds))
 }
 
 /// The groups that are no background.
@@ -150,23 +120,6 @@ fn measured<'a>(
     part: &'a Part,
 ) -> impl Iterator<Item = (&'a Group, &'a GroupLedger)> {
     scenario.clients.iter().zip(&part.ledger.groups).filter(|(group, _)| !group.background)
-}
-
-/// What is said of groups; what is said of all together where there is one group only, or nothing is said of any.
-pub(super) fn groups_or_all<'a>(
-    code: &'static str,
-    groups: impl Iterator<Item = (&'a str, Option<String>)>,
-    all: impl Fn() -> Option<String>,
-) -> Vec<Reason> {
-    let groups: Vec<_> = groups.collect();
-    let several = groups.len() > 1;
-    let said = groups.into_iter().filter_map(|(name, said)| Some(Reason::of_group(code, name, &said?)));
-    let said: Vec<_> = said.filter(|_| several).collect();
-    if said.is_empty() {
-        all().map(|message| Reason::of_all(code, message)).into_iter().collect()
-    } else {
-        said
-    }
 }
 
 fn too_many(limit: Probability, tally: &Tally) -> Option<String> {
@@ -195,29 +148,6 @@ fn failures(tally: &Tally) -> String {
     if statuses.is_empty() { outcomes } else { format!("{outcomes}; {statuses}") }
 }
 
-/// Whether the throughput of the interval's first quarter differs from the rest's by more than 10 % and by more than five standard errors.
-pub(super) fn unsettled(Bins(bins): &Bins) -> Option<String> {
-    let (first, first_error) = mean(&bins[..FIRST]);
-    let (rest, rest_error) = mean(&bins[FIRST..]);
-    let difference = (first - rest).abs();
-    let error = first_error.hypot(rest_error);
-    let settled = difference <= SETTLED * rest || difference <= STANDARD_ERRORS * error;
-    (!settled).then(|| {
-        format!(
-            "the warm-up had not settled: {first:.1} transactions a fortieth of the interval in its first quarter, \
-             {rest:.1} in the rest"
-        )
-    })
-}
-
-/// Mean and its standard error.
-fn mean(bins: &[u64]) -> (f64, f64) {
-    let n = bins.len() as f64;
-    let mean = bins.iter().sum::<u64>() as f64 / n;
-    let squares: f64 = bins.iter().map(|bin| (*bin as f64 - mean).powi(2)).sum();
-    (mean, (squares / (n - 1.0) / n).sqrt())
-}
-
 /// The transactions of one group; none in a run that was stopped.
 pub(super) fn ages_of_group(
     scenario: &Scenario,
@@ -226,6 +156,16 @@ pub(super) fn ages_of_group(
     found: &GroupLedger,
 ) -> Option<Alike> {
     if part.is_stopped(scenario) { None } else { Some(alike(scenario, group, found)) }
+}
+
+/// When its transactions ended; none likewise.
+pub(super) fn course_of_group(
+    scenario: &Scenario,
+    part: &Part,
+    group: &Group,
+    found: &GroupLedger,
+) -> Option<Course> {
+    if part.is_stopped(scenario) { None } else { Some(Course::of(found, group.arrivals.is_none())) }
 }
 
 fn alike(scenario: &Scenario, group: &Group, found: &GroupLedger) -> Alike {
@@ -240,15 +180,6 @@ fn alike(scenario: &Scenario, group: &Group, found: &GroupLedger) -> Alike {
 /// Most transactions that a group's clients have in progress.
 fn places(group: &Group) -> f64 {
     f64::from(group.count) * f64::from(group.http.connections) * f64::from(group.http.pipeline)
-}
-
-/// A length of time as people say it, without digits that mean nothing.
-pub(super) fn length(seconds: f64) -> String {
-    match seconds {
-        3600.0.. => format!("{} h", seconds / 3600.0),
-        120.0.. => format!("{} min", seconds / 60.0),
-        _ => format!("{seconds} s"),
-    }
 }
 
 /// How the clients of a group began; none where the run was stopped, or the clients are programs.
@@ -286,63 +217,4 @@ pub(super) fn beginning_of_group(
         duration: scenario.measure.duration.as_secs_f64(),
     };
     Beginning::of(found, &asked)
-}
-
-/// Whether the open loop of a group offers what can be taken; none where there is no open loop, or the run was stopped.
-pub(super) fn stability_of_group(
-    scenario: &Scenario,
-    part: &Part,
-    group: &Group,
-    found: &GroupLedger,
-) -> Option<Stability> {
-    if part.is_stopped(scenario) {
-        return None;
-    }
-    Stability::of(found, &alike(scenario, group, found), group.arrivals.is_none())
-}
-
-/// The same of all open loops, as if all clients were alike.
-pub(super) fn stability(scenario: &Scenario, part: &Part) -> Option<Stability> {
-    let open: Vec<_> = measured(scenario, part).filter(|(_, found)| found.is_open()).collect();
-    let mut whole = GroupLedger::default();
-    open.iter().for_each(|(_, found)| whole.add_counts(found));
-    let replays = open.iter().any(|(group, _)| group.arrivals.is_none());
-    let alike = as_if_alike(open.iter().map(|(group, found)| alike(scenario, group, found)).collect())?;
-    if part.is_stopped(scenario) { None } else { Stability::of(&whole, &alike, replays) }
-}
-
-/// An open loop whose arrivals were dropped, or came faster than they ended.
-fn not_achieved(found: &GroupLedger, stability: Option<Stability>, interval_s: f64) -> Option<String> {
-    let (arrivals, shed) = (found.arrivals(Arrival::Generated)?, found.arrivals(Arrival::Shed)?);
-    let share = shed as f64 / arrivals.max(1) as f64;
-    let dropped = (share > MOST_SHED)
-        .then(|| format!("{:.1} % of them were dropped, since as many as may wait did", 100.0 * share));
-    let growth = stability.filter(|stability| stability.grows).map(|stability| {
-        format!("{:.1}/s more were left waiting or in progress, all through the interval", stability.growth)
-    });
-    let help = if growth.is_some() { "a longer interval does not help: " } else { "" };
-    let seen = [dropped, growth].into_iter().flatten().collect::<Vec<_>>().join(", and ");
-    (!seen.is_empty()).then(|| {
-        format!(
-            "the offered load was not achieved: {:.1} arrivals/s came, and {seen}; {help}lower the rate, or give clients more connections",
-            arrivals as f64 / interval_s
-        )
-    })
-}
-
-/// A queue whose length says what it was a long time before.
-fn remembers(stability: &Stability) -> Option<String> {
-    let (correlation, error) = stability.serial_correlation.zip(stability.standard_error)?;
-    stability.is_near_capacity().then(|| {
-        let doubt = if stability.may_grow() { ", or above it" } else { "" };
-        let longer = stability.enough_s.map_or_else(
-            || "even 2 h are not enough".to_owned(),
-            |seconds| format!("measure for at least {}", length(seconds)),
-        );
-        format!(
-            "the interval was too short for a queue that seems to be near its capacity{doubt}: the mean response time is known to {:.0} % only, since that of \
-             each fortieth of the interval follows the one before (correlation {correlation:.2}); {longer}, or offer less",
-            100.0 * error
-        )
-    })
 }

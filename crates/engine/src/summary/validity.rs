@@ -1,18 +1,13 @@
 //! Why a run must not be trusted.
 
-use super::beginning;
-use super::together::censored_in;
+use super::reason::Said;
 use super::transactions::Judged;
-use super::{Beginning, CongestionWindows, DirectionSummary, GroupLateness, Part, Reason, Summary, Waits};
+use super::{GroupLateness, Part, Reason, Summary, Waits};
 use crate::ledger::GroupLedger;
 use crate::scenario::{Group, SharedLink};
 use crate::{Counters, Mode, Scenario};
 use wasp_net::Fate;
 
-/// Distance in standard errors that chance does not explain.
-const STANDARD_ERRORS: f64 = 5.0;
-/// Least expected losses for their number to be judged.
-const LEAST_LOSSES: f64 = 10.0;
 /// Share of a group's round-trip time that its packets may wait in the emulator, and microseconds that they always may.
 const LATENESS: f64 = 0.01;
 const LEAST_LATENESS_US: f64 = 1_000.0;
@@ -45,51 +40,31 @@ const TCP_DROPS: [&str; 8] = [
 /// Counters of the machine's packet backlog that do.
 const SOFTNET_DROPS: [&str; 1] = ["dropped"];
 
-/// Every reason, most telling first.
+/// Every reason, most telling first, with those that the transactions and the network's losses are.
 pub(super) fn reasons(
     scenario: &Scenario,
     part: &Part,
     whole: &GroupLedger,
     summary: &Summary,
+    together: Vec<Reason>,
 ) -> Vec<Reason> {
     let transactions = Judged::new(scenario, part, whole);
-    let little = if scenario.mode == Mode::Shim { no_packet(summary) } else { transactions.too_few() };
-    let (silent, unsettled) = if part.is_stopped(scenario) {
-        (Vec::new(), Vec::new())
+    let little = if scenario.mode == Mode::Shim {
+        no_packet(summary).map(Said::from)
     } else {
-        (transactions.silent(summary.interval_s), transactions.unsettled())
+        transactions.too_few(summary.interval_s, part.is_stopped(scenario))
     };
+    let silent = if part.is_stopped(scenario) { Vec::new() } else { transactions.silent(summary.interval_s) };
     let all = |code, message: Option<String>| {
         message.map(|message| Reason::of_all(code, message)).into_iter().collect::<Vec<_>>()
     };
-    let overload = transactions.overload(summary);
-    let near_capacity = transactions.near_capacity(summary, &overload);
-    // No length does where the load is too much.
-    let too_much =
-        |reason: &Reason| overload.iter().any(|other| other.group.is_none() || other.group == reason.group);
-    let mut too_short = censored_in(&summary.by_group, summary.censoring, summary.interval_s);
-    too_short.retain(|reason| !too_much(reason));
-    let groups = || summary.by_group.iter().filter(|group| !group.background);
-    let began: Vec<_> = groups().map(|group| (group.name.as_str(), group.beginning)).collect();
-    let mut opening = beginning::said("opening", &began, Beginning::opens);
-    opening.retain(|reason| !too_much(reason));
-    let windows: Vec<_> = groups().map(|group| (group.name.as_str(), group.windows)).collect();
-    let mut windows = beginning::said("windows", &windows, CongestionWindows::too_young);
-    windows.retain(|reason| !too_much(reason));
-    let network = &summary.network;
     [
         all("failed", part.failure.as_ref().map(ToString::to_string)),
         all("stopped", stopped(scenario, part)),
         transactions.errors(),
-        all("too_few", little),
+        Vec::from_iter(little.map(|said| Reason::of_all("too_few", said))),
         silent,
-        unsettled,
-        opening,
-        windows,
-        beginning::said("cycles", &began, Beginning::cycles),
-        overload,
-        near_capacity,
-        too_short,
+        together,
         Vec::from_iter(lag(summary)),
         Vec::from_iter(unread(summary)),
         all("emulator_busy", emulator_busy(summary)),
@@ -100,8 +75,6 @@ pub(super) fn reasons(
         all("others", others(summary)),
         all("run_delay", run_delay(summary)),
         all("steal", steal(summary)),
-        all("loss", loss("up", &network.up)),
-        all("loss", loss("down", &network.down)),
     ]
     .concat()
 }
@@ -131,7 +104,7 @@ fn lag(summary: &Summary) -> Option<Reason> {
     let message = format!(
         "the emulator fell behind: lag p99 of group {group} is {p99:.0} us; at most {limit:.0} us is allowed"
     );
-    Some(Reason { code: "lag", group: one_of_several(summary, group), message })
+    Some(about("lag", summary, group, message))
 }
 
 /// Frames may have waited too long before they were read: the wait is part of response times, and no lag.
@@ -141,11 +114,13 @@ fn unread(summary: &Summary) -> Option<Reason> {
         "the emulator did not keep up with reading: frames for group {group} may have waited p99 {p99:.0} us; at most \
          {limit:.0} us is allowed"
     );
-    Some(Reason { code: "unread", group: one_of_several(summary, group), message })
+    Some(about("unread", summary, group, message))
 }
 
-fn one_of_several(summary: &Summary, group: &str) -> Option<String> {
-    (summary.by_group.len() > 1).then(|| group.to_owned())
+/// A reason whose message names the group that it is about, if that is one of several.
+fn about(code: &'static str, summary: &Summary, group: &str, message: String) -> Reason {
+    let group = (summary.by_group.len() > 1).then(|| group.to_owned());
+    Reason { group, ..Reason::of_all(code, message) }
 }
 
 /// The group that is no background and whose waits are the most too long, if those of any are: its name, p99 and limit.
@@ -245,28 +220,13 @@ fn steal(summary: &Summary) -> Option<String> {
     })
 }
 
-/// Injected loss far from the sum of its own conditional probabilities: the emulator is wrong. A handful of losses is not normally distributed, so
-/// from fewer than ten expected ones nothing is concluded, except where none could happen.
-fn loss(name: &str, direction: &DirectionSummary) -> Option<String> {
-    let (rate, expected) = (direction.loss_rate?, direction.expected_loss_rate?);
-    let error = direction.expected_standard_error?;
-    let losses = expected * direction.packets as f64;
-    if losses > 0.0 && losses < LEAST_LOSSES {
-        return None;
-    }
-    ((rate - expected).abs() > STANDARD_ERRORS * error + f64::EPSILON).then(|| {
-        format!(
-            "{name}: loss rate {rate:.5} is more than {STANDARD_ERRORS} standard errors from {expected:.5}"
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::{Bins, Tally};
+    use crate::ledger::Tally;
     use crate::run::Run;
-    use crate::summary::transactions::{FIRST, unsettled};
+    use crate::summary::Together;
+    use crate::summary::together::of_stopped;
     use crate::{Control, MachineReport, Shard, Share, sum_up};
     use serde_json::{Value, json};
     use wasp_host::Outcome;
@@ -305,7 +265,9 @@ mod tests {
         // The summary takes a part with it, so there are two of the same.
         let (mut part, mut summary) = (part(&scenario), sum_up(&scenario, vec![part(&scenario)]).summary);
         change(&mut part, &mut summary);
-        reasons(&scenario, &part, &part.ledger.whole(), &summary)
+        let together = summary.figures().and_then(|figures| Together::of(vec![figures]));
+        let together = together.map_or_else(|| of_stopped(&summary), |together| together.invalid);
+        reasons(&scenario, &part, &part.ledger.whole(), &summary, together)
     }
 
     fn codes(asked: &Value, change: impl Fn(&mut Part, &mut Summary)) -> Vec<&'static str> {
@@ -323,21 +285,6 @@ mod tests {
         };
         assert!(!settled("0s"));
         assert!(settled("4s"));
-    }
-
-    #[test]
-    fn the_first_quarter_may_differ_by_a_tenth_or_by_five_standard_errors() {
-        let settled = |first: u64, rest: u64, apart: u64| {
-            // Bins that lie as far above their mean as below it.
-            let bin =
-                |place: usize, mean: u64| if place.is_multiple_of(2) { mean + apart } else { mean - apart };
-            let bins = std::array::from_fn(|place| bin(place, if place < FIRST { first } else { rest }));
-            unsettled(&Bins(bins)).is_none()
-        };
-        assert!(settled(1_100, 1_000, 0) && settled(900, 1_000, 0));
-        assert!(!settled(1_101, 1_000, 0) && !settled(899, 1_000, 0));
-        // The standard errors of the two means are 316 / 3 and 316 / sqrt(29), that of their difference is 121.
-        assert!(settled(1_590, 1_000, 316) && !settled(1_620, 1_000, 316));
     }
 
     #[test]
@@ -364,31 +311,6 @@ mod tests {
         assert_eq!(with(1, 0, 2), [("silent", Some("failing".to_owned()))]);
         // The other group makes up all but a few.
         assert_eq!(with(0, 8_999, 1_010), [("errors", None)]);
-    }
-
-    #[test]
-    fn a_group_with_figures_of_its_own_must_have_settled() {
-        let mut asked = scenario(400, "3s");
-        let mut group = asked["clients"][0].clone();
-        group["name"] = json!("late");
-        asked["clients"].as_array_mut().expect("a list of groups").push(group);
-        assert_eq!(said(&asked, |_, _| ()), []);
-        let late = |count: u64, spoil: bool| {
-            let found = said(&asked, |part, _| {
-                let group = &mut part.ledger.groups[1];
-                group.tally = Tally::default();
-                (0..count).for_each(|_| group.tally.count(Outcome::Ok, 200));
-                if spoil {
-                    group.bins = Bins(std::array::from_fn(|place| if place < FIRST { 0 } else { 3 }));
-                }
-            });
-            found.into_iter().map(|reason| reason.message).collect::<Vec<_>>()
-        };
-        let wanted = "group late: the warm-up had not settled: 0.0 transactions a fortieth of the interval in its first quarter, 3.0 in \
-                      the rest";
-        assert_eq!(late(100, true), [wanted]);
-        assert_eq!(late(100, false), [""; 0]);
-        assert_eq!(late(99, true), [""; 0]);
     }
 
     #[test]
@@ -427,28 +349,5 @@ mod tests {
     #[test]
     fn a_packet_for_which_there_is_no_memory_is_one_too_many() {
         assert_eq!(codes(&scenario(21, "3s"), |part, _| part.exhausted = 1), ["pool"]);
-    }
-
-    #[test]
-    fn injected_loss_is_within_five_standard_errors_of_what_is_expected() {
-        let lost = |packets, rate, expected, error| {
-            let set = |direction: &mut DirectionSummary| {
-                direction.packets = packets;
-                direction.loss_rate = Some(rate);
-                direction.expected_loss_rate = Some(expected);
-                direction.expected_standard_error = Some(error);
-            };
-            let up = codes(&scenario(21, "3s"), |_, summary| set(&mut summary.network.up));
-            let down = codes(&scenario(21, "3s"), |_, summary| set(&mut summary.network.down));
-            assert_eq!(up, down);
-            up
-        };
-        for (rate, said) in [(0.0149, &[][..]), (0.0151, &["loss"]), (0.0051, &[]), (0.0049, &["loss"])] {
-            assert_eq!(lost(10_000, rate, 0.01, 0.001), said, "{rate}");
-        }
-        // A handful of losses is not normally distributed.
-        assert_eq!(lost(900, 0.05, 0.01, 0.003), [""; 0]);
-        // Where nothing may be lost, one loss is too many.
-        assert_eq!(lost(900, 1.0 / 900.0, 0.0, 0.0), ["loss"]);
     }
 }

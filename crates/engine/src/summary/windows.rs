@@ -5,15 +5,15 @@
 //! of most connections. Whether it does follows from how often the connections had lost data, and from what TCP's congestion control does then. How long
 //! the interval is does not matter: what is needed is a longer warm-up.
 
-use super::Part;
 use super::censoring::LENGTHS;
 use super::first_losses::{FirstLosses, by_loss_events, sum};
+use super::reason::Said;
 use super::sender::Sender;
-use super::transactions::length;
+use super::{Lengths, Part};
 use crate::ledger::{CLASSES, GroupLedger, History};
 use crate::scenario::Group;
 use crate::{Mode, Scenario};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use wasp_net::Loss;
 use wasp_tcp::ReceiveBuffer;
@@ -38,7 +38,7 @@ const HEADERS: f64 = 52.0;
 const LEAST_HEADERS: f64 = 40.0;
 
 /// What losses had done to the congestion windows of a group's kept connections.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CongestionWindows {
     /// Loss events after which the window of a connection tells nothing of its beginning.
     pub needed: f64,
@@ -132,32 +132,57 @@ impl CongestionWindows {
         let sending = known.sending(last, more, at_once, by_chance);
         let slower = (first_byte.max(rtt) + sending + sender.timeouts(rtt, last, events)) / time;
         let effect = FirstLosses::of(history);
+        // Transactions become slower as windows become smaller. The second connection of a place begins as in the long run.
+        let requests = ((needed + needed.sqrt()) / events).min(life);
+        let least = (cycle * slower.max(1.3) * requests).max(1.5 * known.warmup);
+        let enough = LENGTHS.into_iter().find(|length| *length >= least);
+        let found =
+            Self { needed, fewer, recovering, slower, effect, unsettled: false, enough_warmup_s: enough };
+        Some(found.judged())
+    }
+
+    /// The same figures with the verdict that follows from them.
+    fn judged(self) -> Self {
+        let Self { needed, fewer, recovering, slower, effect, .. } = self;
         let matters = effect
             .is_none_or(|effect| (effect.losses as f64) < TELLING * needed || effect.at_most() > NO_EFFECT);
         // The fewer connections are young, the nearer are these to what they will be.
         let unsettled = matters
             && recovering.min(ALWAYS) * fewer.powi(2) * ((slower - 1.0) / SLOWER).clamp(0.0, 1.0) > MOST;
-        // Transactions become slower as windows become smaller. The second connection of a place begins as in the long run.
-        let requests = ((needed + needed.sqrt()) / events).min(life);
-        let least = (cycle * slower.max(1.3) * requests).max(1.5 * known.warmup);
-        let enough_warmup_s =
-            if unsettled { LENGTHS.into_iter().find(|length| *length >= least) } else { None };
-        Some(Self { needed, fewer, recovering, slower, effect, unsettled, enough_warmup_s })
+        Self { unsettled, enough_warmup_s: self.enough_warmup_s.filter(|_| unsettled), ..self }
+    }
+
+    /// What several runs of the same clients say together: the mean of each figure, and the longest warm-up that one of them needs. None where there is no run.
+    pub(super) fn mean(runs: &[Self]) -> Option<Self> {
+        let count = runs.len() as f64;
+        let mean = |of: fn(&Self) -> f64| runs.iter().map(of).sum::<f64>() / count;
+        let needed = runs.iter().filter(|run| run.unsettled).map(|run| run.enough_warmup_s);
+        let effects: Option<Vec<_>> = runs.iter().map(|run| run.effect).collect();
+        let found = Self {
+            needed: mean(|run| run.needed),
+            fewer: mean(|run| run.fewer),
+            recovering: mean(|run| run.recovering),
+            slower: mean(|run| run.slower),
+            effect: FirstLosses::mean(&effects.unwrap_or_default()),
+            unsettled: false,
+            enough_warmup_s: needed.reduce(|one, other| Some(one?.max(other?))).flatten(),
+        };
+        let found = found.judged();
+        // Each run by itself knows best what it has.
+        let unsettled = found.unsettled && runs.iter().any(|run| run.unsettled);
+        (!runs.is_empty()).then_some(Self { unsettled, ..found })
     }
 
     /// Too many windows tell of the beginning.
-    pub(super) fn too_young(&self) -> Option<String> {
+    pub(super) fn too_young(&self) -> Option<Said> {
         self.unsettled.then(|| {
-            let advice = self.enough_warmup_s.map_or_else(
-                || "even a warm-up of 2 h is not enough".to_owned(),
-                |seconds| format!("warm up for at least {}", length(seconds)),
-            );
-            format!(
+            let message = format!(
                 "congestion windows had not converged: {:.0} % of the transactions were on connections that had lost data fewer than {:.0} times before, so that how a \
-                 connection begins still decided how fast it was; {advice}",
+                 connection begins still decided how fast it was",
                 100.0 * self.fewer,
                 self.needed.ceil()
-            )
+            );
+            Said::too_short(message, Lengths::warmup(self.enough_warmup_s))
         })
     }
 }
@@ -222,6 +247,7 @@ impl Known {
 mod tests {
     use super::*;
     use crate::ledger::PARTS;
+    use crate::summary::Reason;
     use wasp_tcp::Config;
 
     fn known() -> Known {
@@ -335,7 +361,7 @@ mod tests {
     fn some_windows_take_longer_than_anyone_waits() {
         let rare = found(0, Known { expected: 1e-4, duration: 10_000.0, ..known() });
         assert!(rare.unsettled && rare.enough_warmup_s.is_none(), "{rare:?}");
-        let message = rare.too_young().expect("they are unsettled");
-        assert!(message.ends_with("; even a warm-up of 2 h is not enough"), "{message}");
+        let said = Reason::of_all("windows", rare.too_young().expect("they are unsettled"));
+        assert!(said.message.ends_with("; even 2 h are not enough"), "{}", said.message);
     }
 }
