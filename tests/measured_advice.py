@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import waspbench
 from waspbench.results import Advice, Result
@@ -128,19 +128,22 @@ def _row(name: str, found: Sequence[Next | None]) -> list[str]:
     return [name, str(len(refused)), *(str(sum(getattr(each, field) for each in refused)) for field in fields)]
 
 
-def main(names: Sequence[str]) -> None:
-    """Measures the configurations with these names, or all."""
+T = TypeVar("T")
+
+
+def measured(names: Sequence[str], make: Callable[[str, int, tuple[float, float]], T]) -> dict[str, list[T]]:
+    """What ``make`` finds of ten experiments of each of these configurations, or of all: by name, seed and truth."""
     chosen = names or list(CONFIGURATIONS)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         truths = dict(zip(chosen, pool.map(long_run, chosen), strict=True))
         jobs = [(name, seed) for name in chosen for seed in range(1, 1 + EXPERIMENTS)]
-        made = pool.map(follow, *zip(*jobs, strict=True), [truths[name] for name, _ in jobs])
-        found: dict[str, list[Next | None]] = {name: [] for name in chosen}
+        made = pool.map(make, *zip(*jobs, strict=True), [truths[name] for name, _ in jobs])
+        found: dict[str, list[T]] = {name: [] for name in chosen}
         for (name, seed), each in zip(jobs, made, strict=True):
             found[name].append(each)
             print(f"{name}, {seed}: {each}", flush=True)
-    print(table(found))
+    return found
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print(table(measured(sys.argv[1:], follow)))

@@ -7,6 +7,7 @@ from typing import Any
 
 from waspbench.experiment import Experiment, settings_used
 from waspbench.results import Manifest, Reason, Result, RunSummary, combine
+from waspbench.results.lengths import FoundLengths
 from waspbench.results.manifest import versions
 from waspbench.stats import Populations
 from waspbench.testbed import machine
@@ -23,6 +24,7 @@ def result_of(
     missing: Reason | None,
     interrupted: bool,
     place: str | None,
+    lengths: FoundLengths | None = None,
 ) -> Result:
     """The result of ``runs`` (at least one).
 
@@ -35,6 +37,7 @@ def result_of(
         missing: why runs are missing, if any are.
         interrupted: whether it ended before all its runs had been made.
         place: directory of the results.
+        lengths: how lengths were found that the experiment leaves open, if it does.
     """
     about = testbed.get("server") or _modelled(experiment)
     return combine(
@@ -50,6 +53,7 @@ def result_of(
         scenario=scenario,
         site=site_of(experiment),
         results=place,
+        lengths=lengths,
     )
 
 
@@ -83,6 +87,7 @@ def manifest_of(
         interrupted=result.interrupted,
         varied=varied or {},
         site=result.site,
+        lengths=result.lengths,
         runs=result.runs,
         tables=sorted(tables),
     )

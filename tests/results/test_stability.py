@@ -9,7 +9,7 @@ import pytest
 
 from waspbench import run, study
 from waspbench.results import Result
-from waspbench.runner.once import LONGEST, longer
+from waspbench.runner.pilots import wants_of
 
 
 def offered(rate: str, **arrivals: Any) -> dict[str, Any]:
@@ -32,7 +32,8 @@ def test_a_search_for_a_length_goes_on_near_capacity_and_ends_above_it() -> None
     [summary] = near.runs
     assert summary.stability is not None
     assert summary.stability.enough_s is not None
-    assert longer(summary) == min(summary.stability.enough_s, LONGEST) > 10
+    [want] = wants_of(summary, 5.0, ("duration",))
+    assert (want.code, want.duration_s) == ("near_capacity", summary.stability.enough_s)
 
     above = made("1200/s", outstanding=100_000)
     assert [reason.code for reason in above.invalid_reasons] == ["overload"]

@@ -56,6 +56,19 @@ def test_a_stopping_rule_asks_for_the_same_runs_whatever_finishes_first(rng: ran
     assert runs(rng, workers) == runs(random.Random(1), 1)
 
 
+def test_the_next_pilot_of_a_point_comes_first_and_its_runs_wait_for_the_last() -> None:
+    schedule = Schedule(2, 1, order="listed", unready=[0, 1])
+    first = schedule.next()
+    assert first == Task(0, None)
+    schedule.done(first, more=True)
+    assert schedule.next() == first
+    second = schedule.next()
+    assert second == Task(1, None)
+    assert schedule.next() is None
+    schedule.done(first)
+    assert schedule.next() == Task(0, 0)
+
+
 def test_no_run_is_asked_for_that_one_process_would_not_have_made() -> None:
     schedule = Schedule(1, 3, until=Until(0.5, 3, 12))
     tasks = [schedule.next() for _ in range(4)]

@@ -32,10 +32,10 @@ class ProgressLine:
         self._stream.flush()
 
 
-def text_of(progress: Progress) -> str:
-    """One line of at most 79 characters."""
+def text_of(progress: Progress, what: str | None = None) -> str:
+    """One line of at most 79 characters; ``what`` is said of the run in place of its number."""
     phase = "measuring" if progress.measuring else "warm-up"
     return (
-        f"run {progress.run + 1}/{progress.runs}  {progress.elapsed:5.0f} s {phase:<9}"
+        f"{what or f'run {progress.run + 1}/{progress.runs}'}  {progress.elapsed:5.0f} s {phase:<9}"
         f"  {progress.throughput:8,.0f} ok/s  {progress.in_flight:6,d} in flight  {progress.errors:,d} errors"
     )

@@ -51,7 +51,8 @@ class StudyLine(ProgressLine):
     def study(self, progress: StudyProgress) -> None:
         """Shows ``progress``."""
         if progress.sample is not None:
-            line = text_of(Progress(progress.done, progress.total, **progress.sample))
+            what = None if progress.pilot is None else f"pilot {progress.pilot}"
+            line = text_of(Progress(progress.done, progress.total, **progress.sample), what)
             left = "" if progress.left is None or progress.total < 2 else f"  {clock(progress.left)} left"
             self._show(line + left if len(line + left) < WIDTH else line)
         elif self._in_place or progress.done != self._shown:
@@ -66,7 +67,8 @@ def line_of(progress: StudyProgress) -> str:
     """One line of at most 79 characters."""
     left = "" if progress.left is None else f", {clock(progress.left)} left"
     failed = f", {progress.failed} failed" if progress.failed else ""
-    return f"{progress.done} of {progress.total} runs{left}{failed}  {progress.at}".rstrip()[: WIDTH - 1]
+    pilot = "" if progress.pilot is None else f", pilot {progress.pilot}"
+    return f"{progress.done} of {progress.total} runs{pilot}{left}{failed}  {progress.at}".rstrip()[: WIDTH - 1]
 
 
 def clock(seconds: float) -> str:
@@ -119,8 +121,9 @@ def go_on(directory: Path, *, jobs: int | None, outputs: Outputs) -> int:
 def _made(study: Study, conditions: Sequence[Condition], jobs: int | None, outputs: Outputs) -> int:
     with StudyLine(sys.stderr) as line:
         result, interrupted = _followed(study, jobs, line.study)
-    if result is None:
-        status.complain(["interrupted before anything was measured"])
+    if result is None or (interrupted and not _measured(result)):
+        rest = "" if result is None else f"; wasp resume {study.directory} goes on with its pilot runs"
+        status.complain([f"interrupted before anything was measured{rest}"])
         return status.Status.INTERRUPTED
     register(study.directory)
     checks = judge(result, conditions)
@@ -143,9 +146,13 @@ def _followed(
     except BaseException:
         study.discard_if_empty()
         raise
-    if all(point.result is None for point in result.points):
+    if not _measured(result):
         raise RunFailedError(_first_failure(study))
     return result, False
+
+
+def _measured(result: StudyResult) -> bool:
+    return any(point.result is not None for point in result.points)
 
 
 def register(directory: Path) -> None:
@@ -272,5 +279,5 @@ def dry(found: Sequence[Point], mode: Mode, jobs: int | None) -> str:
     lines = [f"{point.index:>5}  {point_text(point.settings)}".rstrip() for point in found]
     total = len(found) * measure.runs
     about = clock(estimate(found, mode, jobs))
-    least = "at least " if measure.until else ""
+    least = "at least " if measure.open_ended else ""
     return "\n".join([f"{len(found)} points, {runs} runs each:", *lines, f"{least}{total} runs, about {about}"]) + "\n"

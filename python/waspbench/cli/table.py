@@ -28,6 +28,8 @@ def report(result: Result) -> str:
         *_wrapped("workload", workload_text(result.scenario["workload"]) + site_text(result.site)),
     ]
     lines += [] if result.asked is None else _wrapped("asked for", asked_text(result.asked))
+    if result.lengths is not None and result.lengths.why is None:
+        lines += _wrapped("lengths", result.lengths.text)
     lines += [*_figures(result), *_groups(result), "", *_verdict(result)]
     if result.results:
         lines.append(_row("results", result.results))

@@ -182,12 +182,13 @@ class Measure(Part):
     """How long and how often to measure."""
 
     warmup: AutoDuration = "5s"
-    """Time before the measured interval, in which the clients start one after another. auto: found by runs of its own,
-    5 s at first and then twice as long, or as long as they say, until throughput has settled within it, kept
-    connections have been opened, and their congestion windows have converged."""
+    """Time before the measured interval, in which the clients start one after another. auto: found by pilot runs, the
+    first with 5 s, until throughput settles within it, kept connections have been opened, their congestion windows have
+    converged, and a run twice as long agrees; 30 min at most."""
     duration: AutoPositiveDuration = "10s"
-    """Length of the measured interval. auto: found by runs of its own, 10 s at first and then as long as they say they
-    should have been, until none of the longest transactions is missing and 1,000 have ended; 30 min at most."""
+    """Length of the measured interval. auto: found by pilot runs, the first of 10 s, until none of the longest
+    transactions is missing, no queue is near its capacity, 1,000 transactions have ended, and a run twice as long
+    agrees; 30 min at most. Pilots are in no figure, and take three to five times as long as a run of what they find."""
     runs: Annotated[int, Field(ge=1, le=1000)] = 3
     """Independent repeats, from which means and intervals follow; with ``until``, those to make in any case."""
     until: Until | None = None
@@ -197,7 +198,8 @@ class Measure(Part):
     each group; those count too that clients give up (http.abort). Above it a run is not valid (errors); 100% allows
     any."""
     time_limit: PositiveDuration | None = None
-    """Wall-clock time after which a run is given up; a minute and ten times its own length unless set."""
+    """Wall-clock time after which a run is given up; a minute and ten times its own length unless set. Where auto finds
+    lengths it is that of the first, and of longer ones in proportion."""
     order: Literal["shuffled", "listed"] = "shuffled"
     """Order of the runs of a sweep: shuffled by the seed, so that a machine that slows down favours no point, or as
     listed."""

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from waspbench import _core
 from waspbench.results.formats import FORMAT, Record, read_document
+from waspbench.results.lengths import FoundLengths
 from waspbench.results.reasons import Reason
 from waspbench.results.result import Site
 from waspbench.results.summary import RunSummary
@@ -45,6 +46,8 @@ class Manifest(Record):
     """Values of the fields that a sweep varies, by path; empty without one."""
     site: Site | None = None
     """What there was to ask for: number of files and bytes."""
+    lengths: FoundLengths | None = None
+    """How the lengths of warm-up and interval were found, where the experiment leaves them open."""
     runs: list[RunSummary]
     tables: list[str]
     """Tables beside the manifest: a directory each, with one Parquet file a run."""

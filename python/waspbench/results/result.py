@@ -19,6 +19,7 @@ from waspbench.results.estimates import (
 )
 from waspbench.results.formats import Record
 from waspbench.results.groups import Group, groups_of, notes_of, notes_of_dropped, notes_of_unseen
+from waspbench.results.lengths import FoundLengths
 from waspbench.results.reasons import Advice, Reason, advice_of
 from waspbench.results.summary import (
     Censoring,
@@ -179,6 +180,8 @@ class Result(Record):
     """What the engine was told for the first run."""
     site: Site | None = None
     """What there was to ask for; None in results of older versions."""
+    lengths: FoundLengths | None = None
+    """How the lengths of warm-up and interval were found, where the experiment leaves them open (``auto``)."""
     results: str | None = None
     """Directory of the results."""
     asked: Asked | None = None
@@ -284,7 +287,10 @@ def _notes(
     else:
         of_errors = errors.notes(outcomes, statuses, scenario, server, judged=None in judged)
     of_groups = [*notes_of(groups), *notes_of_dropped(runs, groups, overloaded)]
-    return list(dict.fromkeys([*(note for run in runs for note in run.notes), *of_errors, *of_groups]))
+    lengths: FoundLengths | None = about.get("lengths")
+    of_lengths = [lengths.text] if lengths is not None and lengths.why is not None else []
+    every = [*(note for run in runs for note in run.notes), *of_lengths, *of_errors, *of_groups]
+    return list(dict.fromkeys(every))
 
 
 def _server_cpu(runs: Sequence[ServerCpu]) -> ServerCpu:

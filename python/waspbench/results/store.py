@@ -250,6 +250,7 @@ def load(path: str | Path) -> Result:
             scenario=manifest.scenario,
             site=manifest.site,
             results=str(path),
+            lengths=manifest.lengths,
         )
     except InputError as error:
         raise InputError.at(str(path), str(error)) from None

@@ -4,6 +4,7 @@ DIR/study.json                 what is to be done; from it and the runs that are
 DIR/journal.jsonl              when each run ended and how long it took
 DIR/points/0000/               a results directory of its own for each point of the sweep; without a sweep DIR is it
 DIR/points/0000/runs/run-0.json     a finished run (see `waspbench.results.records`)
+DIR/points/0000/lengths.json        pilots of a point whose lengths are to be found (``auto``)
 """
 
 from __future__ import annotations

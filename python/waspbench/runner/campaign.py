@@ -37,6 +37,8 @@ class StudyProgress:
     """The point of the run that ended last, or that is being made."""
     sample: _core.Sample | None = None
     """The last second of a run that is made in this process."""
+    pilot: int | None = None
+    """Number of the pilot that this run is, from 1; None if it is measured."""
 
 
 OnProgress = Callable[[StudyProgress], object]

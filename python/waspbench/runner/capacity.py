@@ -14,7 +14,7 @@ from waspbench.experiment import Clients, Experiment, Mode, accept, resolve
 from waspbench.experiment.conditions import Condition, condition, objective
 from waspbench.experiment.search import Search
 from waspbench.experiment.sweep import Point, text_of
-from waspbench.experiment.units import AUTO, duration
+from waspbench.experiment.units import AUTO, duration, seconds
 from waspbench.results import RunSummary, errors
 from waspbench.results.capacity import (
     CAPACITY,
@@ -33,10 +33,15 @@ from waspbench.results.records import RunRecord, missing_files, read_record, rec
 from waspbench.results.study import StudyPlan
 from waspbench.runner.campaign import Campaign, OnProgress, StudyProgress
 from waspbench.runner.executors import Executor
-from waspbench.runner.once import BOTTLENECKS, DISTURBANCES, LONGEST, TOO_SHORT, Done, Job, longer
+from waspbench.runner.lengths import LONGEST, longer
+from waspbench.runner.once import BOTTLENECKS, DISTURBANCES, Done, Job
+from waspbench.runner.pilots import wants_of
 from waspbench.runner.study import prepare
 from waspbench.runner.timing import time_limit
 from waspbench.stats.capacity import Capacity, CapacitySearch, CapacitySweep, Reading
+
+TOO_SHORT = frozenset({"censored", "silent", "cycles"})
+"""Reasons against a run after which it is made again with a longer interval."""
 
 
 @dataclass
@@ -213,10 +218,11 @@ class CapacityStudy(Campaign):
         longer. One that says nothing of the server is left as it is.
         """
         codes = {reason.code for reason in summary.invalid}
-        needed = longer(summary)
-        if not codes & TOO_SHORT or codes & BOTTLENECKS or needed is None or summary.interval_s >= LONGEST:
+        warmup = seconds(place.point.experiment.measure.warmup)
+        wants = [want for want in wants_of(summary, warmup, ("duration",)) if want.code in TOO_SHORT]
+        if codes & BOTTLENECKS or not wants or summary.interval_s >= LONGEST:
             return False
-        place.seconds[load] = min(needed, LONGEST)
+        place.seconds[load] = longer(summary.interval_s, wants)
         return True
 
     def _job(self, place: _Place, load: int) -> Job:

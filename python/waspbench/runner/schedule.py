@@ -19,7 +19,7 @@ Order = Literal["shuffled", "listed"]
 
 @dataclass(frozen=True)
 class Task:
-    """A run of a point; ``run`` is None for the search of its warm-up."""
+    """A run of a point; ``run`` is None for the next pilot of the search for its lengths."""
 
     point: int
     run: int | None
@@ -35,14 +35,14 @@ class _Point:
     issued: int
     """Runs that were handed out or queued: those with lower numbers."""
     ready: bool
-    """Whether its warm-up is known."""
+    """Whether its lengths are known."""
 
 
 class Schedule:
     """``least`` runs of each of ``points`` points, and more where ``until`` asks for them.
 
     ``finished`` are runs that need not be made, with their throughput (None: failed and not to be repeated).
-    ``unready`` points need their warm-up found first.
+    ``unready`` points need their lengths found first.
     """
 
     def __init__(
@@ -81,11 +81,16 @@ class Schedule:
             self._queue.append(task)
         return None
 
-    def done(self, task: Task, throughput: float | None = None, *, again: bool = False) -> None:
-        """``task`` came to an end: with a throughput, with none because it failed, or to be tried ``again``."""
+    def done(self, task: Task, throughput: float | None = None, *, again: bool = False, more: bool = False) -> None:
+        """``task`` came to an end: with a throughput, with none because it failed, or to be tried ``again``; a pilot
+        with another to come if there are to be ``more``.
+        """
         self._running.remove(task)
         if again:
             self._queue.append(Task(task.point, task.run, task.attempt + 1))
+            return
+        if more:
+            self._queue.appendleft(Task(task.point, None))
             return
         point = self._points[task.point]
         if task.run is None:

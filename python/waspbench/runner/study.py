@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from waspbench import _core, live
-from waspbench.errors import InputError, RunFailedError
+from waspbench.errors import RunFailedError
 from waspbench.experiment import Experiment, Mode, accept, resolve
 from waspbench.experiment.load import read
 from waspbench.experiment.sweep import Point, points, text_of, uncollected
-from waspbench.experiment.units import AUTO, exact
+from waspbench.experiment.units import exact
 from waspbench.outcome import manifest_of, result_of
 from waspbench.results import Reason, Result, RunSummary, check_free, populations_of
 from waspbench.results.manifest import now, versions
@@ -25,13 +25,11 @@ from waspbench.results.study import JOURNAL, StudyPlan, StudyPoint, StudyResult,
 from waspbench.runner.campaign import Campaign, OnProgress, StudyProgress
 from waspbench.runner.once import BOTTLENECKS, DISTURBANCES, Done, Job
 from waspbench.runner.schedule import Schedule, Task
+from waspbench.runner.searches import FIRST_PILOT, LENGTHS, Searches
 from waspbench.runner.timing import OVERHEAD, length, time_limit
 from waspbench.stats.stopping import Until
 from waspbench.testbed import machine
 from waspbench.workload.serving import check_log
-
-WARMUP = "warmup.json"
-"""The lengths of warm-up and measured interval that were found for a point, as far as they were to be found."""
 
 
 def prepare(
@@ -81,7 +79,7 @@ class Study(Campaign):
 
     def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path) -> None:
         super().__init__(plan, found, directory)
-        self._lengths: dict[int, dict[str, str]] = {}
+        self._searches = Searches(self.place)
         self._earlier: dict[tuple[int, int | None], list[str]] = {}
         self._first: dict[tuple[int, int | None], RunSummary | None] = {}
         self._finished = 0
@@ -105,6 +103,7 @@ class Study(Campaign):
                 parallel = executor.room
                 while not schedule.over:
                     while executor.room and (task := schedule.next()) is not None:
+                        task_of.pop((task.point, task.run), None)  # the last is the one in progress
                         task_of[(task.point, task.run)] = task
                         executor.submit(self._job(task), self._spec(self.points[task.point].experiment))
                     for done in executor.collect(1.0):
@@ -122,8 +121,8 @@ class Study(Campaign):
         return study_result(self.plan, self.directory, made)
 
     def discard_if_empty(self) -> bool:
-        """Removes the directory if no run in it is finished, and says whether it did."""
-        if any(record.summary for point in self.points for record in records_of(self.place(point.index))):
+        """Removes the directory if there is nothing in it to go on from, and says whether it did."""
+        if any(map(_is_begun, map(self.place, range(len(self.points))))):
             return False
         shutil.rmtree(self.directory)
         return True
@@ -146,15 +145,11 @@ class Study(Campaign):
             place = self.place(point.index)
             for record in records_of(place):
                 finished[(point.index, record.run)] = record.summary.throughput if record.summary else None
-            wanted = _to_find(point.experiment)
-            if wanted:
-                found = _read_lengths(place / WARMUP, wanted)
-                if found is None:
-                    unready.append(point.index)
-                else:
-                    self._lengths[point.index] = found
+            search = self._searches.open(point)
+            if search is not None and search.found is None:
+                unready.append(point.index)
         self._finished = len(finished)
-        return Schedule(
+        schedule = Schedule(
             len(self.points),
             measure.runs,
             until=_until(self.points[0].experiment),
@@ -163,19 +158,28 @@ class Study(Campaign):
             finished=finished,
             unready=unready,
         )
+        for index in unready:
+            given_up = self._searches.given_up(index)
+            if given_up is not None:
+                self._fail_all(schedule, index, given_up)
+        return schedule
 
     def _job(self, task: Task) -> Job:
         experiment = self.points[task.point].experiment
-        scenario = resolve(experiment, task.run or 0, mode=self._mode)
-        scenario["measure"] |= self._lengths.get(task.point, {})
+        number, pilot = (task.run or 0), None
+        if task.run is None:
+            number, pilot = self._searches.pilot(task.point)
+            number += FIRST_PILOT
+        scenario = resolve(experiment, number, mode=self._mode)
+        scenario["measure"] |= self._searches.measure(task.point, pilot)
         return Job(
             point=task.point,
-            run=task.run or 0,
+            run=number,
             scenario=scenario,
             directory=str(self.place(task.point)),
             time_limit=time_limit(experiment, scenario),
-            kind="lengths" if task.run is None else "run",
-            find=_to_find(experiment) if task.run is None else (),
+            pilot=pilot,
+            fields=self._searches.fields(task.point),
             attempt=task.attempt,
             earlier=tuple(self._earlier.get((task.point, task.run), ())),
             first=self._first.get((task.point, task.run)),
@@ -184,7 +188,7 @@ class Study(Campaign):
     # What became of it.
 
     def _take(self, schedule: Schedule, task_of: dict[tuple[int, int | None], Task], done: Done) -> None:
-        run = None if done.job.kind == "lengths" else done.job.run
+        run = None if done.job.pilot is not None else done.job.run
         task = task_of[(done.job.point, run)]
         self._log(task, done)
         self._ended(done)
@@ -192,10 +196,12 @@ class Study(Campaign):
         if wrong and task.attempt == 1:
             self._earlier[(task.point, task.run)] = wrong
             self._first[(task.point, task.run)] = done.summary
+            if done.job.pilot is not None:
+                self._searches.keep(task.point, done.pilot)
             schedule.done(task, again=True)
             return
-        if done.job.kind == "lengths":
-            self._take_lengths(schedule, task, done)
+        if done.job.pilot is not None:
+            self._take_pilot(schedule, task, done)
             return
         throughput = done.summary.throughput if done.summary else self._kept(task, done)
         self._finished += 1
@@ -217,16 +223,21 @@ class Study(Campaign):
         record = RunRecord(run=run, attempts=attempts, earlier=earlier, failure=failure, summary=None)
         write_run(self.place(point), record, {})
 
-    def _take_lengths(self, schedule: Schedule, task: Task, done: Done) -> None:
-        schedule.done(task)
-        if done.lengths is not None:
-            self._lengths[task.point] = done.lengths
-            write_text(self.place(task.point) / WARMUP, json.dumps(done.lengths) + "\n")
-            return
-        for waiting in schedule.give_up(task.point):
-            assert waiting.run is not None
-            self._finished += 1
-            self._fail(task.point, waiting.run, done.failure or "failed", done.job.attempt)
+    def _take_pilot(self, schedule: Schedule, task: Task, done: Done) -> None:
+        self._earlier.pop((task.point, None), None)
+        self._first.pop((task.point, None), None)
+        failure = self._searches.tell(task.point, done.pilot, done.failure)
+        over = failure is not None or self._searches.is_over(task.point)
+        schedule.done(task, more=not over)
+        if failure is not None:
+            self._fail_all(schedule, task.point, failure)
+
+    def _fail_all(self, schedule: Schedule, point: int, failure: str) -> None:
+        """Gives up the runs of a point whose lengths were not found."""
+        for waiting in schedule.give_up(point):
+            if waiting.run is not None:
+                self._finished += 1
+                self._fail(point, waiting.run, failure, 1)
 
     def _log(self, task: Task, done: Done) -> None:
         entry = {
@@ -255,8 +266,11 @@ class Study(Campaign):
     ) -> StudyProgress:
         done = self._finished
         left = self._time_left(schedule.left, parallel, self._expected())
-        at = text_of(self.points[list(task_of.values())[-1].point].settings) if task_of else ""
-        return StudyProgress(done, done + schedule.left, self._failed, left, at, sample)
+        last = list(task_of.values())[-1] if task_of else None
+        at = "" if last is None else text_of(self.points[last.point].settings)
+        is_pilot = last is not None and last.run is None and not self._searches.is_over(last.point)
+        pilot = self._searches.pilot(last.point)[0] + 1 if last is not None and is_pilot else None
+        return StudyProgress(done, done + schedule.left, self._failed, left, at, sample, pilot)
 
     def _expected(self) -> float | None:
         """Seconds that a live run takes; None in simulation, where only the first can tell."""
@@ -288,7 +302,7 @@ class Study(Campaign):
         place = self.place(point.index)
         summaries: list[RunSummary] = [record.summary for record in finished if record.summary is not None]
         scenario = resolve(point.experiment, 0, mode=self._mode)
-        scenario["measure"] |= self._lengths.get(point.index, {})
+        scenario["measure"] |= self._searches.measure(point.index)
         missing = self._missing(point, records)
         return result_of(
             point.experiment,
@@ -299,6 +313,7 @@ class Study(Campaign):
             missing=missing,
             interrupted=missing is not None and missing.code == "interrupted",
             place=str(place),
+            lengths=self._searches.found(point.index),
         )
 
     def _missing(self, point: Point, records: Sequence[RunRecord]) -> Reason | None:
@@ -313,6 +328,12 @@ class Study(Campaign):
             return None
         message = f"stopped before all runs were made: {len(values)} of at least {len(values) + schedule.left}"
         return Reason(run=None, code="interrupted", message=message)
+
+
+def _is_begun(place: Path) -> bool:
+    """Whether a point has a finished run, or pilots of a search that has not given up."""
+    records = records_of(place)
+    return any(record.summary for record in records) or (not records and (place / LENGTHS).exists())
 
 
 def _wrong(done: Done, mode: Mode) -> list[str]:
@@ -332,22 +353,6 @@ def _until(experiment: Experiment) -> Until | None:
     if measure.until is None:
         return None
     return Until(float(exact(measure.until.ci)), measure.runs, measure.until.max_runs)
-
-
-def _to_find(experiment: Experiment) -> tuple[str, ...]:
-    """The fields of ``measure`` that are to be found."""
-    return tuple(field for field in ("warmup", "duration") if getattr(experiment.measure, field) == AUTO)
-
-
-def _read_lengths(path: Path, fields: Sequence[str]) -> dict[str, str] | None:
-    """What was found for a point before; None if nothing was."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return {field: str(found[field]) for field in fields}
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputError.at(str(path), "no valid lengths; remove the file, and they are found again") from None
 
 
 def study(

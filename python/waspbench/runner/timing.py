@@ -24,10 +24,13 @@ def length(experiment: Experiment) -> float:
 
 
 def time_limit(experiment: Experiment, scenario: Mapping[str, Any]) -> float:
-    """Wall-clock seconds after which a run is given up."""
+    """Wall-clock seconds after which a run is given up; of one that is longer than the first lengths of ``auto``, in
+    proportion.
+    """
+    span = seconds(scenario["measure"]["warmup"]) + seconds(scenario["measure"]["duration"])
     if experiment.measure.time_limit is not None:
-        return seconds(experiment.measure.time_limit)
-    return 60 + 10 * (seconds(scenario["measure"]["warmup"]) + seconds(scenario["measure"]["duration"]))
+        return seconds(experiment.measure.time_limit) * max(1.0, span / length(experiment))
+    return 60 + 10 * span
 
 
 def estimate(found: Sequence[Point], mode: Mode, jobs: int | None = None) -> float:
