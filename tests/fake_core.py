@@ -76,7 +76,7 @@ def tables_of(scenario: dict[str, Any]) -> dict[str, pl.DataFrame]:
             {
                 "lower_ns": [100_000_000, 300_000_000],
                 "upper_ns": [100_131_071, 300_220_000],
-                "count": [98 - run, 2 + run],
+                "count": [6272 - run, 128 + run],
             }
         ),
     }

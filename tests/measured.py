@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from scipy import signal, stats
 
 from waspbench import _core
-from waspbench.stats import Histogram, mean_interval
+from waspbench.stats import Histogram, mean_interval, percentiles
 from waspbench.stats.batches import batch_means
-from waspbench.stats.bootstrap import Method, bootstrap_means, bootstrap_quantile
+from waspbench.stats.bootstrap import Method, bootstrap_means
 from waspbench.stats.capacity import CapacitySearch, Reading
 from waspbench.stats.comparison import p_values, ratio_interval
 from waspbench.stats.levels import ALPHA
 from waspbench.stats.normality import normality
-from waspbench.stats.quantiles import quantile_ranks
+from waspbench.stats.quantiles import quantile_interval
 from waspbench.stats.stopping import Until
 
 EXPERIMENTS = 10_000
@@ -52,36 +52,98 @@ def bootstrap_of_mean(runs: int, method: Method) -> float:
     return float(((low <= MEAN) & (high >= MEAN)).mean())
 
 
-def bootstrap_of_quantile(runs: int, fraction: float) -> float:
-    """Share of bootstrap intervals that cover a quantile of response times: 1,000 log-normal ones a run, whose
-    scale varies from run to run by 5 %.
-    """
-    rng = np.random.default_rng(4)
+@dataclass(frozen=True)
+class Times:
+    """A distribution of response times over buckets, for percentiles."""
+
+    edges: Array
+    """Edges of the buckets in milliseconds, one more than there are buckets."""
+    shares: Array
+    """The share of a run's transactions in each bucket: experiments x runs x buckets."""
+    overall: Array
+    """The same of any run."""
+
+
+def log_normal(runs: int, rng: np.random.Generator) -> Times:
+    """Their deviation is 0.5 on the logarithmic scale, and their scale varies by 5 % from run to run."""
     spread, between = 0.5, 0.05
-    truth = math.exp(math.hypot(spread, between) * float(stats.norm.ppf(fraction)))
-    # Narrow buckets, as HDR histograms have them, where the quantile may be; elsewhere wide ones will do.
-    edges = np.unique(np.concatenate([[0.01, 20.0], truth * np.exp(np.linspace(-0.25, 0.25, 101))]))
-    shifts = rng.normal(0, between, (EXPERIMENTS, runs, 1))
-    shares = np.diff(stats.norm.cdf((np.log(edges) - shifts) / spread), axis=-1)
-    shares /= shares.sum(axis=-1, keepdims=True)
-    counts = rng.multinomial(1000, shares)
-    upper = np.round(edges[1:] * 1e6).astype(np.int64)
-    lower = np.concatenate([[0], upper[:-1] + 1])
+    edges = np.concatenate([[1e-6], np.exp(np.linspace(-1.5, 1.5, 1201)), [1e6]])
+    shifts = rng.normal(0, between, (AT_ONCE, runs, 1))
+    overall = np.diff(stats.norm.cdf(np.log(edges) / math.hypot(spread, between)))
+    return Times(100 * edges, np.diff(stats.norm.cdf((np.log(edges) - shifts) / spread)), overall)
+
+
+def with_timeouts(runs: int, rng: np.random.Generator) -> Times:
+    """One transaction of a hundred meets a timeout: the 99th percentile lies at the edge of a gap of 0.9 s."""
+    return _fast_and_slow(np.full((AT_ONCE, runs, 1), 0.01), 0.01, np.linspace(1000, 1050, 21), np.full(20, 0.05))
+
+
+def round_trips(runs: int, rng: np.random.Generator) -> Times:
+    """Half of the transactions take one round trip, a share that varies by 5 % between runs; 0.3 % take a timeout."""
+    edges, sure = np.array([100.0, 101, 200, 201, 700, 750]), np.ones((AT_ONCE, runs, 1))
+    one = 0.5 + 0.05 * rng.standard_normal((AT_ONCE, runs, 1))
+    shares = np.concatenate([one, 0 * sure, 0.997 - one, 0 * sure, 0.003 * sure], axis=-1)
+    return Times(edges, shares, np.array([0.5, 0, 0.497, 0, 0.003]))
+
+
+def in_bursts(runs: int, rng: np.random.Generator) -> Times:
+    """Two transactions of a hundred are slow, 500 ms in the mean; their share varies by 30 % from run to run."""
+    edges = 300 + np.concatenate([np.linspace(0, 2000, 401), [1e6]])
+    slow = -np.diff(np.exp((300 - edges) / 200))
+    return _fast_and_slow(0.02 * rng.lognormal(0, 0.3, (AT_ONCE, runs, 1)), 0.02 * math.exp(0.3**2 / 2), edges, slow)
+
+
+def _fast_and_slow(part: Array, mean: float, edges: Array, slow: Array) -> Times:
+    """Times of 100 to 105 ms, and those of a ``part`` (``mean`` in all runs) in buckets of their own."""
+
+    def mixed(part: Array) -> Array:
+        return np.concatenate([(1 - part) * np.full(20, 0.05), 0 * part, part * slow], axis=-1)
+
+    return Times(np.concatenate([np.linspace(100, 105, 21), edges]), mixed(part), mixed(np.array([mean])))
+
+
+AT_ONCE = 1_000
+"""Experiments that are drawn at once, for the sake of memory."""
+
+
+def percentile(
+    times: Callable[[int, np.random.Generator], Times],
+    runs: int,
+    transactions: int,
+    fraction: float,
+    *,
+    own: bool = False,
+) -> float:
+    """Share of the intervals that cover a percentile of response times, of so many transactions of all runs at least;
+    of the intervals of the mean of the runs' ``own`` ones instead.
+    """
     covered = 0
-    for rows in counts:
-        histograms = [Histogram(lower, upper, row) for row in rows]
-        low, high = bootstrap_quantile(histograms, fraction, resamples=200, seed=5) or (1.0, 0.0)
-        covered += low <= truth * 1e6 <= high
+    for low, truth, high in percentile_intervals(times, runs, transactions, fraction, own=own):
+        covered += low <= truth <= high
     return covered / EXPERIMENTS
 
 
-def order_statistics(count: int, fraction: float) -> float:
-    """Share of order-statistic intervals that cover a quantile of independent exponential values."""
-    ranks = quantile_ranks(count, fraction)
-    assert ranks is not None
-    values = np.sort(np.random.default_rng(6).exponential(1.0, (EXPERIMENTS, count)), axis=1)
-    truth = -math.log(1 - fraction)
-    return float(((values[:, ranks[0] - 1] <= truth) & (values[:, ranks[1] - 1] >= truth)).mean())
+def percentile_intervals(
+    times: Callable[[int, np.random.Generator], Times], runs: int, transactions: int, fraction: float, *, own: bool
+) -> Iterator[tuple[float, float, float]]:
+    """The intervals, and between their ends what they are to cover, in nanoseconds."""
+    rng = np.random.default_rng(4)
+    for _ in range(EXPERIMENTS // AT_ONCE):
+        found = times(runs, rng)
+        upper = np.round(found.edges[1:] * 1e6).astype(np.int64)
+        lower = np.concatenate([[0], upper[:-1] + 1])
+        truth = upper[np.searchsorted(np.cumsum(found.overall), fraction - 1e-9)]
+        counts = rng.multinomial(
+            math.ceil(transactions / runs), found.shares / found.shares.sum(axis=-1, keepdims=True)
+        )
+        for rows in counts:
+            histograms = [Histogram(lower, upper, row) for row in rows]
+            if own:
+                values = [float(percentiles(each, [fraction])[0] or 0) for each in histograms]
+                low, high = mean_interval(values) or (1.0, 0.0)
+            else:
+                low, high = quantile_interval(histograms, fraction) or (1.0, 0.0)
+            yield low, float(truth), high
 
 
 @dataclass(frozen=True)

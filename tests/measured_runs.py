@@ -29,8 +29,16 @@ def result(throughputs: Sequence[float], **about: Any) -> Result:
     """A result with a run for each throughput."""
     runs = [summary(value, run) for run, value in enumerate(throughputs)]
     fields: dict[str, Any] = {"name": "x", "mode": "sim", "seed": 1} | about
-    one = Histogram.of([0], [9], [1])
-    return combine(runs, [Populations(one, one)] * len(runs), **fields)
+    return combine(runs, [_populations(one) for one in runs], **fields)
+
+
+def _populations(run: RunSummary) -> Populations:
+    """Response times of 6,400 transactions, of which 95 % take the run's median, 4 % twice and 1 % three times as
+    long.
+    """
+    edges = [round(1e6 * (run.response_time_ms.p50 or 0) * times) for times in (1, 2, 3)]
+    times = Histogram.of(edges, edges, [6080, 256, 64])
+    return Populations(times, times)
 
 
 def study_of(points: Sequence[tuple[dict[str, Any], Sequence[float]]], **about: Any) -> StudyResult:

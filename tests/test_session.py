@@ -39,6 +39,7 @@ def test_the_result_combines_the_runs(engine: FakeEngine) -> None:
     assert result.response_time_ms.p50 == pytest.approx(100.131071)
     # 300.22 is the edge of the last bucket.
     assert result.response_time_ms.p99 == pytest.approx(300.22)
+    assert result.response_time_ms.p50_ci90 == pytest.approx((100.0, 100.131071))
     assert result.response_time_ms.max == pytest.approx(303)
     assert result.server_cpu.busy == pytest.approx(0.42)
     assert result.emulator.cpu is None
@@ -46,11 +47,12 @@ def test_the_result_combines_the_runs(engine: FakeEngine) -> None:
     assert [summary.run for summary in result.runs] == [0, 1, 2]
 
 
-def test_one_run_has_no_interval_and_the_engines_own_percentiles(engine: FakeEngine) -> None:
+def test_one_run_has_no_interval(engine: FakeEngine) -> None:
     result = run(EXPERIMENT | {"measure": {"runs": 1}})
     assert result.throughput.ci90 is None
     assert result.response_time_ms.ci90 is None
-    assert result.response_time_ms.p50 == 100.0
+    assert result.response_time_ms.p50 == pytest.approx(100.131071)
+    assert result.response_time_ms.p50_ci90 is None
 
 
 def test_progress_is_reported_with_its_run(engine: FakeEngine) -> None:

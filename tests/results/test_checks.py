@@ -12,10 +12,12 @@ from measured_runs import result, study_of
 from waspbench import Result, run
 from waspbench.errors import InputError
 from waspbench.experiment.conditions import condition
-from waspbench.results.checks import BOOTSTRAP_RUNS, estimate, judge, junit, markdown, shown
-from waspbench.results.store import histogram_of
-from waspbench.stats import mean_interval
-from waspbench.stats.bootstrap import bootstrap_quantile
+from waspbench.results import load as result_of
+from waspbench.results import populations_of
+from waspbench.results.checks import estimate, judge, junit, markdown, run_values, shown
+from waspbench.results.normal import judge_normality
+from waspbench.stats import mean_interval, merge, percentiles
+from waspbench.stats.quantiles import quantile_interval
 
 RUNS = [630.0, 640.0, 650.0]
 LOW, HIGH = mean_interval(RUNS) or (0.0, 0.0)
@@ -49,7 +51,7 @@ def test_which_end_is_said() -> None:
     [over, under] = judge(study, [condition("throughput > 1", "--assert"), condition("p99 < 1s", "--assert")])
     assert over.judged == LOW
     assert over.why == f"throughput is 640.0 /s; the lower end of its 90 % interval, {LOW:.1f} /s, counts"
-    assert under.why.startswith("p99 is 468.8 ms; the upper end")
+    assert under.why == "p99 is 317.5 ms; the upper end of its 90 % interval, 476.2 ms, counts"
 
 
 def test_one_run_is_judged_by_itself_and_it_is_said() -> None:
@@ -80,22 +82,67 @@ def test_no_error_among_a_few_transactions_shows_little(runs: int) -> None:
     assert "0.041 %, counts (0 of 7,2" in rarely.why
 
 
-@pytest.mark.parametrize("runs", [9, 10])
-def test_a_percentile_and_its_interval_are_of_the_same_values(runs: int, tmp_path: Path) -> None:
-    measure = {"warmup": "500ms", "duration": "2s", "runs": runs}
-    clients = [{"count": 8, "rtt": "20ms", "loss": "3%"}]
+def test_a_percentile_and_its_interval_are_those_of_all_runs_together(tmp_path: Path) -> None:
+    clients = [{"count": 64, "rtt": "20ms", "loss": "3%"}]
+    measure = {"warmup": "500ms", "duration": "1s", "runs": 3}
     found = run({"name": "x", "mode": "sim", "clients": clients, "measure": measure}, output=tmp_path / "out")
-    own = [one.response_time_ms.p99 or 0.0 for one in found.runs]
-    value, interval = estimate(found, "p99")
-    if runs < BOOTSTRAP_RUNS:
-        assert value == pytest.approx(sum(own) / runs)
-        assert interval == mean_interval(own)
-    else:
-        assert value == found.response_time_ms.p99 != pytest.approx(sum(own) / runs)
-        folder = tmp_path / "out" / "histogram"
-        histograms = [histogram_of(pl.read_parquet(folder / f"run-{number}.parquet")) for number in range(runs)]
-        low, high = bootstrap_quantile(histograms, 0.99) or (0.0, 0.0)
+    tables = [pl.read_parquet(tmp_path / "out" / "histogram" / f"run-{number}.parquet") for number in range(3)]
+    histograms = [populations_of(each).ok for each in tables]
+    for name, fraction in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+        value, interval = estimate(found, name)
+        [expected] = percentiles(merge(histograms), [fraction])
+        assert value is not None
+        assert interval is not None
+        assert expected is not None
+        assert value == pytest.approx(expected / 1e6)
+        low, high = quantile_interval(histograms, fraction) or (0.0, 0.0)
         assert interval == pytest.approx((low / 1e6, high / 1e6))
+        assert interval[0] <= value <= interval[1]
+    assert run_values(found, "p99") == [one.response_time_ms.p99 for one in found.runs]
+    assert result_of(tmp_path / "out") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "passed", "why"),
+    [
+        ("p50 < 1s", True, "p50 is "),
+        ("p90 < 1s", True, "p90 is "),
+        ("p99 < 1s", False, "p99 needs 1,000 ok transactions, and there are 151"),
+        ("all.p99 < 1s", False, "all.p99 needs 1,000 transactions that ended, and there are 151"),
+        ("max < 1s", True, "max is "),
+    ],
+)
+def test_a_percentile_of_too_few_transactions_is_left_out_and_meets_no_condition(
+    few: Result, text: str, passed: bool, why: str
+) -> None:
+    study = study_of([({}, RUNS)])
+    study = study.model_copy(update={"points": [study.points[0].model_copy(update={"result": few})]})
+    [check] = judge(study, [condition(text, "--assert")])
+    assert check.passed is passed
+    assert check.why.startswith(why)
+    assert (check.value is None) is not passed
+
+
+def test_a_percentile_that_is_left_out_is_null_and_noted(few: Result) -> None:
+    for times in (few.response_time_ms, few.all_response_time_ms, few.groups[0].response_time_ms):
+        assert times is not None
+        assert (times.p99, times.p99_ci90) == (None, None)
+        assert None not in (times.mean, times.p50, times.p50_ci90, times.p90, times.p90_ci90, times.max)
+    assert few.open_loop is not None
+    of_runs = few.open_loop.from_start_ms
+    assert (of_runs.p90, of_runs.p99) == (None, None)
+    assert of_runs.p50 is not None
+    assert "p99 is left out: it needs 1,000 ok transactions" in few.notes
+    with pytest.raises(ValueError, match=r"values: p99 needs 1,000 ok transactions, and there are \d+ in a run"):
+        judge_normality(few, "p99")
+
+
+@pytest.fixture(scope="module")
+def few() -> Result:
+    """151 transactions in all."""
+    clients = [{"count": 8, "rtt": "20ms", "arrivals": {"rate": "50/s"}}]
+    measure = {"warmup": "500ms", "duration": "1s", "runs": 3}
+    return run({"name": "x", "mode": "sim", "clients": clients, "measure": measure})
 
 
 def test_shares_stay_shares() -> None:
@@ -146,7 +193,7 @@ def test_the_summary_is_markdown() -> None:
     assert lines[0] == "### x: 1 of 2 checks failed"
     columns = "ok/s | 90 % interval | p50 ms | p99 ms | errors % | CPU % | runs | valid | outcomes and status codes"
     assert lines[2] == f"| point | {columns} |"
-    figures = f"640.0 | {LOW:.1f} to {HIGH:.1f} | 0.0 | 0.0 | 0.02 | 50.0 | 3 | yes"
+    figures = f"640.0 | {LOW:.1f} to {HIGH:.1f} | 156.2 | 317.5 | 0.02 | 50.0 | 3 | yes"
     assert f"| clients.loss.rate=0% | {figures} | ok 19,200 (200), reset 3 |" in lines
     assert any(line.startswith("| `throughput > 500` | clients.loss.rate=3% | **failed** |") for line in lines)
     assert markdown(POINTS, CHECKS[:1]).startswith("### x: passed")

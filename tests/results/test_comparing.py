@@ -9,7 +9,8 @@ import pytest
 
 from measured_runs import study_of
 from waspbench import InputError, run
-from waspbench.results import comparing
+from waspbench.cli import science_text
+from waspbench.results import Result, RunSummary, comparing
 from waspbench.results import differences as differences_module
 from waspbench.results.comparing import compare_results
 from waspbench.results.differences import differences
@@ -27,6 +28,22 @@ def sweep(factor: float) -> StudyResult:
     return study_of([({"loss": loss, "n": n}, scaled(factor * n)) for loss in ("0%", "3%") for n in (1, 2)])
 
 
+def shortened(whole: StudyResult, ok: int, loss: str) -> StudyResult:
+    """The same with so few transactions at one loss rate."""
+    points = [
+        point.model_copy(update={"result": point.result.model_copy(update={"runs": _of(point.result, ok)})})
+        if point.result is not None and point.varied["loss"] == loss
+        else point
+        for point in whole.points
+    ]
+    return whole.model_copy(update={"points": points})
+
+
+def _of(whole: Result, ok: int) -> list[RunSummary]:
+    """Its runs, of which one has so few transactions."""
+    return [*whole.runs[:-1], whole.runs[-1].model_copy(update={"outcomes": {"ok": ok}})]
+
+
 RESULTS: dict[str, StudyResult] = {
     "one": study_of([({}, FIVE)]),
     "two": study_of([({}, scaled(1.2))]),
@@ -35,6 +52,7 @@ RESULTS: dict[str, StudyResult] = {
     "b": sweep(1.1),
     "part": study_of([({"loss": "0%", "n": 1}, FIVE), ({"loss": "9%", "n": 1}, FIVE)]),
     "empty": study_of([({}, [])]),
+    "short": shortened(sweep(1.0), 500, "3%"),
 }
 
 
@@ -117,6 +135,17 @@ def test_what_two_directories_differ_in(tmp_path: Path) -> None:
     one, two = differences_module.facts(tmp_path / "single"), differences_module.facts(tmp_path / "study")
     changed = {each.field: (each.a, each.b) for each in differences(one, two, [])}
     assert changed == {"clients.clients.rtt": ("5ms", "9ms")}
+
+
+def test_percentiles_of_too_few_transactions_are_not_compared() -> None:
+    found = compare_results("a", "short", "p99")
+    assert varied(found) == [{"loss": "0%", "n": n} for n in (1, 2)]
+    lacks = "p99 needs 1,000 ok transactions, and there are 500 in a run"
+    assert found.lacking == [f"B at loss=3% n={n}: {lacks}" for n in (1, 2)]
+    assert f"Not compared:\n  B at loss=3% n=1: {lacks}\n" in science_text.comparison(found)
+    assert compare_results("a", "short", "p90").lacking == []
+    with pytest.raises(InputError, match="cannot be compared with a@loss=3%,n=1: B: p99 needs 1,000 ok transactions"):
+        compare_results("a@loss=3%,n=1", "short@loss=3%,n=1", "p99")
 
 
 def test_points_that_only_one_side_has_are_listed() -> None:

@@ -61,6 +61,16 @@ def test_response_times_of_a_group_of_few_are_left_out_and_that_is_noted(two: Re
     assert two.valid
 
 
+def test_a_percentile_of_a_group_of_few_is_left_out_and_that_is_noted(two: Result) -> None:
+    clients = [{**TWO["clients"][0], "name": name, "count": count} for name, count in (("many", 20), ("few", 1))]
+    found = run(TWO | {"clients": clients})
+    many, few = found.groups
+    assert LEAST <= few.outcomes["ok"] < 1000 <= many.outcomes["ok"]
+    assert None not in (many.response_time_ms.p99, many.response_time_ms.p99_ci90, few.response_time_ms.p90_ci90)
+    assert (few.response_time_ms.p99, few.response_time_ms.p99_ci90) == (None, None)
+    assert "group few: p99 is left out: it needs 1,000 ok transactions" in found.notes
+
+
 def test_every_table_has_a_line_for_each_of_several_groups(two: Result) -> None:
     near, far = two.groups
     report = table.report(two)

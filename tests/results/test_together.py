@@ -219,8 +219,9 @@ def test_what_was_never_seen_is_a_note() -> None:
     assert far.valid
     # 530 were seen, and the third of them is missed with a probability of 5 %.
     assert far.notes == [
+        "p99 is left out: it needs 1,000 ok transactions",
         "stalls of fewer than one in 180 transactions may not have been seen; if each lasted 60 s, as long as clients "
-        "wait, the mean response time of all that ended would be up to 34 % higher"
+        "wait, the mean response time of all that ended would be up to 34 % higher",
     ]
     [group] = far.groups
     assert group.censoring is not None
@@ -230,7 +231,7 @@ def test_what_was_never_seen_is_a_note() -> None:
 
 @pytest.mark.parametrize("group", [{"count": 256}, {"count": 16, "rtt": "1s", "http": {"timeout": "5s"}}])
 def test_what_could_be_hidden_but_would_not_matter_is_no_note(group: dict[str, Any]) -> None:
-    assert made(**group).notes == []
+    assert not [note for note in made(**group).notes if note.startswith("stalls")]
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,13 @@ from waspbench import InputError, run
 from waspbench.cli import science_text
 from waspbench.experiment import parse
 from waspbench.experiment.search import Search
+from waspbench.experiment.units import seconds
 from waspbench.results import FORMAT, Invalid
 from waspbench.results.capacity import CAPACITY, CapacityResult, LoadReading, load_capacity, readings_at
 from waspbench.results.comparing import compare_results
 from waspbench.runner.capacity import CapacityStudy, bottleneck_of, capacity, with_load
 from waspbench.runner.executors import Here
+from waspbench.runner.lengths import LONGEST
 from waspbench.runner.once import Done, Job
 from waspbench.stats.capacity import Capacity
 
@@ -290,6 +292,32 @@ def test_errors_at_a_server_with_time_to_spare_speak_against_the_search(
     assert (found.load, found.valid, result.valid) == (128, False, False)
     assert all(reading.counts and not reading.failed for reading in found.readings)
     assert TOO_MANY.message in science_text.capacity(result)
+
+
+@pytest.mark.parametrize(("a_second", "length", "valid"), [(0.55, LONGEST, False), (50, 20, True), (2000, 1, True)])
+def test_runs_are_long_enough_for_the_percentiles_of_an_objective(
+    a_second: float, length: float, valid: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lengths: list[float] = []
+
+    def collect(self: Here, timeout: float) -> list[Done]:
+        job, _ = self._jobs.popleft()
+        lengths.append(seconds(job.scenario["measure"]["duration"]))
+        made = summary(10.0 * (job.load or 0), job.run)
+        outcomes = {"ok": round(a_second * lengths[-1])}
+        times = {"all_response_time_ms": made.response_time_ms, "interval_s": lengths[-1], "outcomes": outcomes}
+        return [Done(job, 0.1, summary=made.model_copy(update=times))]
+
+    monkeypatch.setattr(Here, "collect", collect)
+    search = Search("search", high=128, objectives=("p99 < 60s", "throughput > 0"))
+    result = capacity(DOCUMENT, output=tmp_path / "out", search=search)
+    found = point(result)
+    assert lengths[-1] == pytest.approx(length, rel=0.6)
+    assert lengths[-1] >= length
+    assert (found.confirmed, found.valid, result.valid) == (True, valid, valid)
+    lacks = f"all.p99 needs 1,000 transactions that ended, and there are {round(a_second * LONGEST)}"
+    assert (f"NOT VALID: run {found.readings[-1].run + 1}: {lacks}\n" in science_text.capacity(result)) is not valid
+    assert result == load_capacity(tmp_path / "out")
 
 
 def test_clients_are_shared_among_the_groups_as_in_the_file() -> None:

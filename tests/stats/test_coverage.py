@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import measured
@@ -32,14 +34,29 @@ def test_the_percentile_bootstrap_of_three_runs_is_worse_still() -> None:
     assert measured.bootstrap_of_mean(3, "percentile") < measured.bootstrap_of_mean(3, "BCa")
 
 
-@pytest.mark.parametrize(("runs", "covered"), [(5, 0.79), (10, 0.85)])
-def test_the_bootstrap_of_a_quantile_over_few_runs_covers_less_than_it_says(runs: int, covered: float) -> None:
-    assert measured.bootstrap_of_quantile(runs, 0.99) == pytest.approx(covered, abs=0.015)
+@pytest.mark.parametrize(
+    ("times", "runs", "transactions", "fraction"),
+    [
+        (measured.log_normal, 3, 1000, 0.99),
+        (measured.log_normal, 5, 1000, 0.5),
+        (measured.with_timeouts, 3, 1000, 0.99),
+        (measured.in_bursts, 5, 1000, 0.99),
+    ],
+)
+def test_the_interval_of_a_percentile_over_runs_covers_what_it_says(
+    times: Callable[[int, np.random.Generator], measured.Times], runs: int, transactions: int, fraction: float
+) -> None:
+    assert 0.90 - 3 * 0.003 <= measured.percentile(times, runs, transactions, fraction) <= 0.99
 
 
-@pytest.mark.parametrize("fraction", [0.5, 0.9, 0.99])
-def test_order_statistics_cover_at_least_what_they_say(fraction: float) -> None:
-    assert measured.order_statistics(1000, fraction) >= 0.90 - 3 * 0.003
+def test_the_interval_of_a_percentile_does_not_widen_with_what_varies_elsewhere() -> None:
+    """Where a bucket holds much of all, the share below it has nothing to do with p99."""
+    found = list(measured.percentile_intervals(measured.round_trips, 3, 12_000, 0.99, own=False))
+    assert sum(high >= 700e6 for _, _, high in found) <= 0.05 * len(found)
+
+
+def test_the_mean_of_the_runs_own_percentiles_is_no_percentile_of_all() -> None:
+    assert measured.percentile(measured.with_timeouts, 10, 1000, 0.99, own=True) < 0.6
 
 
 def test_batch_means_of_long_batches_nearly_cover_what_they_say() -> None:
@@ -118,7 +135,9 @@ def test_the_page_states_what_is_measured() -> None:
         ],
         abs=0.11,
     )
+    gap = rows("percentiles")["p99, one in 100 meets a timeout, 1,000"]
+    assert gap[1] == pytest.approx(100 * measured.percentile(measured.with_timeouts, 3, 1000, 0.99), abs=0.11)
     stopped = measured.until(0.05)
     assert rows("until")["5 %"] == pytest.approx([100 * stopped.covered, stopped.runs], abs=0.11)
     assert rows("batches")["300"][1] == pytest.approx(100 * measured.batch_means_of(300, 0.8).covered, abs=0.11)
-    assert all(len(table) > 2 for table in map(rows, ("order", "normality", "warmup", "capacity")))
+    assert all(len(table) > 2 for table in map(rows, ("percentiles", "normality", "warmup", "capacity")))

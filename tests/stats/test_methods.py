@@ -1,4 +1,4 @@
-"""Warm-up, batches, quantiles, bootstrap, stopping, normality: what each says of known data."""
+"""Warm-up, batches, bootstrap, stopping, normality: what each says of known data."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from waspbench.stats import Histogram
 from waspbench.stats.batches import batch_means, lag1, lag1_limit
-from waspbench.stats.bootstrap import bootstrap_mean, bootstrap_quantile
+from waspbench.stats.bootstrap import bootstrap_mean
 from waspbench.stats.normality import normality, outliers
-from waspbench.stats.quantiles import least_values, quantile_interval, quantile_ranks
 from waspbench.stats.stopping import Until, relative_half_width
 
 
@@ -42,42 +40,12 @@ def test_equal_runs_have_an_interval_without_width(method: str) -> None:
 
 
 def test_one_run_has_no_bootstrap() -> None:
-    one = Histogram.of([0], [9], [5])
     assert bootstrap_mean([1.0]) is None
-    assert bootstrap_quantile([one], 0.5) is None
-    assert bootstrap_quantile([one, Histogram.of([], [], [])], 0.5) is None
 
 
 def test_the_bootstrap_is_the_same_each_time() -> None:
     values = [1.0, 2.0, 4.0, 8.0, 9.0]
     assert bootstrap_mean(values) == bootstrap_mean(values)
-
-
-def test_the_bootstrap_of_a_quantile_takes_runs_as_wholes() -> None:
-    slow, fast = Histogram.of([100], [109], [50]), Histogram.of([10], [19], [50])
-    assert bootstrap_quantile([slow, slow, fast, fast], 0.5) == (19.0, 109.0)
-    assert bootstrap_quantile([fast, fast, fast], 0.99) == (19.0, 19.0)
-
-
-def test_order_statistics_of_the_median_are_those_of_the_sign_test() -> None:
-    # n = 10, ranks 2 and 9: 1 - 2 (1 + 10)/1024 = 97.9 %; ranks 3 and 8: 89.1 %.
-    assert quantile_ranks(10, 0.5, 0.95) == (2, 9)
-    assert quantile_ranks(10, 0.5, 0.89) == (3, 8)
-    assert quantile_interval(range(10), 0.5, 0.95) == (1.0, 8.0)
-
-
-def test_p99_needs_299_values_for_a_bound_on_one_side() -> None:
-    assert least_values(0.99, 0.90) == 299
-    assert quantile_ranks(298, 0.99) is None
-    assert quantile_interval([1.0] * 100, 0.99) is None
-
-
-def test_the_interval_of_a_histogram_is_that_of_its_values() -> None:
-    values = np.random.default_rng(2).integers(0, 1000, 500)
-    histogram = Histogram.of(*(np.unique(values), np.unique(values), np.unique(values, return_counts=True)[1]))
-    for fraction in (0.1, 0.5, 0.9):
-        assert quantile_interval(histogram, fraction) == quantile_interval(values, fraction)
-    assert quantile_interval(Histogram.of([], [], []), 0.5) is None
 
 
 def test_runs_are_enough_when_the_interval_is_narrow_or_there_are_no_more() -> None:

@@ -62,7 +62,7 @@ def test_runs_are_made_until_enough_count(machine: Machine, tmp_path: Path) -> N
     assert machine.seeds == list(range(1, RUNS + 3))
     assert len(live.side.runs) == RUNS
     assert live.refused == ["lag", "failed: nginx: gone"]
-    assert live.side.times.total == 100 * RUNS
+    assert live.side.times.total == 6400 * RUNS
     (server,) = live.servers
     assert " on Linux " in server
     assert len(live.days) == 1

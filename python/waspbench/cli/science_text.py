@@ -103,6 +103,8 @@ def comparison(result: ComparisonResult) -> str:
         lines += _compared(point, result.metric)
     if result.unmatched:
         lines += ["Only on one side:", *(f"  {point}" for point in result.unmatched), ""]
+    if result.lacking:
+        lines += ["Not compared:", *(f"  {text}" for text in result.lacking), ""]
     lines += _differences(result)
     if result.not_comparable:
         lines += [f"NOT COMPARABLE: {'; '.join(result.not_comparable)}", ""]

@@ -11,6 +11,7 @@ from waspbench.experiment import loss_label
 from waspbench.results import Direction, Result, Waits, errors
 from waspbench.results.asked import arrival_text, asked_text, site_text, workload_text
 from waspbench.results.columns import GROUP, GROUPS, aligned, cells, heads_of
+from waspbench.results.estimates import FRACTIONS, ResponseTime
 from waspbench.results.result import OpenLoop
 
 WIDTH = 80
@@ -76,7 +77,7 @@ def _figures(result: Result) -> list[str]:
         _row("throughput", f"{result.throughput.mean:,.1f} /s{_interval(result.throughput.ci90)}"),
         _row("goodput", f"{result.goodput_bps.mean / 1e6:,.2f} Mbit/s{_interval(result.goodput_bps.ci90, 1e-6, 2)}"),
         _row("response time", f"mean {_ms(time.mean)}{_interval(time.ci90)}"),
-        _row("", f"p50 {_ms(time.p50)}   p90 {_ms(time.p90)}   p99 {_ms(time.p99)}   max {_ms(time.max)}"),
+        *_percentiles(time),
         *_open_loop(result.open_loop, arrival_text(result.scenario["workload"])),
         *_wrapped("outcomes", _outcomes(result)),
         *([] if not result.errors else [_row("errors", f"{100 * result.errors:.2f} %")]),
@@ -97,6 +98,15 @@ def _figures(result: Result) -> list[str]:
     lines += _wrapped("network down", _direction(result.network.down))
     lines += _wrapped("network up", _direction(result.network.up))
     return lines
+
+
+def _percentiles(time: ResponseTime) -> list[str]:
+    """The percentiles, each with its interval; in one line where no interval exists."""
+    shown = [(name, getattr(time, name), getattr(time, f"{name}_ci90")) for name in FRACTIONS]
+    if all(interval is None for *_, interval in shown):
+        return [_row("", "   ".join([*(f"{name} {_ms(value)}" for name, value, _ in shown), f"max {_ms(time.max)}"]))]
+    lines = [_row("", f"{name}  {_ms(value)}{_interval(interval)}") for name, value, interval in shown]
+    return [*lines, _row("", f"max  {_ms(time.max)}")]
 
 
 def _groups(result: Result) -> list[str]:

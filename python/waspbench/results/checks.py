@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,23 +11,14 @@ from waspbench.experiment.conditions import ALL, METRICS, Condition
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
 from waspbench.results.columns import cell, has_groups, piped, point_heads, point_lines
-from waspbench.results.estimates import NANOSECONDS_IN_MS
+from waspbench.results.estimates import FRACTIONS, too_few
 from waspbench.results.formats import Record
 from waspbench.results.reasons import longest
 from waspbench.results.result import Result
-from waspbench.results.store import Population, histogram_of, read_table
 from waspbench.results.study import StudyResult
 from waspbench.results.summary import RunSummary
 from waspbench.stats import binomial_interval, mean_interval
-from waspbench.stats.bootstrap import bootstrap_quantile
-
-BOOTSTRAP_RUNS = 10
-"""Runs from which a percentile is that of all runs' values together, with a bootstrap interval. Of fewer runs that
-interval is too narrow (docs/statistics.md): there the mean of the runs' own percentiles is judged, with Student's t.
-"""
-
-_QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
-QUANTILES = _QUANTILES | {f"{ALL}{name}": fraction for name, fraction in _QUANTILES.items()}
+from waspbench.stats.quantiles import values_needed
 
 _UNITS = {"count": ("/s", 1.0), "rate": ("Mbit/s", 1e-6), "duration": ("ms", 1.0), "share": ("%", 100.0)}
 
@@ -41,7 +31,9 @@ class Check(Record):
     """Values of the swept fields, by path."""
     condition: str
     value: float | None
-    """The figure: in /s, bit/s, milliseconds, or as a share; None without a result."""
+    """The figure: in /s, bit/s, milliseconds, or as a share; None without a result, and of too few transactions for a
+    percentile.
+    """
     ci90: tuple[float, float] | None
     judged: float | None
     """The interval's unfavourable end; the value itself where one run gives no interval."""
@@ -60,18 +52,14 @@ def run_value(run: RunSummary, metric: str) -> float | None:
         return run.server_cpu.busy
     if metric == "errors":
         return errors.share(run.outcomes)
-    return _time(run, metric)
-
-
-def _time(figures: RunSummary | Result, metric: str) -> float | None:
-    """A response time: of ``ok`` transactions, or of all that ended where ``metric`` says so."""
-    times = figures.all_response_time_ms if metric.startswith(ALL) else figures.response_time_ms
-    value: float | None = None if times is None else getattr(times, metric.removeprefix(ALL))
+    value: float | None = _time(run, metric)
     return value
 
 
-def _population(metric: str) -> Population:
-    return "all" if metric.startswith(ALL) else "ok"
+def _time(figures: RunSummary | Result, metric: str) -> Any:
+    """A response time, or its interval: of ``ok`` transactions, or of all that ended where ``metric`` says so."""
+    times = figures.all_response_time_ms if metric.startswith(ALL) else figures.response_time_ms
+    return None if times is None else getattr(times, metric.removeprefix(ALL))
 
 
 def _all_errors(result: Result) -> tuple[int, int]:
@@ -87,13 +75,14 @@ def run_values(result: Result, metric: str) -> list[float]:
 
 def estimate(result: Result, metric: str) -> tuple[float | None, tuple[float, float] | None]:
     """A figure over the runs and the 90 % interval of the same figure; None for what does not exist."""
+    name = metric.removeprefix(ALL)
+    if name in FRACTIONS:
+        return _time(result, metric), _time(result, f"{metric}_ci90")
     values = run_values(result, metric)
     if not values:
         return None, None
-    if _longest(metric):
+    if name == "max":
         return max(values), None
-    if _pooled(result, metric, len(values)):
-        return _time(result, metric), _bootstrapped(result, metric)
     mean = math.fsum(values) / len(values)
     interval = mean_interval(values)
     if metric == "errors":
@@ -103,23 +92,25 @@ def estimate(result: Result, metric: str) -> tuple[float | None, tuple[float, fl
     return mean, interval
 
 
-def _longest(metric: str) -> bool:
-    return metric.removeprefix(ALL) == "max"
+def lacking(outcomes: errors.Counts, metric: str) -> str | None:
+    """Why transactions with such ``outcomes`` have no percentile ``metric``, in words; None where they have it, and of
+    other figures.
+    """
+    name = metric.removeprefix(ALL)
+    if name not in FRACTIONS:
+        return None
+    ended = metric.startswith(ALL)
+    count = errors.ended(outcomes) if ended else outcomes.get("ok", 0)
+    if not too_few(name, count):
+        return None
+    kind = "transactions that ended" if ended else "ok transactions"
+    return f"{metric} needs {values_needed(FRACTIONS[name]):,} {kind}, and there are {count:,}"
 
 
-def _pooled(result: Result, metric: str, runs: int) -> bool:
-    """Whether a percentile is that of all runs' values together."""
-    return metric in QUANTILES and runs >= BOOTSTRAP_RUNS and result.results is not None
-
-
-def _bootstrapped(result: Result, metric: str) -> tuple[float, float] | None:
-    assert result.results is not None
-    folder = Path(result.results) / "histogram"
-    histograms = [
-        histogram_of(read_table(folder / f"run-{run.run}.parquet"), _population(metric)) for run in result.runs
-    ]
-    interval = bootstrap_quantile(histograms, QUANTILES[metric])
-    return None if interval is None else (interval[0] / NANOSECONDS_IN_MS, interval[1] / NANOSECONDS_IN_MS)
+def lacking_of_runs(result: Result, metric: str) -> str | None:
+    """The same of a run, where each has to have the percentile for itself."""
+    lacks = [text for run in result.runs if (text := lacking(run.outcomes, metric)) is not None]
+    return f"{lacks[0]} in a run" if lacks else None
 
 
 def _errors_interval(result: Result, over_runs: tuple[float, float] | None) -> tuple[float, float]:
@@ -143,7 +134,7 @@ def _judged(index: int, varied: dict[str, Any], result: Result | None, condition
     value, interval = (None, None) if result is None else estimate(result, condition.metric)
     judged = value if interval is None else interval[1 if condition.upper else 0]
     if value is None or judged is None:
-        passed, why = False, "there is no figure to judge"
+        passed, why = False, (result and lacking(result.outcomes, condition.metric)) or "there is no figure to judge"
     else:
         passed = condition.holds(judged)
         assert result is not None
@@ -163,7 +154,7 @@ def _judged(index: int, varied: dict[str, Any], result: Result | None, condition
 def _why(condition: Condition, value: float, interval: tuple[float, float] | None, judged: float) -> str:
     metric = condition.metric
     if interval is None:
-        reason = "the longest of all runs" if _longest(metric) else "one run has no interval"
+        reason = "the longest of all runs" if metric.removeprefix(ALL) == "max" else "one run has no interval"
         return f"{metric} is {shown(metric, value)} ({reason})"
     end = "upper" if condition.upper else "lower"
     return f"{metric} is {shown(metric, value)}; the {end} end of its 90 % interval, {shown(metric, judged)}, counts"
@@ -174,9 +165,6 @@ def _how(result: Result, metric: str) -> str:
     if metric == "errors":
         failed, ended = _all_errors(result)
         return f" ({failed:,} of {ended:,} transactions)"
-    if metric in QUANTILES and len(result.runs) > 1:
-        pooled = _pooled(result, metric, len(run_values(result, metric)))
-        return " (of all runs' values together)" if pooled else " (of the runs' own)"
     return ""
 
 

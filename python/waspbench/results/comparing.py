@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from waspbench.errors import InputError, show
 from waspbench.experiment.conditions import COMPARABLE
 from waspbench.experiment.load import value_of
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
 from waspbench.results.capacity import load_capacity
-from waspbench.results.checks import run_values
+from waspbench.results.checks import lacking_of_runs, run_values
 from waspbench.results.differences import Difference, differences, facts, incomparable
 from waspbench.results.formats import Record
 from waspbench.results.study import is_study, load_study, read_plan
@@ -72,6 +74,8 @@ class ComparisonResult(Record):
     points: list[Compared]
     unmatched: list[str]
     """Points that only one of them has."""
+    lacking: list[str] = Field(default_factory=list)
+    """Points that cannot be compared, and why: a run has too few transactions for a percentile."""
     differences: list[Difference]
     """What they do not have in common besides the fields that are swept: mode, experiment, machine, version."""
     not_comparable: list[str]
@@ -95,6 +99,8 @@ class Candidate:
     outcomes: dict[str, int] | None = None
     """How the transactions of these runs ended, if that is known."""
     statuses: dict[str, int] | None = None
+    lacking: str | None = None
+    """Why one of its runs has no such figure, in words."""
 
 
 Side = tuple[dict[str, Any], list[Candidate]]
@@ -131,6 +137,7 @@ def _points(directory: str, metric: str) -> list[Candidate]:
             point.result.valid,
             point.result.outcomes,
             point.result.statuses,
+            lacking_of_runs(point.result, metric),
         )
         if point.result is not None
         else Candidate(point.varied, [], False)
@@ -194,6 +201,10 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
     pairs, unmatched = matched(one, two)
     if not pairs:
         raise InputError.at(second, f"has no point in common with {first}")
+    lacks = [text for pair in pairs for text in _lacking(*pair)]
+    pairs = [pair for pair in pairs if not _lacking(*pair)]
+    if not pairs:
+        raise InputError.at(second, f"cannot be compared with {first}: {'; '.join(lacks)}")
     values = [(a.values, b.values) for _, a, b in pairs]
     made = compare(values, larger_is_faster=COMPARABLE.get(metric, True), alpha=alpha)
     directories = [_split(text)[0] for text in (first, second)]
@@ -210,6 +221,7 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
         alpha=alpha,
         points=points,
         unmatched=unmatched,
+        lacking=lacks,
         differences=differences(facts(directories[0]), facts(directories[1]), _fields(one[1]) | _fields(two[1])),
         not_comparable=apart,
         valid=not apart and all(point.valid for point in points),
@@ -233,6 +245,16 @@ def matched(one: Side, two: Side) -> tuple[list[tuple[dict[str, Any], Candidate,
         if key not in others
     ]
     return pairs, unmatched
+
+
+def _lacking(varied: dict[str, Any], one: Candidate, two: Candidate) -> list[str]:
+    """Why a point cannot be compared, in words; nothing where it can."""
+    at = text_of(varied)
+    return [
+        f"{name}{f' at {at}' if at else ''}: {candidate.lacking}"
+        for name, candidate in (("A", one), ("B", two))
+        if candidate.lacking is not None
+    ]
 
 
 def _fields(points: Sequence[Candidate]) -> set[str]:

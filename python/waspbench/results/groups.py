@@ -6,11 +6,20 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from waspbench.results import errors
-from waspbench.results.estimates import NO_TIME, Estimate, ResponseTime, estimate_of, response_time_of
+from waspbench.results.estimates import (
+    FRACTIONS,
+    NO_TIME,
+    Estimate,
+    ResponseTime,
+    estimate_of,
+    response_time_of,
+    too_few,
+)
 from waspbench.results.formats import Record
 from waspbench.results.summary import Censoring, RunGroup, RunSummary, Stability, Trend
 from waspbench.results.together import GroupTogether, Together
 from waspbench.stats import Populations, merge
+from waspbench.stats.quantiles import values_needed
 
 LEAST = 100
 """``ok`` transactions of all runs from which the response times of a group say something."""
@@ -180,6 +189,30 @@ def notes_of(groups: Sequence[Group]) -> list[str]:
         return []
     kind = "group" if len(few) == 1 else "groups"
     return [f"{kind} {', '.join(few)}: fewer than {LEAST} ok transactions, whose response times are left out"]
+
+
+def notes_of_percentiles(ok: int, groups: Sequence[Group]) -> list[str]:
+    """Which percentiles are left out because fewer ``ok`` transactions ended than they need: of all clients, or else of
+    groups; of background groups nothing.
+    """
+    if not ok:
+        return []
+    lack = [name for name in FRACTIONS if too_few(name, ok)]
+    if lack:
+        return [_left_out(lack)]
+    counts = {group.name: group.outcomes.get("ok", 0) for group in groups if not group.background}
+    few = [name for name, count in counts.items() if count >= LEAST and too_few("p99", count)]
+    return [f"group{'' if len(few) == 1 else 's'} {', '.join(few)}: {_left_out(['p99'])}"] if few else []
+
+
+def _left_out(names: Sequence[str]) -> str:
+    needed = _listed([f"{values_needed(FRACTIONS[name]):,}" for name in names])
+    is_out, needs = ("is", "it needs") if len(names) == 1 else ("are", "they need")
+    return f"{_listed(names)} {is_out} left out: {needs} {needed} ok transactions"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
 def notes_of_unseen(groups: Sequence[Group]) -> list[str]:

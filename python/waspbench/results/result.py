@@ -10,15 +10,24 @@ from pydantic import Field
 from waspbench.experiment import loss_label
 from waspbench.results import errors, together
 from waspbench.results.estimates import (
+    FRACTIONS,
     Estimate,
     ResponseTime,
     chosen,
     estimate_of,
     mean_of,
     response_time_of,
+    too_few,
 )
 from waspbench.results.formats import Record
-from waspbench.results.groups import Group, groups_of, notes_of, notes_of_dropped, notes_of_unseen
+from waspbench.results.groups import (
+    Group,
+    groups_of,
+    notes_of,
+    notes_of_dropped,
+    notes_of_percentiles,
+    notes_of_unseen,
+)
 from waspbench.results.lengths import FoundLengths
 from waspbench.results.reasons import Advice, Reason, advice_of
 from waspbench.results.summary import (
@@ -46,7 +55,8 @@ class OpenLoop(Record):
     shed: int
     """Arrivals of all runs that were dropped, because as many as may wait did."""
     from_start_ms: RunResponseTime
-    """Response times from the actual start, means over runs (max: of all): what a closed loop would have measured."""
+    """Response times from the actual start, means over runs (max: of all): what a closed loop would have measured. A
+    percentile is None where a run has too few transactions for it: p50 needs 20, p90 100, p99 1,000."""
 
 
 class Direction(Record):
@@ -256,16 +266,18 @@ def _open_loop(runs: Sequence[RunSummary]) -> OpenLoop | None:
     if not loops:
         return None
     times = [loop.from_start_ms for loop, _ in loops]
+    least = min(run.outcomes.get("ok", 0) for run in runs)
     return OpenLoop(
         arrivals=estimate_of([loop.arrivals / seconds for loop, seconds in loops]),
         begun=estimate_of([loop.begun / seconds for loop, seconds in loops]),
         shed=sum(loop.shed for loop, _ in loops),
         from_start_ms=RunResponseTime(
             mean=chosen((time.mean for time in times), mean_of),
-            p50=chosen((time.p50 for time in times), mean_of),
-            p90=chosen((time.p90 for time in times), mean_of),
-            p99=chosen((time.p99 for time in times), mean_of),
             max=chosen((time.max for time in times), max),
+            **{
+                name: None if too_few(name, least) else chosen((getattr(time, name) for time in times), mean_of)
+                for name in FRACTIONS
+            },
         ),
     )
 
@@ -286,7 +298,11 @@ def _notes(
         of_errors = errors.notes_by_group(groups, scenario, server, judged)
     else:
         of_errors = errors.notes(outcomes, statuses, scenario, server, judged=None in judged)
-    of_groups = [*notes_of(groups), *notes_of_dropped(runs, groups, overloaded)]
+    of_groups = [
+        *notes_of(groups),
+        *notes_of_percentiles(outcomes.get("ok", 0), groups),
+        *notes_of_dropped(runs, groups, overloaded),
+    ]
     lengths: FoundLengths | None = about.get("lengths")
     of_lengths = [lengths.text] if lengths is not None and lengths.why is not None else []
     every = [*(note for run in runs for note in run.notes), *of_lengths, *of_errors, *of_groups]

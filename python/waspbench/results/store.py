@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import polars as pl
 
@@ -35,9 +35,6 @@ ORDER = {"transactions": ["end_ns", "client", "request"]}
 
 TABLES = tuple(DECLARED)
 """Their names."""
-
-Population = Literal["ok", "all"]
-"""Whose response times: those of ``ok`` transactions, or of all that ended."""
 
 MANIFEST_ROOM = 1 << 17
 """Bytes that a manifest is sure to find: several times what most take."""
@@ -168,13 +165,6 @@ def write_table(frame: pl.DataFrame, path: Path) -> None:
     frame.rechunk().write_parquet(
         path, compression="zstd", compression_level=3, statistics=True, row_group_size=1 << 18
     )
-
-
-def histogram_of(table: Any, population: Population = "ok") -> Histogram:
-    """The histogram (nanoseconds) of the whole run in a table ``histogram``; older ones have that of ``ok`` only."""
-    frame = completed(pl.DataFrame(table), "histogram")
-    frame = frame.filter(pl.col("group").is_null(), pl.col("population").fill_null("ok") == population)
-    return Histogram.of(*(frame[column].to_numpy() for column in ("lower_ns", "upper_ns", "count")))
 
 
 def populations_of(table: Any) -> Populations:

@@ -39,7 +39,7 @@ class Invalid(Lengths):
 
 
 class RunResponseTime(Record):
-    """Response times in milliseconds; None when there were none."""
+    """Response times of one run in milliseconds, of however few transactions; None when there were none."""
 
     mean: float | None
     p50: float | None

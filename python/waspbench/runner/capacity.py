@@ -27,7 +27,7 @@ from waspbench.results.capacity import (
     PointCapacity,
     readings_at,
 )
-from waspbench.results.checks import run_value
+from waspbench.results.checks import lacking, run_value
 from waspbench.results.reasons import advice_of
 from waspbench.results.records import RunRecord, missing_files, read_record, record_path, write_run, write_text
 from waspbench.results.study import StudyPlan
@@ -35,7 +35,7 @@ from waspbench.runner.campaign import Campaign, OnProgress, StudyProgress
 from waspbench.runner.executors import Executor
 from waspbench.runner.lengths import LONGEST, longer
 from waspbench.runner.once import BOTTLENECKS, DISTURBANCES, Done, Job
-from waspbench.runner.pilots import wants_of
+from waspbench.runner.pilots import FEW, wants_of
 from waspbench.runner.study import prepare
 from waspbench.runner.timing import time_limit
 from waspbench.stats.capacity import Capacity, CapacitySearch, CapacitySweep, Reading
@@ -214,16 +214,23 @@ class CapacityStudy(Campaign):
         return record
 
     def _lengthened(self, place: _Place, load: int, summary: RunSummary) -> bool:
-        """Whether a run was too short for its longest transactions, so that it and the others at its load are to be
-        longer. One that says nothing of the server is left as it is.
+        """Whether a run was too short for its longest transactions, or for a percentile of an objective, so that it and
+        the others at its load are to be longer. One that says nothing of the server is left as it is.
         """
         codes = {reason.code for reason in summary.invalid}
+        few = bool(self._lacking(summary) and summary.outcomes.get("ok") and "errors" not in codes)
+        too_short = TOO_SHORT | ({FEW} if few else frozenset())
         warmup = seconds(place.point.experiment.measure.warmup)
-        wants = [want for want in wants_of(summary, warmup, ("duration",)) if want.code in TOO_SHORT]
+        wants = [want for want in wants_of(summary, warmup, ("duration",)) if want.code in too_short]
         if codes & BOTTLENECKS or not wants or summary.interval_s >= LONGEST:
             return False
         place.seconds[load] = longer(summary.interval_s, wants)
         return True
+
+    def _lacking(self, summary: RunSummary) -> list[str]:
+        """Objectives on percentiles that a run has too few transactions for, in words."""
+        found = (lacking(summary.outcomes, objective.metric) for objective in self._objectives)
+        return list(dict.fromkeys(text for text in found if text is not None))
 
     def _job(self, place: _Place, load: int) -> Job:
         experiment = with_load(place.point.experiment, load)
@@ -287,6 +294,7 @@ class CapacityStudy(Campaign):
     ) -> LoadReading:
         """What a run that was made says of its load."""
         unmet = [condition.text for condition in self._objectives if not _holds(record, condition)]
+        lacks = self._lacking(summary)
         behind = any(reason.code in BOTTLENECKS for reason in summary.invalid)
         experiment = place.point.experiment
         too_much = not behind and _too_much(summary, unmet)
@@ -311,11 +319,12 @@ class CapacityStudy(Campaign):
             outcomes=summary.outcomes,
             statuses=summary.statuses,
             confirming=confirming,
-            valid=all(reason.code in EXCUSED for reason in summary.invalid),
+            valid=all(reason.code in EXCUSED for reason in summary.invalid) and not lacks,
             attempts=record.attempts,
             notes=[
                 *(["failed: the load was too much for the server"] if too_much else []),
                 *(f"not {text}" for text in unmet),
+                *lacks,
                 *(reason.message for reason in summary.invalid),
                 *([] if advice is None else [f"advice: {advice.text}"]),
                 *said,

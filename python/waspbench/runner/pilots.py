@@ -20,6 +20,9 @@ from waspbench.stats.batches import batch_means
 ENOUGH = 1000
 """Transactions that must have ended in an interval whose length is found: ten lie beyond its 99th percentile."""
 
+FEW = "few"
+"""The code of what asks for an interval in which more transactions end."""
+
 LEVEL = 0.99
 """Confidence of the intervals by which chance explains a difference of two pilots."""
 
@@ -111,7 +114,7 @@ def _more(summary: RunSummary) -> list[Want]:
     counts = [(errors.ended(summary.outcomes), ENOUGH)]
     counts += [(errors.ended(group.outcomes), LEAST) for group in measured if len(measured) > 1]
     short = [least / max(count, 1) for count, least in counts if count < least]
-    return [Want(code="few", duration_s=summary.interval_s * max(short))] if short else []
+    return [Want(code=FEW, duration_s=summary.interval_s * max(short))] if short else []
 
 
 # Its figures, and how well it knows them.

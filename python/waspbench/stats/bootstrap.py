@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from waspbench.stats.histogram import Histogram
 from waspbench.stats.levels import LEVEL
 
 RESAMPLES = 10_000
@@ -54,31 +53,3 @@ def bootstrap_means(
     equal = np.ptp(rows, axis=-1) == 0
     low, high = np.asarray(found.low), np.asarray(found.high)
     return np.where(equal, rows[..., 0], low), np.where(equal, rows[..., 0], high)
-
-
-def bootstrap_quantile(
-    runs: Sequence[Histogram], fraction: float, level: float = LEVEL, *, resamples: int = 2000, seed: int = 0
-) -> Interval | None:
-    """The percentile interval of the ``fraction`` quantile of all runs' values together, in the histograms' unit.
-
-    None for fewer than two runs, or where there are no values.
-    """
-    filled = [run for run in runs if run.total]
-    if len(filled) < 2:
-        return None
-    edges, counts = _grid(filled)
-    drawn = np.random.default_rng(seed).multinomial(len(filled), [1 / len(filled)] * len(filled), size=resamples)
-    running = np.cumsum(drawn.astype(np.float64) @ counts, axis=1)
-    ranks = np.maximum(1, np.ceil(fraction * running[:, -1:]))
-    values = edges[np.argmax(running >= ranks, axis=1)]
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
-
-
-def _grid(runs: Sequence[Histogram]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Upper edges of all buckets that any run fills, and the counts: a row a run."""
-    edges = np.unique(np.concatenate([run.upper for run in runs]))
-    counts = np.zeros((len(runs), len(edges)))
-    for row, run in zip(counts, runs, strict=True):
-        row[np.searchsorted(edges, run.upper)] = run.count
-    return edges, counts

@@ -1,47 +1,61 @@
-"""Intervals of quantiles from order statistics: no assumption on the distribution, but independent values.
+"""Quantiles over runs: how many values one needs, and its interval, for which a run counts as a whole.
 
-H. A. David, H. N. Nagaraja, Order Statistics, section 7.1: the number of values below the q-quantile is binomial.
+C. A. Francisco, W. A. Fuller, Quantile estimation with a complex survey design, Annals of Statistics 19 (1991),
+454-469: the interval holds the values of which a test of the share below them does not say that the quantile lies
+elsewhere. It needs no density, which a distribution with gaps (a response time with and without a timeout) does not
+have.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
-from scipy import stats
+import math
+from collections.abc import Sequence
 
-from waspbench.stats.histogram import Histogram
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from waspbench.stats.histogram import Histogram, merge
+from waspbench.stats.intervals import student_t
 from waspbench.stats.levels import LEVEL
 
+BEYOND = 10
+"""Values that must lie beyond a quantile, on either side: of fewer, chance decides where it is."""
 
-def quantile_ranks(count: int, fraction: float, level: float = LEVEL) -> tuple[int, int] | None:
-    """Ranks (from 1) of the order statistics of ``count`` independent values that enclose the ``fraction`` quantile
-    with at least ``level`` confidence, equally on both sides. None when there are too few values.
+
+def values_needed(fraction: float) -> int:
+    """Values from which the ``fraction`` quantile says something: 20 for p50, 100 for p90, 1,000 for p99."""
+    return round(BEYOND / min(fraction, 1 - fraction))
+
+
+def quantile_interval(runs: Sequence[Histogram], fraction: float, level: float = LEVEL) -> tuple[float, float] | None:
+    """The interval of the ``fraction`` quantile of all runs' values together, in the histograms' unit; None for fewer
+    than two runs that have values.
+
+    The share of values below the edge of a bucket is a ratio over runs (values below it to values), tested by Student's
+    t. It is taken for no more exact than that of independent values, because few runs may agree by luck.
     """
-    tail = (1 - level) / 2
-    low = int(stats.binom.ppf(tail, count, fraction))
-    high = int(stats.binom.ppf(1 - tail, count, fraction)) + 1
-    return (low, high) if low >= 1 and high <= count else None
+    filled = [run for run in runs if run.total]
+    if len(filled) < 2:
+        return None
+    together = merge(filled)
+    shares, errors = _shares(filled, together)
+    independent = float(ndtri((1 + level) / 2)) * math.sqrt(fraction * (1 - fraction) / together.total)
+    half = np.maximum(student_t(level, len(filled) - 1) * errors, independent)
+    # A bucket may hold the quantile unless too little lies below its end, or too much below its beginning.
+    enough = shares + half >= fraction
+    little = np.concatenate([[True], shares[:-1] - half[:-1] <= fraction])
+    [may] = np.nonzero(enough & little)
+    return float(together.lower[may[0]]), float(together.upper[may[-1]])
 
 
-def least_values(fraction: float, level: float = LEVEL) -> int:
-    """The fewest values whose order statistics enclose the ``fraction`` quantile: 299 for p99 at 95 % on one side."""
-    tail = (1 - level) / 2
-    return int(np.ceil(np.log(tail) / np.log(max(fraction, 1 - fraction))))
-
-
-def quantile_interval(
-    values: ArrayLike | Histogram, fraction: float, level: float = LEVEL
-) -> tuple[float, float] | None:
-    """The interval of the ``fraction`` quantile of what ``values`` are independent samples of.
-
-    Response times within one run depend on each other, which makes this too narrow for them; over runs it holds.
-    """
-    if isinstance(values, Histogram):
-        ranks = quantile_ranks(values.total, fraction, level)
-        if ranks is None:
-            return None
-        low, high = np.searchsorted(np.cumsum(values.count), ranks, side="left")
-        return float(values.lower[low]), float(values.upper[high])
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    ranks = quantile_ranks(len(ordered), fraction, level)
-    return None if ranks is None else (float(ordered[ranks[0] - 1]), float(ordered[ranks[1] - 1]))
+def _shares(runs: Sequence[Histogram], together: Histogram) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The share of all values up to the end of each bucket, and its standard error: that of a ratio over runs."""
+    counts = np.zeros((len(runs), len(together.lower)))
+    for row, run in zip(counts, runs, strict=True):
+        row[np.searchsorted(together.lower, run.lower)] = run.count
+    sizes = counts.sum(axis=1)
+    running = np.cumsum(counts, axis=1)
+    shares = running.sum(axis=0) / together.total
+    beside = running - np.outer(sizes, shares)
+    return shares, np.sqrt((beside**2).sum(axis=0) / (1 - 1 / len(runs))) / together.total
