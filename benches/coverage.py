@@ -8,7 +8,6 @@ Fixed seeds: the figures are the same each time, to rounding. It takes about six
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,19 +16,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import measured  # noqa: E402
-
-PAGE = ROOT / "docs" / "statistics.md"
-
-
-def share(value: float) -> str:
-    """A share as a percentage."""
-    return f"{100 * value:.1f} %"
-
-
-def table(heads: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
-    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+from pages import share, table, write  # noqa: E402
 
 
 def intervals() -> str:
@@ -157,16 +144,8 @@ def main() -> None:
     for name, make in TABLES.items():
         tables[name] = make()
         print(f"{name}\n{tables[name]}\n", flush=True)
-    page = PAGE.read_text(encoding="utf-8")
-    for name, made in tables.items():
-        begin, end = f"<!-- measured: {name} -->", "<!-- end -->"
-        pattern = re.escape(begin) + r"\n.*?" + re.escape(end)
-        if not re.search(pattern, page, re.DOTALL):
-            raise SystemExit(f"{PAGE}: has no place for the table {name}")
-        # Percent signs and bars mean nothing to the pattern's replacement; there are no backslashes.
-        page = re.sub(pattern, f"{begin}\n{made}\n{end}", page, flags=re.DOTALL)
     if "--write" in sys.argv[1:]:
-        PAGE.write_text(page, encoding="utf-8")
+        write("statistics.md", tables)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ left_out = pytest.StashKey[int]()
 running: set[str] = set()
 """The tests that have begun and have not ended, in the process that reports."""
 FULL_TIMEOUT = 900
-"""Seconds until a test of the full suite has failed. The longest takes 20 s, and 120 s if it makes six attempts."""
+"""Seconds until a test of the full suite has failed. The longest simulates for 200 s of two CPUs."""
 INCONCLUSIVE = 75
 """The exit status if tests were inconclusive and none failed: EX_TEMPFAIL of sysexits.h."""
 outcomes: list[str] = []
