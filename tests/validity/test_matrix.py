@@ -1,4 +1,4 @@
-"""A default experiment that is wrong is refused, and one that is right is not: twelve configurations in every run of
+"""A default experiment that is wrong is refused, and one that is right is not: fourteen configurations in every run of
 the tests, and the whole matrix in the full suite. The experiments are simulated with fixed seeds.
 """
 
@@ -13,7 +13,7 @@ from validity.configurations import CONFIGURATIONS, FAMILIES, Configuration, nam
 from validity.judged import ALL, LONG_RUNS, Outcome
 
 TEN = 10
-"""Experiments of each of the twelve."""
+"""Experiments of each of the fourteen."""
 
 WRONG = {
     "half-never": "silent",
@@ -23,6 +23,8 @@ WRONG = {
     "in-step-size": "cycles",
     "near-2280": "near_capacity",
     "closed-16-600ms-20KB-3-35": "windows",
+    "many-and-few": "windows",
+    "prowgen": "windows",
     "closed-32-50ms-20KB-1-80": "warmup",
 }
 """Configurations whose experiments are wrong, each with the reason that all of them have."""
@@ -30,19 +32,10 @@ WRONG = {
 RIGHT = ["one-client", "open-light", "impatient", "closed-16-20ms-2KB-1-0"]
 """Those whose experiments are right."""
 
-FALL_SHORT = {
-    "closed-8-20ms-20KB-0.1-35",
-    "new-1",
-    "ten-requests",
-    "prowgen",
-    "open-950",
-    "open-link",
-    "many-and-few",
-}
-"""Those of which more experiments than may be are called what they are not; docs/verdicts.md says why."""
-
-POOLED_VALID = 0.06
-"""Share of the wrong experiments that are valid, with those of `FALL_SHORT`; the bar is `judged.MOST_VALID`."""
+FALL_SHORT = {"ten-requests": 11, "open-950": 10}
+"""Those of which more experiments than may be are called what they are not, and how many of 40; docs/verdicts.md says
+why.
+"""
 
 
 def outcome(name: str) -> Outcome:
@@ -79,8 +72,9 @@ def outcomes(wanted: list[Configuration]) -> list[Outcome]:
 def test_a_family_is_judged_rightly_but_for_what_is_known_to_fall_short(family: str) -> None:
     found = outcomes(FAMILIES[family])
     short = [each for each in found if judged.falls_short(each)]
-    known = {each.name for each in FAMILIES[family]} & FALL_SHORT
-    assert {each.configuration.name for each in short} == known, short
+    known = {each.name: FALL_SHORT[each.name] for each in FAMILIES[family] if each.name in FALL_SHORT}
+    counts = {each.configuration.name: each.valid if each.is_wrong else each.refused for each in short}
+    assert counts == known, short
 
 
 @pytest.mark.full
@@ -90,10 +84,8 @@ def test_of_all_experiments_few_are_called_what_they_are_not() -> None:
     assert sum(each.is_wrong for each in found) >= 35
     assert sum(each.is_right for each in found) >= 20
     valid, refused = judged.pooled(found)
-    assert valid <= POOLED_VALID
-    assert refused <= judged.MOST_REFUSED
-    valid, _ = judged.pooled([each for each in found if each.configuration.name not in FALL_SHORT])
     assert valid <= judged.MOST_VALID
+    assert refused <= judged.MOST_REFUSED
 
 
 PAUSE = {"clients.think": {"model": "exponential", "mean": "3s"}}

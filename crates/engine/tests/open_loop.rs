@@ -107,7 +107,12 @@ fn arrivals_beyond_the_cap_are_counted_and_reported() {
 
 /// The scenario at this rate over 10 s, with room for all that come, and the codes of what speaks against it.
 fn at_rate(rate: &str) -> (RunOutput, Vec<&'static str>) {
+    seeded(1, rate)
+}
+
+fn seeded(seed: u64, rate: &str) -> (RunOutput, Vec<&'static str>) {
     let mut scenario = offered("poisson", rate);
+    scenario["seed"] = json!(seed);
     scenario["clients"][0]["arrivals"]["outstanding"] = json!(1_000_000);
     scenario["measure"]["duration"] = json!("10s");
     let output = run(&scenario);
@@ -151,7 +156,6 @@ fn the_growth_is_what_came_less_what_ended() {
 
 #[test]
 fn closed_loops_beside_it_are_not_taken_for_its_queue() {
-    let (alone, _) = at_rate("500/s");
     let mut scenario = offered("poisson", "500/s");
     scenario["clients"][0]["arrivals"]["outstanding"] = json!(1_000_000);
     scenario["measure"]["duration"] = json!("10s");
@@ -159,10 +163,8 @@ fn closed_loops_beside_it_are_not_taken_for_its_queue() {
     closed["rtt"] = json!("2s");
     scenario["clients"] = json!([scenario["clients"][0], closed]);
     let beside = run(&scenario);
-    let correlation = |output: &RunOutput| output.summary.stability.unwrap().serial_correlation.unwrap();
-    assert!((correlation(&alone) - correlation(&beside)).abs() < 0.2);
     let of_group = beside.summary.by_group[0].stability.unwrap();
-    assert_eq!(of_group.serial_correlation, beside.summary.stability.unwrap().serial_correlation);
+    assert_eq!(of_group.variance_inflation, beside.summary.stability.unwrap().variance_inflation);
     assert!(beside.summary.by_group[1].stability.is_none());
 }
 
@@ -179,12 +181,16 @@ fn slightly_above_the_capacity_the_run_doubts_that_a_length_does() {
 }
 
 #[test]
-fn just_below_the_capacity_the_run_is_too_short_for_the_queue() {
-    let (output, codes) = at_rate("998/s");
-    assert_eq!(codes, ["near_capacity"]);
-    let enough = output.summary.stability.unwrap().enough_s;
-    assert_eq!(output.summary.invalid[0].enough, Lengths { warmup: None, duration: enough });
-    assert!(enough.is_some_and(|enough| enough >= 60.0), "{enough:?}");
+fn just_below_the_capacity_most_runs_are_too_short_for_the_queue() {
+    let runs = (1..=10).map(|seed| seeded(seed, "998/s"));
+    let refused: Vec<_> = runs.filter(|(_, codes)| codes == &["near_capacity"]).collect();
+    // One in which the queue happens to go up and down tells nothing of its memory.
+    assert!(refused.len() >= 7, "{}", refused.len());
+    for (output, _) in refused {
+        let enough = output.summary.stability.unwrap().enough_s;
+        assert_eq!(output.summary.invalid[0].enough, Lengths { warmup: None, duration: enough });
+        assert!(enough.is_some_and(|enough| enough >= 120.0), "{enough:?}");
+    }
 }
 
 #[test]

@@ -161,8 +161,8 @@ class Censoring(Record):
     lacking: float
     """Share of the mean response time (from the actual start) that lacks, as estimated."""
     at_most: float | None
-    """An upper estimate of that share, by which the runs are judged; of one of n groups, the estimate and an nth of
-    what the upper estimate of a single group would be above it. None in results of older versions.
+    """An upper estimate of that share; the runs are judged by the middle between both. Of one of n groups, the estimate
+    and an nth of what the upper estimate of a single group would be above it. None in results of older versions.
     """
     excess: float | None
     """Little's law: mean number in progress over the rate of all that ended, over their mean time, less 1; None if
@@ -324,8 +324,10 @@ class Stability(Record):
     """Standard error of the growth, if each fortieth of the interval is by chance."""
     grows: bool
     """Whether it grows without end, which is ``overload``."""
-    serial_correlation: float | None
-    """Correlation of the mean response times of successive fortieths of the interval; None where too few ended."""
+    variance_inflation: float | None
+    """Variance of the mean response time over what it would be if that of each fortieth of the interval told nothing of
+    the next ones; None where too few ended.
+    """
     standard_error: float | None
     """Relative standard error of a run's mean response time that follows from it."""
     enough_s: float | None

@@ -16,9 +16,9 @@ pub(crate) use ages::{BINS_OF_AGE, edge};
 pub(crate) use course::{Ends, PARTS_OF_RUN, numbers, watched_before};
 pub(crate) use group::Bins;
 pub use group::{GroupLedger, GroupTimes};
-#[cfg(test)]
-pub(crate) use history::PARTS;
 pub(crate) use history::{CLASSES, History, Timed};
+#[cfg(test)]
+pub(crate) use history::{OfSize, PARTS, SIZES};
 pub use interval::Interval;
 pub use rows::{ConnectionRow, Rows, TransactionRow};
 pub use strata::Strata;

@@ -3,7 +3,7 @@
 //! Only what ends in the interval is measured, and clients begin only when the run does: a transaction that takes longer than the run has
 //! lasted is never among what ended. How much the mean lacks follows from the survival function of the transactions' times, which is estimated from
 //! all that were in progress in the interval, those that were cut off included, and so does what a longer interval would measure. A few
-//! transactions decide where long ones are rare, so that the upper bound of the survival function is what is judged by.
+//! transactions decide where long ones are rare, so that the upper bound of the survival function is judged by, too.
 //!
 //! Beside it stands Little's law: the mean number in progress over the rate of all that end differs from the mean of these where transactions
 //! spend time in the interval that do not end in it.
@@ -17,8 +17,11 @@ use wasp_units::{Duration, Instant};
 
 /// The standard normal quantile of 80 %, the confidence of the bound.
 const QUANTILE: f64 = 0.841_621;
-/// Share of the mean that may lack, at most, before a run is `censored`: between the 1 % that must pass and the 5 % that must not.
-pub(super) const MOST_LACKING: f64 = 0.04;
+/// Share of the mean that may lack before a run is `censored`, between the 1 % that must pass and the 5 % that must not: the middle of what is estimated and
+/// what it may be at most, since the bound alone refuses those that happen to see a stall, and the estimate alone passes those that happen to see none.
+pub(super) const MOST_LACKING: f64 = 0.03;
+/// The same of one of many groups: the more are judged, the sooner one of them is refused by chance.
+const MOST_OF_MANY: f64 = 0.04;
 /// Share of the mean that may lack, at most, after the length that is advised.
 const AIM: f64 = 0.02;
 /// Difference between L / X and the mean that is let pass, and in standard errors of chance.
@@ -50,7 +53,10 @@ pub struct Censoring {
     pub excess: Option<f64>,
     /// Share of the time in progress that is of transactions that were in progress all through the interval.
     pub throughout: f64,
-    /// Whether one of these is too much.
+    /// Whether the mean may lack too much.
+    #[serde(skip)]
+    pub(super) lacks_too_much: bool,
+    /// Whether that is so, or one of the others is too much.
     pub censored: bool,
     /// Length of the measured interval, in seconds, with which at most 2 % would lack: the interval's own if no more lacks.
     pub enough_s: Option<f64>,
@@ -156,7 +162,8 @@ impl Censoring {
         let by_chance = STANDARD_ERRORS * cut_squares.sqrt() / ended.max(f64::MIN_POSITIVE);
         let exceeds = excess.filter(|excess| excess.abs() > MOST_EXCESS.max(by_chance));
         let throughout = sum(&Alike::throughout) / in_progress.max(f64::MIN_POSITIVE);
-        let censored = found > MOST_LACKING || exceeds.is_some() || throughout > MOST_THROUGHOUT;
+        let lacks_too_much = lack_too_much(lacking, found, groups);
+        let censored = lacks_too_much || exceeds.is_some() || throughout > MOST_THROUGHOUT;
         // What a boundary cuts is the same in a longer interval.
         let least = duration * exceeds.map_or(0.0, f64::abs).max(throughout) / AIM;
         let longer = |length: &f64| *length > duration && *length >= least && at_most(warmup, *length) <= AIM;
@@ -170,6 +177,7 @@ impl Censoring {
             at_most: found,
             excess,
             throughout,
+            lacks_too_much,
             censored,
             enough_s: first(duration, &longer),
             enough_warmup_s: first(warmup, &later),
@@ -202,6 +210,11 @@ impl Censoring {
             ..self
         }
     }
+}
+
+/// Whether the mean of one of so many groups may lack too much.
+fn lack_too_much(lacking: f64, at_most: f64, groups: usize) -> bool {
+    (lacking + at_most) / 2.0 > MOST_OF_MANY - (MOST_OF_MANY - MOST_LACKING) / groups as f64
 }
 
 /// Transactions that were made up: when each began, and would end if its run did not, in nanoseconds after the start of the run.
@@ -251,4 +264,22 @@ fn together(parts: &[Alike], lacking: impl Iterator<Item = (f64, f64)>) -> (f64,
     let lacking = 1.0 - ended / estimated;
     let more = parts.iter().map(|part| 1.0 - ended / (estimated - part.1 + part.2) - lacking);
     (lacking, lacking + more.map(|more| more.powi(2)).sum::<f64>().sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_the_estimate_and_its_bound_is_what_decides() {
+        let lacks = |lacking, at_most| lack_too_much(lacking, at_most, 1);
+        assert!(lacks(0.02, 0.045) && lacks(0.0, 0.061) && lacks(0.05, 0.05));
+        assert!(!lacks(0.005, 0.05) && !lacks(0.0, 0.059) && !lacks(0.02, 0.039));
+    }
+
+    #[test]
+    fn of_many_groups_each_may_lack_more() {
+        let lacks = |groups| lack_too_much(0.035, 0.036, groups);
+        assert!(lacks(1) && lacks(2) && !lacks(4) && lack_too_much(0.041, 0.041, 100));
+    }
 }

@@ -2,9 +2,9 @@
 //!
 //! Above capacity, what waits or is in progress grows without end, and no length of a run measures anything. Near capacity it does not, but what the queue
 //! was it still is a long time later, so that a short run sees one part of its life only. Both show in how the fortieths of the interval follow each other:
-//! by how much the backlog grew in each, and how the mean response time of one depends on that of the one before (R. Jain, The Art of Computer Systems
-//! Performance Analysis, section 25.5.2: the variance of a mean of observations that depend on each other). Several runs of one point show it better than
-//! one: their growths add, and so do the products of which the correlation is made.
+//! by how much the backlog grew in each, and how the mean response time of one depends on those of the ones before (A. M. Law, Simulation Modeling and
+//! Analysis, section 4.4: the variance of a mean of observations that depend on each other). Several runs of one point show it better than one: their
+//! growths add, and so do the products of which the autocorrelations are made.
 
 use super::Lengths;
 use super::censoring::{Alike, LENGTHS, growth_by_age};
@@ -20,18 +20,22 @@ const ALIKE: f64 = 1.0 / 3.0;
 /// Least growth that means anything: a number, and a share of what was in progress.
 const LEAST_GROWTH: f64 = 20.0;
 const LEAST_SHARE: f64 = 0.05;
-/// Correlation of the mean response times of successive fortieths above which they show one queue: that of independent ones has a standard error of 0.16.
-const SERIAL: f64 = 0.65;
+/// Lags over which the autocorrelations of the mean response times of the fortieths are added. Where clients have queues of their own, chance decides in each fortieth which of them its
+/// few requests meet. That is most of the variance, so that each autocorrelation is small, but all of them are above 0 and their sum is large.
+const LAGS: usize = 8;
+/// Variance of their mean over that of independent ones, above which they show a queue. Independent ones of three runs have 1, with a standard error of 0.6.
+const INFLATED: f64 = 4.25;
 /// Relative standard error of the mean response time, its correlation considered, from which runs near capacity are too short, and the one that is aimed at. Runs whose queue began
 /// empty are off by three times as much and more.
 const MOST_ERROR: f64 = 0.015;
 const AIM: f64 = 0.01;
 /// Length of the interval, in seconds, that is advised at least: a short one shows too little of the memory to say how long it is.
 const LEAST_S: f64 = 120.0;
-/// Correlation to which a short run's is cut.
-const MOST_SERIAL: f64 = 0.97;
-/// Least fortieths in which something ended.
+/// Least fortieths in which something ended. Of fewer than the lags and their mirror, nothing would be known of the variance of their mean.
 const LEAST_BINS: usize = 20;
+const _: () = assert!(LEAST_BINS > 1 + 2 * LAGS);
+/// Relative deviation below which values differ by rounding only.
+const ALIKE_BUT_FOR_ROUNDING: f64 = 1e-9;
 
 /// An open loop by fortieths of the interval.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -84,8 +88,8 @@ pub struct Stability {
     pub growth_standard_error: f64,
     /// Whether it grows without end.
     pub grows: bool,
-    /// Correlation of the mean response times of successive fortieths of the interval; none where too few ended.
-    pub serial_correlation: Option<f64>,
+    /// Variance of the mean response time over what it would be if that of each fortieth of the interval told nothing of the next ones; none where too few ended.
+    pub variance_inflation: Option<f64>,
     /// Relative standard error of a run's mean response time that follows from it.
     pub standard_error: Option<f64>,
     /// Length of the measured interval, in seconds, that would do: the interval's own if it did; none if no length does, or too few ended to tell.
@@ -123,7 +127,7 @@ impl Stability {
             growth_by_age: (growth - total) / each,
             growth_standard_error: error / each,
             grows,
-            serial_correlation: queue.map(|queue| queue.correlation),
+            variance_inflation: queue.map(|queue| queue.inflation),
             standard_error: queue.map(|queue| queue.error),
             enough_s: queue.filter(|_| !grows).and_then(|queue| queue.enough(duration)),
             replays: runs.iter().any(|run| run.replays),
@@ -134,7 +138,7 @@ impl Stability {
     fn is_near_capacity(&self) -> bool {
         !self.grows
             && !self.replays
-            && self.serial_correlation.is_some_and(|correlation| correlation > SERIAL)
+            && self.variance_inflation.is_some_and(|inflation| inflation > INFLATED)
             && self.standard_error.is_some_and(|error| error > MOST_ERROR)
     }
 
@@ -145,12 +149,12 @@ impl Stability {
 
     /// A queue whose length says what it was a long time before.
     pub(super) fn remembers(&self) -> Option<Said> {
-        let (correlation, error) = self.serial_correlation.zip(self.standard_error)?;
+        let (inflation, error) = self.variance_inflation.zip(self.standard_error)?;
         self.is_near_capacity().then(|| {
             let doubt = if self.may_grow() { ", or above it" } else { "" };
             let message = format!(
                 "the interval was too short for a queue that seems to be near its capacity{doubt}: a run knows the mean response time to {:.0} % only, since that of \
-                 each fortieth of the interval follows the one before (correlation {correlation:.2}); it would do to offer less",
+                 each fortieth of the interval follows those before (the variance of their mean is {inflation:.1} times that of independent ones); it would do to offer less",
                 100.0 * error
             );
             Said::too_short(message, Lengths::duration(self.enough_s))
@@ -161,7 +165,8 @@ impl Stability {
 /// How the mean response times of the fortieths follow each other. The opening of connections is left out: of kept ones fewer and fewer are opened.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
-    correlation: f64,
+    /// Variance of their mean over that of independent ones.
+    inflation: f64,
     /// Relative standard error of their mean.
     error: f64,
 }
@@ -176,19 +181,30 @@ impl Queue {
         if of_run < LEAST_BINS as f64 || mean <= 0.0 {
             return None;
         }
-        let squares: f64 = all().map(|each| (each - mean).powi(2)).sum();
-        let product = |pair: &[Option<f64>]| Some((pair[0]? - mean) * (pair[1]? - mean));
-        let products: f64 = means.iter().flat_map(|run| run.windows(2)).filter_map(product).sum();
-        let correlation = if squares > 0.0 { products / squares } else { 0.0 };
-        let known = correlation.clamp(0.0, MOST_SERIAL);
-        let independent = of_run * (1.0 - known) / (1.0 + known);
-        let error = (squares / count / independent).sqrt() / mean;
-        Some(Self { correlation, error })
+        // Of those so many fortieths apart: the sum of the products of what they are off by, and how many there are.
+        let products = |lag: usize| {
+            let product =
+                |(now, then): (&Option<f64>, &Option<f64>)| Some(((*now)? - mean) * ((*then)? - mean));
+            let pairs = means.iter().flat_map(|run| run.iter().zip(&run[lag..]).filter_map(product));
+            pairs.fold((0.0, 0.0), |(sum, pairs), product| (sum + product, pairs + 1.0))
+        };
+        let (squares, _) = products(0);
+        let (sum, pairs) = (1..=LAGS)
+            .map(products)
+            .fold((squares, count), |so_far, (sum, pairs)| (so_far.0 + 2.0 * sum, so_far.1 + 2.0 * pairs));
+        // What they are off by is from their own mean, so that each product lacks the variance of that.
+        let of_mean = (sum / (count.powi(2) - pairs)).max(0.0);
+        let variance = squares / count + of_mean;
+        let inflation =
+            if variance > (ALIKE_BUT_FOR_ROUNDING * mean).powi(2) { count * of_mean / variance } else { 1.0 };
+        // Those that alternate are no more exact than independent ones.
+        let error = (variance * inflation.max(1.0) / of_run).sqrt() / mean;
+        Some(Self { inflation, error })
     }
 
     /// The length with which the error falls to what is aimed at.
     fn enough(self, duration: f64) -> Option<f64> {
-        if self.correlation <= SERIAL || self.error <= MOST_ERROR {
+        if self.inflation <= INFLATED || self.error <= MOST_ERROR {
             return Some(duration);
         }
         let least = (duration * (self.error / AIM).powi(2)).max(LEAST_S);
@@ -297,17 +313,75 @@ mod tests {
         );
     }
 
+    /// So many runs whose mean response times depend on those before by that part.
+    fn point(part: f64, deviation: f64, first: usize, runs: usize) -> Stability {
+        let of_run = |run| remembering(part, run).map(|chance| 100.0 * (1.0 + deviation * chance));
+        let runs: Vec<_> = (first..first + runs).map(|run| fortieths([0.0; BINS], of_run(run))).collect();
+        Stability::of(&runs, &thousand(0)).expect("there are runs")
+    }
+
     #[test]
     fn response_times_that_depend_on_those_before_show_a_queue() {
-        let near = |part: f64, deviation: f64| {
-            share(|run| {
-                let means = remembering(part, run).map(|chance| 100.0 * (1.0 + deviation * chance));
-                judged([0.0; BINS], means, &thousand(0)).is_near_capacity()
+        let near = |part: f64, deviation: f64, runs: usize| {
+            share(|number| point(part, deviation, number * runs, runs).is_near_capacity())
+        };
+        assert!(near(0.0, 0.2, 1) < 0.04, "independent");
+        assert!(near(0.0, 0.2, 3) < 0.005, "independent, three runs");
+        assert!(near(0.95, 0.2, 1) > 0.6, "a queue that remembers for half the interval");
+        assert!(near(0.95, 0.2, 3) > 0.95, "three runs of it");
+        assert!(near(0.95, 0.01, 3) < 0.02, "and is too short to matter");
+    }
+
+    #[test]
+    fn queues_that_hide_each_other_show_in_the_sum_of_what_each_remembers() {
+        // Half of the variance is that of what remembers: 0.45 from one fortieth to the next, and 6 times the variance of independent ones.
+        let of_run = |run| {
+            let (kept, new) = (remembering(0.9, run), noise(run + 10_000));
+            std::array::from_fn(|place| 100.0 + 10.0 * (kept[place] + new[place]))
+        };
+        let near = share(|number| {
+            let runs = (3 * number..3 * number + 3).map(|run| fortieths([0.0; BINS], of_run(run)));
+            Stability::of(&runs.collect::<Vec<_>>(), &thousand(0)).expect("there are runs").is_near_capacity()
+        });
+        assert!(near > 0.6, "{near}");
+    }
+
+    #[test]
+    fn the_variance_is_that_of_the_memory_however_many_runs_there_are() {
+        // 1 + 2 x the sum of 0.8^k (1 - k / 40) for k from 1 to 8 is 7.09. Of few runs it is a ratio of two that vary, whose mean is less.
+        for (runs, expected) in [(1, 5.4), (3, 6.5), (10, 6.95)] {
+            let of = |number| point(0.8, 0.2, number * runs, runs).variance_inflation.unwrap();
+            let mean = (0..RUNS).map(of).sum::<f64>() / RUNS as f64;
+            assert!((mean / expected - 1.0).abs() < 0.03, "{runs}: {mean}");
+        }
+    }
+
+    #[test]
+    fn fortieths_in_which_nothing_ended_are_no_memory() {
+        let near = |runs: usize, every: usize| {
+            share(|number| {
+                let of_run = |run| {
+                    let mut found = fortieths([0.0; BINS], noise(run).map(|chance| 100.0 + 20.0 * chance));
+                    (0..BINS).filter(|place| place % every == 0).for_each(|place| found.ok[place] = 0);
+                    found
+                };
+                let runs: Vec<_> = (runs * number..runs * (number + 1)).map(of_run).collect();
+                Stability::of(&runs, &thousand(0)).expect("there are runs").is_near_capacity()
             })
         };
-        assert!(near(0.0, 0.2) < 0.005, "independent");
-        assert!(near(0.95, 0.2) > 0.6, "a queue that remembers for half the interval");
-        assert!(near(0.95, 0.01) < 0.02, "and is too short to matter");
+        assert!(near(1, 2) < 0.02 && near(1, 3) < 0.02 && near(3, 2) < 0.005);
+    }
+
+    #[test]
+    fn times_that_do_not_vary_or_alternate_are_no_memory() {
+        let constant = judged([0.0; BINS], [100.000_1; BINS], &thousand(0));
+        assert_eq!((constant.variance_inflation, constant.is_near_capacity()), (Some(1.0), false));
+        let alternate = std::array::from_fn(|place| [90.0, 100.0, 110.0][place % 3]);
+        let found = judged([0.0; BINS], alternate, &thousand(0));
+        // As exact as 40 independent ones.
+        assert_eq!(found.variance_inflation, Some(0.0));
+        let independent = (2.0_f64 / 3.0).sqrt() * 0.1 / 40.0_f64.sqrt();
+        assert!((found.standard_error.unwrap() / independent - 1.0).abs() < 0.02, "{found:?}");
     }
 
     #[test]
@@ -339,9 +413,8 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_those_of_a_run_however_many_there_are() {
-        let means = std::array::from_fn(|place| 100.0 + 10.0 * (place as f64 / 8.0).sin());
-        let run = fortieths([2.0; BINS], means);
+    fn the_growth_is_that_of_a_run_however_many_there_are() {
+        let run = fortieths([2.0; BINS], [100.0; BINS]);
         let of = |runs: usize| {
             let mut alike = thousand(0);
             alike = (1..runs).fold(alike, |sum, _| sum.merge(thousand(0)));
@@ -350,7 +423,5 @@ mod tests {
         let (one, three) = (of(1), of(3));
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9 * a.abs();
         assert!(near(one.growth, three.growth) && near(one.growth, 8.0), "{one:?} {three:?}");
-        assert!(near(one.standard_error.unwrap(), three.standard_error.unwrap()));
-        assert!(near(one.serial_correlation.unwrap(), three.serial_correlation.unwrap()));
     }
 }

@@ -235,16 +235,17 @@ fn what_was_seen(found: &Censoring) -> (String, bool) {
     let Censoring { lacking, at_most, excess, throughout, .. } = *found;
     let percent = |share: f64| format!("{:.0} %", share.abs() * 100.0);
     let excess = excess.unwrap_or(0.0);
-    if throughout <= MOST_THROUGHOUT && at_most > MOST_LACKING && lacking <= MOST_LACKING {
-        let (lacking, at_most) = (percent(lacking), percent(at_most));
+    if throughout <= MOST_THROUGHOUT && found.lacks_too_much && lacking <= MOST_LACKING {
         let seen = format!(
-            "few long transactions were seen, so that the mean of those that ended may lack up to {at_most} (estimate: {lacking})"
+            "few long transactions were seen, so that the mean of those that ended may lack up to {:.1} % (estimate: {:.1} %)",
+            100.0 * at_most,
+            100.0 * lacking.max(0.0)
         );
         return (seen, true);
     }
     let seen = if throughout > MOST_THROUGHOUT {
         format!("{} of the time went into some that were in progress all through it", percent(throughout))
-    } else if at_most > MOST_LACKING {
+    } else if found.lacks_too_much {
         format!(
             "the mean of those that ended lacks about {}, or up to {}",
             percent(lacking),
@@ -295,11 +296,12 @@ mod tests {
     #[test]
     fn what_one_run_cannot_tell_ten_can() {
         let run = || vec![group("clients", 12_000, 1)];
-        let at_most = |runs| {
+        let of = |runs| {
             let found = together(vec![run(); runs]).expect("the runs belong together").censoring;
-            found.expect("enough was seen").at_most
+            found.expect("enough was seen")
         };
-        assert!(at_most(1) > 0.04 && at_most(10) < 0.04, "{} {}", at_most(1), at_most(10));
+        let (one, ten) = (of(1), of(10));
+        assert!(one.censored && !ten.censored && one.at_most > 2.0 * ten.at_most, "{one:?} {ten:?}");
         let seen = &said(vec![run()])[0].1;
         assert!(
             seen.starts_with(

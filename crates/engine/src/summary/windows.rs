@@ -18,8 +18,8 @@ use std::num::NonZeroU32;
 use wasp_net::Loss;
 use wasp_tcp::ReceiveBuffer;
 
-/// Least `ok` transactions to judge by.
-const LEAST: u64 = 100;
+/// Least `ok` transactions of a run to judge by.
+const LEAST: u64 = 20;
 /// What is too much of the product that says how much the beginning of the connections may decide. Where it was this, throughput was off by 3 to 6 %
 /// (`docs/statistics.md`).
 const MOST: f64 = 0.055;
@@ -111,7 +111,12 @@ impl CongestionWindows {
         }
         let (rtt, sender) = (known.rtt, &known.sender);
         let at_once = known.pipeline * segments;
-        let first = known.first_window(at_once, events / segments);
+        let by_chance = known.expected * segments > 0.5 * events;
+        let first = if by_chance {
+            known.first_window_of(history, segments, events / segments)
+        } else {
+            known.first_window(at_once, events / segments)
+        };
         let last = sender.lasting_window(rtt, events / segments);
         let needed = TO_MIX + sender.losses_between(first, last);
         // A connection that is closed before that has no window of the long run.
@@ -128,7 +133,6 @@ impl CongestionWindows {
         let idle = (known.pipeline * cycle - time).max(0.0);
         let first_byte = (history.first_byte as f64 / 1e9 / count).min(time);
         let more = sender.round_trips(rtt, last, at_once, idle) - 1.0;
-        let by_chance = known.expected * segments > 0.5 * events;
         let sending = known.sending(last, more, at_once, by_chance);
         let slower = (first_byte.max(rtt) + sending + sender.timeouts(rtt, last, events)) / time;
         let effect = FirstLosses::of(history);
@@ -241,12 +245,25 @@ impl Known {
     fn first_window(&self, at_once: f64, rate: f64) -> f64 {
         (2.0 * at_once.min(self.offered)).min(1.0 / rate).min(self.pipe)
     }
+
+    /// The same of responses whose sizes differ, each of which asks with `segments` more for every other request of a pipeline: the mean over their bytes. Windows grow for the
+    /// large ones, and these become slower when windows become smaller. A window that a full queue ends has no such first one: the large response for which it grew is the first to lose.
+    fn first_window_of(&self, history: &History, segments: f64, rate: f64) -> f64 {
+        let others = (self.pipeline - 1.0) * segments;
+        let sized = history.sizes.iter().filter(|size| size.bytes > 0);
+        let of_byte = sized.map(|size| {
+            let own = (size.bytes as f64 / size.count as f64 / self.mss).max(1.0);
+            size.bytes as f64 * self.first_window(own + others, rate)
+        });
+        let all: f64 = of_byte.sum();
+        if history.bytes > 0 { all / history.bytes as f64 } else { self.first_window(self.pipeline, rate) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::PARTS;
+    use crate::ledger::{OfSize, PARTS, SIZES};
     use crate::summary::Reason;
     use wasp_tcp::Config;
 
@@ -267,12 +284,22 @@ mod tests {
         }
     }
 
+    /// So many responses of so many bytes.
+    fn of_sizes(sizes: &[(u64, u64)]) -> [OfSize; SIZES] {
+        let mut found = [OfSize::default(); SIZES];
+        for (count, bytes) in sizes {
+            found[bytes.ilog2() as usize] = OfSize { count: *count, bytes: count * bytes };
+        }
+        found
+    }
+
     /// Transactions of 100 KB that took 110 ms, on connections each of which had carried 50 and lost data `losses` times.
     fn history(losses: usize) -> History {
         let count = 6_400;
         let mut history = History {
             count,
             bytes: count * 101_360,
+            sizes: of_sizes(&[(count, 101_360)]),
             requests_before: count * 50,
             loss_events: count * losses as u64,
             time: count * 110_000_000,
@@ -336,6 +363,24 @@ mod tests {
         (slow.time, slow.first_byte) = (slow.time * 10, slow.time * 10 - slow.time / 11);
         let slow = CongestionWindows::of(&slow, &known()).expect("data was lost");
         assert!(slow.slower > 1.05, "{slow:?}");
+    }
+
+    #[test]
+    fn of_sizes_that_differ_the_large_ones_make_the_first_window() {
+        // 7 segments on average: all are of 7, or a tenth of 63 and the others of one.
+        let of = |sizes: &[(u64, u64)], expected: f64| {
+            let mut history = history(1);
+            (history.bytes, history.loss_events) = (history.bytes / 10, history.count / 2);
+            history.sizes = of_sizes(sizes);
+            CongestionWindows::of(&history, &Known { expected, ..known() }).expect("data was lost")
+        };
+        let (alike, differ) = (&[(6_400, 10_136)], &[(640, 92_000), (5_760, 1_040)]);
+        let by_chance = [alike as &[_], differ].map(|sizes| of(sizes, 1.4e-3));
+        assert!(by_chance[1].needed > by_chance[0].needed + 3.0, "{by_chance:?}");
+        assert!(by_chance[1].recovering > 2.0 * by_chance[0].recovering, "{by_chance:?}");
+        assert_eq!(by_chance[0].slower, by_chance[1].slower);
+        // What full queues lose, large responses lose themselves.
+        assert_eq!(of(alike, 0.0), of(differ, 0.0));
     }
 
     #[test]
