@@ -76,6 +76,8 @@ struct Known {
     pipe: f64,
     /// Time in seconds that a segment takes on the client's link.
     segment_time: f64,
+    /// Segments that the client's link and its queue hold; 0 where that is no limit, or another link is narrow.
+    own_pipe: f64,
     /// Loss events a segment of data that the loss models will give.
     expected: f64,
     /// Warm-up and measured interval in seconds.
@@ -117,7 +119,7 @@ impl CongestionWindows {
         } else {
             known.first_window(at_once, events / segments)
         };
-        let last = sender.lasting_window(rtt, events / segments);
+        let last = known.lasting_window(events / segments);
         let needed = TO_MIX + sender.losses_between(first, last);
         // A connection that is closed before that has no window of the long run.
         let life = known.requests.map_or(f64::INFINITY, f64::from);
@@ -132,8 +134,7 @@ impl CongestionWindows {
         let cycle = known.connections * known.duration / count;
         let idle = (known.pipeline * cycle - time).max(0.0);
         let first_byte = (history.first_byte as f64 / 1e9 / count).min(time);
-        let more = sender.round_trips(rtt, last, at_once, idle) - 1.0;
-        let sending = known.sending(last, more, at_once, by_chance);
+        let sending = known.sending(last, at_once, idle, by_chance);
         let slower = (first_byte.max(rtt) + sending + sender.timeouts(rtt, last, events)) / time;
         let effect = FirstLosses::of(history);
         // Transactions become slower as windows become smaller. The second connection of a place begins as in the long run.
@@ -209,6 +210,9 @@ impl Known {
                 (rate.bits_per_second() as f64 * rtt + 8.0 * queue.get() as f64) / frame_bits
             })
         };
+        let segment_time = bandwidth.map_or(0.0, |rate| frame_bits / rate.bits_per_second() as f64);
+        let sender = if uploads { Sender::new(&client) } else { Sender::server(scenario)? };
+        let own = pipe(bandwidth, queue);
         let offered = match client.receive_buffer {
             ReceiveBuffer::Fixed(bytes) | ReceiveBuffer::Tuned { most: bytes } => f64::from(bytes) / mss,
         };
@@ -220,24 +224,38 @@ impl Known {
             connections: f64::from(group.count) * f64::from(if is_open { 1 } else { group.http.connections }),
             pipeline: f64::from(group.http.pipeline),
             requests: requests.map(NonZeroU32::get),
-            sender: if uploads { Sender::new(&client) } else { Sender::server(scenario)? },
+            sender,
             mss,
             rtt,
             offered: if uploads { f64::INFINITY } else { offered },
-            pipe: pipe(bandwidth, queue).min(pipe(shared_direction.rate, shared_direction.queue)),
-            segment_time: bandwidth.map_or(0.0, |rate| frame_bits / rate.bits_per_second() as f64),
+            pipe: own.min(pipe(shared_direction.rate, shared_direction.queue)),
+            segment_time,
+            own_pipe: if own.is_finite() && shared_direction.rate.is_none() { own } else { 0.0 },
             expected: events(loss) + events(shared_direction.loss),
             warmup: scenario.measure.warmup.as_secs_f64(),
             duration: scenario.measure.duration.as_secs_f64(),
         })
     }
 
-    /// Time in seconds that a window takes to let so many segments through in so many round trips after the first. A window that fills the client's link even after
-    /// losses costs no time beside that of the link. A full queue takes one loss from a window at a time, and chance may take two in a row.
-    fn sending(&self, window: f64, round_trips: f64, segments: f64, by_chance: bool) -> f64 {
-        let (waiting, link) = (self.rtt * round_trips, segments * self.segment_time);
-        let least = self.sender.after_losses(window, if by_chance { 2 } else { 1 });
-        if least * self.segment_time >= self.rtt { waiting.max(link) } else { waiting + link }
+    /// Mean window in segments in the long run, where one segment in 1 / `rate` begins a loss event. If the loss models alone would let windows grow beyond what the client's own
+    /// link and queue hold, it is this queue that loses the data: a window goes up to what they hold, and down to what a loss leaves of that.
+    fn lasting_window(&self, rate: f64) -> f64 {
+        let any = self.sender.lasting_window(self.rtt, rate);
+        let by_chance = self.sender.lasting_window(self.rtt, self.expected);
+        let full = 0.5 * (self.own_pipe + self.sender.after_losses(self.own_pipe, 1));
+        if by_chance > self.own_pipe { any.max(full) } else { any }
+    }
+
+    /// Time in seconds after the first byte in which so many segments arrive, after each idle time of so many seconds: that of the round trips, and what the client's link
+    /// adds to it. A window that is large at times does not save there what one that is small costs. Chance may take two losses from a window in a row, a full queue takes one, and
+    /// windows vary by that much.
+    fn sending(&self, window: f64, segments: f64, idle: f64, by_chance: bool) -> f64 {
+        let link = (segments - 1.0) * self.segment_time;
+        let time = |window: f64| self.rtt * (self.sender.round_trips(self.rtt, window, segments, idle) - 1.0);
+        let left = self.sender.after_losses(1.0, if by_chance { 2 } else { 1 });
+        let varying = [window / left, window, window * left];
+        let added = varying.map(|window| (link - time(window)).max(0.0)).iter().sum::<f64>() / 3.0;
+        (time(window) + added).max(link)
     }
 
     /// Most segments that a window has before the first loss. While it limits nothing, it grows to twice what is sent at once (Linux `tcp_is_cwnd_limited`). A loss
@@ -278,6 +296,7 @@ mod tests {
             offered: f64::INFINITY,
             pipe: f64::INFINITY,
             segment_time: 0.0,
+            own_pipe: 0.0,
             expected: 0.0,
             warmup: 5.0,
             duration: 10.0,
@@ -363,6 +382,78 @@ mod tests {
         (slow.time, slow.first_byte) = (slow.time * 10, slow.time * 10 - slow.time / 11);
         let slow = CongestionWindows::of(&slow, &known()).expect("data was lost");
         assert!(slow.slower > 1.05, "{slow:?}");
+    }
+
+    /// 70 segments on 10 Mbit/s that took 100 ms to the first, and 83 ms for the others. Link and queue hold `pipe` segments, 83 of them on the way.
+    fn narrow(pipe: f64, changed: impl Fn(&mut Known)) -> CongestionWindows {
+        let mut narrow = history(1);
+        narrow.time = narrow.count * 183_000_000;
+        let mut known = Known { segment_time: 0.0012, pipe, own_pipe: pipe, ..known() };
+        changed(&mut known);
+        CongestionWindows::of(&narrow, &known).expect("data was lost")
+    }
+
+    #[test]
+    fn what_a_full_queue_leaves_of_a_window_keeps_the_link_busy() {
+        // A loss leaves 119 segments of 170, more than are on the way.
+        let full = narrow(170.0, |_| {});
+        assert!((full.slower - 1.0).abs() < 0.01 && !full.unsettled, "{full:?}");
+        // A loss leaves 70 of 100. The link is idle for a while.
+        let short = narrow(100.0, |_| {});
+        assert!((1.02..1.1).contains(&short.slower), "{short:?}");
+        // CUBIC leaves as many as are on the way of 120. Reno leaves a half.
+        let cubic = narrow(120.0, |_| {});
+        let reno = narrow(120.0, |known| known.sender = Sender::new(&Config::bsd1999()));
+        assert!(cubic.slower < 1.02 && reno.slower > cubic.slower + 0.02, "{cubic:?} {reno:?}");
+    }
+
+    #[test]
+    fn windows_that_do_not_fill_a_queue_leave_the_link_idle() {
+        // In the long run windows are 85 segments, and 60 after a loss.
+        let shared = narrow(170.0, |known| known.own_pipe = 0.0);
+        assert!(shared.slower > 1.02 && shared.unsettled, "{shared:?}");
+        // Less than a half of the losses are by chance, but chance keeps windows at 163 segments: the others are those of the beginning.
+        let both = narrow(170.0, |known| known.expected = 1.2e-4);
+        assert!(both.slower == shared.slower && both.unsettled, "{both:?}");
+        // Chance that is rarer lets them fill the queue.
+        let rare = narrow(170.0, |known| known.expected = 1e-5);
+        assert!((rare.slower - 1.0).abs() < 0.01, "{rare:?}");
+        // Chance may take two losses in a row.
+        let by_chance = narrow(170.0, |known| known.expected = 2e-4);
+        assert!(by_chance.slower > shared.slower && by_chance.unsettled, "{by_chance:?}");
+    }
+
+    #[test]
+    fn a_link_that_is_not_narrow_takes_no_time() {
+        let of = |expected: f64, segment_time: f64| {
+            CongestionWindows::of(&history(1), &Known { expected, segment_time, ..known() })
+        };
+        assert_eq!(of(1e-3, 1.2e-5), of(1e-3, 0.0));
+    }
+
+    #[test]
+    fn a_queue_is_a_clients_own_where_no_other_link_is_narrow() {
+        let own_pipe = |shared: &str, own: &str, uploads: bool| {
+            let text = format!(
+                r#"{{"seed": 1, "run": 0, "mode": "live",
+                "server": {{"address": "198.18.0.1", "port": 80, "congestion": "cubic"}},
+                "network": {{"prefix": "198.18.0.0/17", "shared": {{"up": {{}}, "down": {{{shared}}}}}}},
+                "workload": {{"kind": "single", "path": "/file", "size": "1KB"}},
+                "clients": [{{
+                    "name": "clients", "count": 1, "rtt": "100ms", "loss": {{}}, "mtu": 1500, {own}
+                    "http": {{"timeout": "60s"}}, "tcp": {{"preset": "linux"}}
+                }}],
+                "measure": {{"warmup": "1s", "duration": "1s"}}}}"#
+            );
+            let scenario = Scenario::from_json(&text).expect("the scenario is valid");
+            Known::of(&scenario, &scenario.clients[0], false, uploads).expect("the server is known").own_pipe
+        };
+        let narrow = r#""bandwidth": {"down": "12Mbit/s"}, "queue": {"down": "30KB"},"#;
+        // 100 frames of 1,500 bytes on the way, and 20 in the queue.
+        assert!((own_pipe("", narrow, false) - 120.0).abs() < 1e-9);
+        assert_eq!(own_pipe("", narrow, true), 0.0);
+        assert_eq!(own_pipe(r#""rate": "1Gbit/s", "queue": "1MB""#, narrow, false), 0.0);
+        assert_eq!(own_pipe("", r#""bandwidth": {}, "queue": {},"#, false), 0.0);
     }
 
     #[test]
