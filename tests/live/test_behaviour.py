@@ -31,7 +31,7 @@ GAPS = ("TCPSackRecovery", "TCPFastRetrans")
 """Counters of the server's kernel that tell of gaps in what the clients received."""
 SERVERS = ["builtin", pytest.param("nginx", marks=needs("nginx"))]
 
-TIMING = {"lag", "unread", "warmup", "others", "run_delay", "steal", "emulator_busy", "censored"}
+TIMING = {"lag", "unread", "warmup", "others", "run_delay", "steal", "emulator_busy", "censored", "windows"}
 """Reasons against a run that a busy machine or a short interval may have; any other speaks against the program."""
 CPUS = sorted(os.sched_getaffinity(0))
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")

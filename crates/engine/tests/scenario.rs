@@ -50,6 +50,7 @@ fn wrong_values_are_named_with_what_would_be_valid() {
         ("/server/address", json!("198.18.0.7"), "server.address: 198.18.0.7; must be the first host"),
         ("/server/address", json!("127.0.0.1"), "server.address: 127.0.0.1; must be the first host"),
         ("/server/host", json!("a b"), "server.host: "),
+        ("/server/congestion", json!("cubic"), "server.congestion: is of a server that runs"),
         ("/clients", json!([]), "clients: none"),
     ];
     for (pointer, value, expected) in cases {

@@ -112,6 +112,7 @@ fn try_again(packet: &Packet) -> Option<Packet> {
 fn of_programs(scenario: &Value) -> Scenario {
     let mut scenario = scenario.clone();
     scenario["mode"] = json!("shim");
+    scenario["server"]["congestion"] = json!("cubic");
     Scenario::from_json(&scenario.to_string()).expect("the scenario is valid")
 }
 

@@ -82,7 +82,7 @@ impl Scenario {
             tcp.resolve().map_err(|error| ScenarioError::new("server.tcp", error.to_string()))?;
         }
         ensure(
-            self.server.congestion.is_none() || self.mode == Mode::Live,
+            self.server.congestion.is_none() || self.mode != Mode::Sim,
             "server.congestion",
             "is of a server that runs; a modelled one has server.tcp.congestion",
         )?;

@@ -70,7 +70,7 @@ pub struct Server {
     /// The TCP of the modelled server.
     #[serde(default)]
     pub tcp: Option<wasp_tcp::Options>,
-    /// Congestion control of the server's kernel, of a live run.
+    /// Congestion control of the server's kernel, of a server that runs.
     #[serde(default)]
     pub congestion: Option<String>,
     /// The modelled server.
