@@ -15,7 +15,9 @@ from waspbench import _core
 
 
 class FakeScenarioError(ValueError):
-    pass
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field, self.message = field, message
 
 
 class FakeEngineError(RuntimeError):
@@ -140,7 +142,7 @@ class FakeEngine:
         self.interrupt_at: tuple[int, int] | None = None
         self.fail_in: int | None = None
         self.invalid: list[dict[str, str]] = []
-        self.refusal: str | None = None
+        self.refusal: tuple[str, str] | None = None
 
     def install(self, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(_core, "start", self.start, raising=False)
@@ -156,4 +158,4 @@ class FakeEngine:
 
     def check_scenario(self, scenario: str) -> None:
         if self.refusal is not None:
-            raise FakeScenarioError(self.refusal)
+            raise FakeScenarioError(*self.refusal)

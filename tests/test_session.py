@@ -123,7 +123,7 @@ def test_a_failed_run_leaves_nothing(engine: FakeEngine, tmp_path: Path) -> None
 
 def test_a_failed_run_keeps_the_earlier_ones(engine: FakeEngine, tmp_path: Path) -> None:
     engine.fail_in = 2
-    with pytest.raises(RunFailedError, match=r"the packet device failed: gone \(what was measured is kept in .*out\)$"):
+    with pytest.raises(RunFailedError, match=r"the packet device failed: gone; what was measured is kept in .*out$"):
         run(EXPERIMENT, output=tmp_path / "out")
     kept = load(tmp_path / "out")
     assert len(kept.runs) == 2
@@ -158,13 +158,13 @@ def test_stopping_when_all_is_done_changes_nothing(engine: FakeEngine) -> None:
 
 
 def test_what_the_engine_refuses_is_an_input_error(engine: FakeEngine) -> None:
-    engine.refusal = "clients: 40000: the prefix has room for 32766"
+    engine.refusal = ("clients", "40000: the prefix has room for 32766")
     with pytest.raises(InputError, match=r"^clients: 40000: the prefix has room for 32766$"):
         run(EXPERIMENT)
 
 
 def test_cpus_belong_to_live_runs(engine: FakeEngine) -> None:
-    with pytest.raises(InputError, match=r'--emulator-cpus: "1": only a live run places anything on CPUs'):
+    with pytest.raises(InputError, match=r'emulator_cpus: "1": only a live run places anything on CPUs'):
         run(EXPERIMENT, emulator_cpus="1")
 
 
@@ -187,9 +187,7 @@ def test_a_full_disk_keeps_figures_without_the_tables_that_did_not_fit(
 
     monkeypatch.setattr(store, "write_table", full)
     out = tmp_path / "out"
-    message = (
-        rf"^{out}/transactions: cannot be written: No space left on device \(what was measured is kept in {out}\)$"
-    )
+    message = rf"^{out}/transactions: cannot be written: No space left on device; what was measured is kept in {out}$"
     with pytest.raises(RunFailedError, match=message):
         run(EXPERIMENT, mode="sim", output=out)
     kept = load(out)

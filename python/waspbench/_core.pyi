@@ -12,6 +12,8 @@ __all__ = [
     "FileContent",
     "FileSet",
     "Handle",
+    "OptionError",
+    "QuantityError",
     "RunResult",
     "ScenarioError",
     "build_files",
@@ -40,7 +42,17 @@ class Sample(TypedDict):
     completed: int
     errors: int
 
-class ScenarioError(ValueError): ...
+class ScenarioError(ValueError):
+    field: str
+    message: str
+
+class OptionError(ValueError):
+    field: str
+    message: str
+
+class QuantityError(ValueError):
+    message: str
+
 class EngineError(RuntimeError): ...
 
 def version() -> str: ...

@@ -5,7 +5,9 @@
     ├── CannotRunError    this machine cannot do what is asked                    (exit status 3)
     └── RunFailedError    a run began and could not be finished                   (exit status 4)
 
-Every message is one line that names the field, its value, and what would be valid.
+Every message is one line that names the field, its value, and what would be valid. A field is a dotted path of the
+experiment file, or the name of an argument of the function that was called; the command puts its flags in their place.
+What an error is about is in its attributes, so that nobody has to read its text.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -20,14 +23,26 @@ class WaspError(Exception):
     """Base of all errors that this package raises on purpose."""
 
 
+class Argument(str):
+    """The name of an argument, where an error tells it in the place of a field, a file or a key that is unknown, any of
+    which may have the same name.
+    """
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with an input: where (a dotted path, a flag or a file), its value, and what is valid."""
+    """One thing wrong with an input."""
 
     where: str
+    """A field, an `Argument`, a flag of the command, or a file."""
     message: str
+    """What is wrong, and what would be valid."""
     value: Any = None
+    """What was given."""
     has_value: bool = False
+    """Whether the message shows the value."""
 
     def __str__(self) -> str:
         value = f"{show(self.value)}: " if self.has_value else ""
@@ -46,13 +61,45 @@ class InputError(WaspError, ValueError):
         """An error with one problem; ``value`` is shown when given."""
         return cls([Problem(where, message, value[0] if value else None, bool(value))])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problems,)
+
 
 class CannotRunError(WaspError, RuntimeError):
-    """This machine cannot do what is asked."""
+    """This machine cannot do what is asked.
+
+    Attributes:
+        field: the field or argument that asks for it; None if there is none.
+        message: why, without the field.
+    """
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message if field is None else f"{field}: {message}")
+        self.field = field
+        self.message = message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.field)
 
 
 class RunFailedError(WaspError, RuntimeError):
-    """A run began and could not be finished."""
+    """A run began and could not be finished.
+
+    Attributes:
+        kept: the directory of what was measured before; None if nothing is kept.
+        field: the field or argument that it is about; None if there is none.
+        message: why, without the field and without the directory.
+    """
+
+    def __init__(self, message: str, kept: Path | None = None, field: str | None = None) -> None:
+        text = message if field is None else f"{field}: {message}"
+        super().__init__(text if kept is None else f"{text}; what was measured is kept in {kept}")
+        self.kept = kept
+        self.field = field
+        self.message = message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.kept, self.field)
 
 
 def show(value: Any, limit: int = 60) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import get_args
 
 from waspbench import _core, serve
-from waspbench.errors import CannotRunError, InputError, RunFailedError
+from waspbench.errors import Argument, CannotRunError, InputError, RunFailedError
 from waspbench.experiment import Experiment, Mode
 from waspbench.experiment.resolve import PREFIX, SERVER_ADDRESS, SERVER_PORT, address_of
 from waspbench.experiment.units import seconds
@@ -37,6 +38,8 @@ from waspbench.testbed.linux import may_steer
 from waspbench.testbed.protocol import PRIVATE
 from waspbench.workload.serving import Served, by_path, served
 
+SERVER_CPUS, EMULATOR_CPUS = Argument("server_cpus"), Argument("emulator_cpus")
+
 FILES = "files"
 """The list of files that the built-in server is told, below its private directory."""
 RELEASE = "release"
@@ -48,7 +51,10 @@ def choose_mode(asked: Mode | None, experiment: Experiment) -> tuple[Mode, str]:
 
     Raises:
         CannotRunError: live is asked for, and this machine cannot do it.
+        InputError: there is no such mode.
     """
+    if asked not in (None, *get_args(Mode)):
+        raise InputError.at(Argument("mode"), f"must be one of {', '.join(get_args(Mode))}", asked)
     wanted = asked or experiment.mode
     if wanted == "sim":
         return "sim", "as asked"
@@ -56,12 +62,13 @@ def choose_mode(asked: Mode | None, experiment: Experiment) -> tuple[Mode, str]:
     if support.ok:
         return "live", "as asked" if wanted else "this machine can"
     if wanted == "live":
-        raise CannotRunError(f"live mode: this machine cannot do it: {support.why} (wasp doctor says more)")
+        raise CannotRunError(f"this machine cannot do live: {support.why} (wasp doctor says more)", "mode")
     if experiment.server.kind != "builtin":
-        raise CannotRunError(
-            f"server.kind: {experiment.server.kind!r} needs live mode, and this machine cannot do it: {support.why} "
-            "(wasp doctor says more); --mode sim would put a modelled server in its place"
+        message = (
+            f"{experiment.server.kind!r} needs mode live, and this machine cannot do it: {support.why} "
+            "(wasp doctor says more); mode sim would put a modelled server in its place"
         )
+        raise CannotRunError(message, "server.kind")
     return "sim", f"this machine cannot do live: {support.why}"
 
 
@@ -71,8 +78,10 @@ def choose_cpus(server: str | None, emulator: str | None) -> Placement:
     Raises:
         InputError: a list is none, or names a CPU that is not there.
     """
-    with usage():
+    try:
         return place(server, emulator)
+    except TestbedError as error:
+        raise InputError.at(Argument(error.field), error.said) from None
 
 
 def placement(mode: Mode, server: str | None, emulator: str | None) -> Placement | None:
@@ -83,9 +92,9 @@ def placement(mode: Mode, server: str | None, emulator: str | None) -> Placement
     """
     if mode == "live":
         return choose_cpus(server, emulator)
-    for flag, asked in (("--server-cpus", server), ("--emulator-cpus", emulator)):
+    for argument, asked in ((SERVER_CPUS, server), (EMULATOR_CPUS, emulator)):
         if asked is not None:
-            raise InputError.at(flag, "only a live run places anything on CPUs", asked)
+            raise InputError.at(argument, "only a live run places anything on CPUs", asked)
     return None
 
 
@@ -102,15 +111,13 @@ def check_access_log(experiment: Experiment, mode: Mode) -> None:
 
 @contextmanager
 def usage() -> Iterator[None]:
-    """Turns what the testbed says of its arguments into an `InputError`."""
+    """Turns what the testbed says of what it is asked for into this package's errors."""
     try:
         yield
     except CannotDoIt as error:
-        raise CannotRunError(str(error)) from None
+        raise CannotRunError(error.said, error.field) from None
     except TestbedError as error:
-        where, _, message = str(error).partition(": ")
-        where = f"--{where}" if where.endswith("-cpus") else where
-        raise InputError.at(where, message) from None
+        raise InputError.at(error.field or "server", error.said) from None
 
 
 @contextmanager
@@ -119,8 +126,10 @@ def running() -> Iterator[None]:
     try:
         yield
     except CannotDoIt as error:
-        raise CannotRunError(str(error)) from None
-    except (TestbedError, _core.EngineError) as error:
+        raise CannotRunError(error.said, error.field) from None
+    except TestbedError as error:
+        raise RunFailedError(error.said, field=error.field) from None
+    except _core.EngineError as error:
         raise RunFailedError(str(error)) from None
 
 
@@ -178,7 +187,7 @@ def _content(experiment: Experiment) -> Served:
 def _running(experiment: Experiment, placement: Placement) -> HostSpec:
     """What stands before a server that runs already."""
     if placement.server_given:
-        raise InputError.at("--server-cpus", "a server that runs already stays on its CPUs; taskset(1) moves it")
+        raise InputError.at(SERVER_CPUS, "a server that runs already stays on its CPUs; taskset(1) moves it")
     url, server = experiment.server.url, address_of(experiment, "live")
     if not is_local(server["address"]):
         message = (
@@ -207,16 +216,17 @@ def _check_threads(experiment: Experiment, placement: Placement) -> None:
     limited = any(direction.rate or direction.queue or direction.loss for direction in (shared.up, shared.down))
     if len(placement.emulator) > 1 and limited:
         raise InputError.at(
-            "--emulator-cpus",
+            EMULATOR_CPUS,
             "the shared link (network.shared) has a limit or loss of its own, which keeps the emulator on one thread: "
             "one CPU would be valid",
             show_list(placement.emulator),
         )
     if len(placement.emulator) > 1 and not may_steer():
-        raise CannotRunError(
-            f"--emulator-cpus: {show_list(placement.emulator)!r}: several threads need the right to load a BPF program "
+        message = (
+            f"{show_list(placement.emulator)!r}: several threads need the right to load a BPF program "
             "(CAP_BPF), by which the device gives each packet to the thread of its client; one CPU would be valid"
         )
+        raise CannotRunError(message, EMULATOR_CPUS)
 
 
 def _launch(experiment: Experiment, connections: int, cpus: int) -> Launch:
@@ -245,6 +255,7 @@ def _builtin(experiment: Experiment, connections: int) -> Launch:
         environment=serve.environment(),
         connections=connections,
         shown=("wasp", "serve", "--address", SERVER_ADDRESS, "--port", str(SERVER_PORT)),
+        asked_by="server.kind",
     )
     return replace(launch, private_files={FILES: serve.listing(files)}) if files else launch
 

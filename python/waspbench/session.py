@@ -286,8 +286,8 @@ class Handle(Closing):
                 self._store.discard()
             return error
         self._finish(Reason(run=None, code="failed", message=str(error)))
-        kept = f" (what was measured is kept in {self._store.path})" if self._store is not None else ""
-        return type(error)(f"{error}{kept}")
+        kept = None if self._store is None else self._store.path
+        return RunFailedError(str(error), kept)
 
     def _begin(self) -> None:
         number = len(self._summaries)

@@ -74,7 +74,7 @@ BAD_USAGE = [
         'URL: "http://localhost/": is for the server of a live run, in whose place a simulation has a modelled one',
     ),
     ("bench --mode sim --server-cpus 0", '--server-cpus: "0": only a live run places anything on CPUs'),
-    ("bench --mode sim -o .", '-o: ".": exists already; name a new directory'),
+    ("bench --mode sim -o .", '--output: ".": exists already; name a new directory'),
     ("bench --xyzzy", "Unknown option: --xyzzy (wasp bench --help lists what is valid)"),
     ("bench --rrt 5ms", "Unknown option: --rrt. Did you mean --rtt? (wasp bench --help lists what is valid)"),
     ("bench --clients", "--clients requires an argument (wasp bench --help lists what is valid)"),
@@ -141,7 +141,7 @@ def test_live_on_a_machine_that_cannot(
 ) -> None:
     monkeypatch.setattr(live, "live_support", lambda: Support(False, "/dev/net/tun: Permission denied"))
     assert invoke(["bench", "--mode", "live"]) == 3
-    expected = "wasp: live mode: this machine cannot do it: /dev/net/tun: Permission denied (wasp doctor says more)\n"
+    expected = "wasp: --mode: this machine cannot do live: /dev/net/tun: Permission denied (wasp doctor says more)\n"
     assert capsys.readouterr().err == expected
 
 

@@ -59,10 +59,10 @@ def test_the_document_itself_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("clients.rtt", '--set: "clients.rtt": must be path=value, such as clients.rtt=50ms'),
-        ("=5", '--set: "=5": must be path=value, such as clients.rtt=50ms'),
-        ("clients.homes=5", '--set: "clients.homes": names a group; name one of its fields too'),
-        ("name.x=5", '--set: "name.x": name is not a table but "two-groups"'),
+        ("clients.rtt", 'settings: "clients.rtt": must be path=value, such as clients.rtt=50ms'),
+        ("=5", 'settings: "=5": must be path=value, such as clients.rtt=50ms'),
+        ("clients.homes=5", 'settings: "clients.homes": names a group; name one of its fields too'),
+        ("name.x=5", 'settings: "name.x": name is not a table but "two-groups"'),
         (
             "measure.run=5",
             "measure.run: unknown field; did you mean runs? "

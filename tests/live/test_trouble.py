@@ -52,7 +52,8 @@ def test_a_server_that_is_not_installed_is_told_with_how_to_get_it(kind: str, mo
     for module in (servers, sys.modules[apache.__module__]):
         monkeypatch.setattr(module, "find_program", lambda name: None)
     asked = parse({"name": "x", "server": {"kind": kind}, "clients": [{}]})
-    with pytest.raises(CannotRunError, match=rf"server: {kind} is not installed: install .*apt-get install {kind}"):
+    missing = rf"server\.kind: {kind} is not installed: install .*apt-get install {kind}"
+    with pytest.raises(CannotRunError, match=missing):
         live.spec(asked, Placement((0,), (0,)))
 
 

@@ -173,13 +173,13 @@ def test_what_cannot_be_compared(first: str, second: str, message: str) -> None:
 
 
 def test_an_unknown_figure_is_refused() -> None:
-    with pytest.raises(InputError, match=r'--metric: "max": must be one of throughput, goodput, mean, p50, p90, p99'):
+    with pytest.raises(InputError, match=r'^metric: "max": must be one of throughput, goodput, mean, p50, p90, p99'):
         compare_results("one", "two", "max")
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-60, 1.0, float("nan")])
 def test_a_level_that_no_runs_could_reach_is_refused(alpha: float) -> None:
-    with pytest.raises(InputError, match=r"--alpha: .*: must be from 1e-06 to below 1"):
+    with pytest.raises(InputError, match=r"^alpha: .*: must be from 1e-06 to below 1"):
         compare_results("one", "two", alpha=alpha)
 
 

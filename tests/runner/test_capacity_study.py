@@ -338,16 +338,16 @@ def test_background_groups_are_not_shared_out() -> None:
         ({"sweep": {"clients.count": [1, 2]}}, SEARCH, r"sweep\.clients\.count: is what a search .* varies"),
         ({"measure": {"warmup": "auto"}}, SEARCH, r"measure\.warmup: a search for capacity does not follow it"),
         ({"measure": {"until": {"ci": "5%"}}}, SEARCH, r"measure\.until: a search for capacity does not follow it"),
-        ({}, Search(low=9, high=8), r"--low: 9: must lie from 1 to high, which is 8"),
-        ({}, Search(most=7), r"--max-runs: 7: must be at least 8, the confirming runs and 4"),
-        ({}, Search(high=10**6), r"--high: 1000000: "),
-        ({}, Search(objectives=("p99",)), r'--slo: "p99": must be <'),
+        ({}, Search(low=9, high=8), r"search.low: 9: must lie from 1 to high, which is 8"),
+        ({}, Search(most=7), r"search.most: 7: must be at least 8, the confirming runs and 4"),
+        ({}, Search(high=10**6), r"search.high: 1000000: "),
+        ({}, Search(objectives=("p99",)), r'search.objectives: "p99": must be <'),
         (
             {"clients": [{"name": "a", "arrivals": {"rate": "9/s"}}]},
             SEARCH,
             r"clients\.a\.arrivals: an open loop's rate does not follow the number of clients",
         ),
-        ({"clients": [{"name": "a"}, {"name": "b"}]}, Search(low=1), r"--low: 1: must be at least 2"),
+        ({"clients": [{"name": "a"}, {"name": "b"}]}, Search(low=1), r"search.low: 1: must be at least 2"),
     ],
 )
 def test_what_cannot_be_searched(changes: dict[str, Any], search: Search, message: str, tmp_path: Path) -> None:
@@ -420,7 +420,7 @@ def test_capacities_are_compared_by_the_runs_that_confirmed_them(whole: Path, tm
     assert compared.valid
     # One that was searched in another directory is as good.
     assert compare_results(str(whole), other).metric == "capacity"
-    with pytest.raises(InputError, match=r"--metric: .*capacities are compared by their throughput"):
+    with pytest.raises(InputError, match=r"^metric: .*capacities are compared by their throughput"):
         compare_results(one, other, "p99")
     with pytest.raises(InputError, match="has no finished point with "):
         compare_results(one, f"{directory}@{field}=3ms")

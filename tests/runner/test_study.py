@@ -235,7 +235,7 @@ def test_a_full_disk_ends_a_study_and_loses_nothing(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"-o: .*: cannot be made: Not a directory"):
+    with pytest.raises(InputError, match=r"^output: .*: cannot be made: Not a directory"):
         study(DOCUMENT, output=tmp_path / "file" / "out")
     with pytest.raises(InputError, match="exists already"):
         study(DOCUMENT, output=tmp_path)

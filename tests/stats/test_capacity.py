@@ -19,9 +19,9 @@ def search(
     counts: Callable[[int], bool] = lambda load: True,
     low: int = 8,
     high: int = 4096,
-    budget: int = 15,
+    most: int = 15,
 ) -> tuple[CapacitySearch, Capacity | None]:
-    machine = CapacitySearch(low, high, budget)
+    machine = CapacitySearch(low, high, most)
     while (load := machine.next_load()) is not None:
         machine.tell(Reading(load, throughput(load), meets(load), counts(load)))
     return machine, machine.found()
@@ -92,7 +92,7 @@ def test_a_load_that_fails_while_it_is_confirmed_is_given_up() -> None:
         tries[load] = tries.get(load, 0) + 1
         return not (load == 4096 and tries[load] == 3)
 
-    machine, found = search(lambda load: float(load), meets=meets, budget=30)
+    machine, found = search(lambda load: float(load), meets=meets, most=30)
     assert found is not None
     assert found.load < 4096
     assert found.confirmed
@@ -113,20 +113,18 @@ def test_what_was_not_asked_for_is_refused() -> None:
         CapacitySearch().tell(Reading(65, 1.0))
 
 
-@pytest.mark.parametrize(("low", "high", "budget"), [(0, 8, 15), (9, 8, 15), (8, 4096, 7)])
-def test_a_search_needs_a_range_and_runs(low: int, high: int, budget: int) -> None:
-    with pytest.raises(ValueError, match=r"low|budget"):
-        CapacitySearch(low, high, budget)
+@pytest.mark.parametrize(("low", "high", "most"), [(0, 8, 15), (9, 8, 15), (8, 4096, 7)])
+def test_a_search_needs_a_range_and_runs(low: int, high: int, most: int) -> None:
+    with pytest.raises(ValueError, match=r"low|most"):
+        CapacitySearch(low, high, most)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(1, 5000), st.integers(0, 5000), st.integers(8, 25), st.randoms(use_true_random=False))
-def test_any_server_is_searched_within_the_budget_and_the_range(
-    low: int, more: int, budget: int, random: Random
-) -> None:
-    machine = CapacitySearch(low, low + more, budget)
+def test_any_server_is_searched_within_the_budget_and_the_range(low: int, more: int, most: int, random: Random) -> None:
+    machine = CapacitySearch(low, low + more, most)
     while (load := machine.next_load()) is not None:
         assert low <= load <= low + more
         machine.tell(Reading(load, random.random() * 100, random.random() < 0.9, random.random() < 0.9))
-        assert len(machine.readings) <= budget
+        assert len(machine.readings) <= most
     assert machine.phase() == "done"

@@ -176,7 +176,7 @@ def test_settings_and_congestion_control_reach_the_namespace_only(unchanged: obj
         ({"sysctl": {"net.ipv4.tcp_mem": "1 2 3"}}, "'net.ipv4.tcp_mem' belongs to the whole machine"),
         ({"sysctl": {"net.ipv4.tcp_sack": "many"}}, "net.ipv4.tcp_sack: the kernel refuses the value 'many'"),
         ({"sysctl": {"net.ipv4.tcp_congestion_control": "vegaz"}}, "the kernel knows no 'vegaz'"),
-        ({"server": command(["false"])}, "server: the server ended with status 1 before it listened"),
+        ({"server": command(["false"])}, "server.command: the server ended with status 1 before it listened"),
         ({"server": command(["sh", "-c", "echo too bad; exit 7"])}, "ended with status 7: too bad before it listened"),
         ({"server": command(["true"])}, "status 0 before it listened .it must stay in the foreground"),
         ({"server": command(["sleep", "99"]), "ready_timeout": 0.1}, "no listener on 198.18.0.1:80 within 0.1 s"),

@@ -34,8 +34,8 @@ def test_a_cpu_mask_is_the_number_that_the_kernel_reads(numbers: set[int]) -> No
 
 @pytest.mark.parametrize("text", ["", "x", "1-", "3-1", "0,,1", "-1", "0 1", "99999"])
 def test_what_is_no_cpu_list_is_refused_by_name(text: str) -> None:
-    with pytest.raises(TestbedError, match=r"^server-cpus: .*would be valid"):
-        cpus.parse_list(text, "server-cpus")
+    with pytest.raises(TestbedError, match=r"^server_cpus: .*would be valid"):
+        cpus.parse_list(text, "server_cpus")
 
 
 def test_server_and_emulator_get_different_cpus() -> None:
@@ -51,9 +51,9 @@ def test_sharing_a_cpu_is_labelled() -> None:
 
 
 def test_a_cpu_that_is_not_there_is_refused() -> None:
-    with pytest.raises(TestbedError, match=r"server-cpus: there is no CPU 7 for this process: 0-1 would be valid"):
+    with pytest.raises(TestbedError, match=r"server_cpus: there is no CPU 7 for this process: 0-1 would be valid"):
         cpus.place("7", None, [0, 1])
-    with pytest.raises(TestbedError, match=r"emulator-cpus: '0-99' names 100 CPUs: 64 at most would be valid"):
+    with pytest.raises(TestbedError, match=r"emulator_cpus: '0-99' names 100 CPUs: 64 at most would be valid"):
         cpus.place(None, "0-99", range(100))
 
 
@@ -152,9 +152,9 @@ def test_apache_tells_its_version() -> None:
 
 
 def test_a_program_that_cannot_be_asked_or_tells_nothing_is_named() -> None:
-    with pytest.raises(CannotDoIt, match=r"server: /no/such/server does not run: .*No such file"):
+    with pytest.raises(CannotDoIt, match=r"server.kind: /no/such/server does not run: .*No such file"):
         ask("/no/such/server", "-v", parse_version)
-    with pytest.raises(CannotDoIt, match=f"server: {re.escape(sys.executable)} -V does not tell its version"):
+    with pytest.raises(CannotDoIt, match=f"server.kind: {re.escape(sys.executable)} -V does not tell its version"):
         ask(sys.executable, "-V", parse_build)
 
 
@@ -273,8 +273,8 @@ def test_the_queue_grows_with_the_clients_within_bounds() -> None:
     ("fields", "message"),
     [
         ({"address": "10.0.0.1"}, "address: 10.0.0.1 is not in 198.18.0.0/17"),
-        ({"prefix": "198.18.0.0/33"}, "address, prefix: .*would be valid"),
-        ({"prefix": "198.18.0.1/17"}, "address, prefix: .*would be valid"),
+        ({"prefix": "198.18.0.0/33"}, "prefix: .*would be valid"),
+        ({"prefix": "198.18.0.1/17"}, "prefix: .*would be valid"),
         ({"port": 0}, "port: 0 is out of range: 1 to 65535 would be valid"),
         ({"mtu": 67}, "mtu: 67 is out of range"),
         ({"clients": 0}, "clients: 0 is out of range"),

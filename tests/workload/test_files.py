@@ -191,22 +191,22 @@ def test_commands_print_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     [
         (
             ["surge", "x", "--preset", "surge97"],
-            'wasp: surge: preset: "surge97"; unknown variant `surge97`, expected one of `surge98`, `surge-50MB`, '
+            'wasp: --preset: "surge97"; unknown variant `surge97`, expected one of `surge98`, `surge-50MB`, '
             "`surge99`, `pries2012`\n",
         ),
         (
             ["surge", "x", "--requests", "5"],
-            "wasp: surge: requests: 5; 2000 files that are asked for at least once need from 2000 to 50000000\n",
+            "wasp: --requests: 5; 2000 files that are asked for at least once need from 2000 to 50000000\n",
         ),
         (
             ["surge", "x", "--set", "sizes.tail.shape=0"],
-            "wasp: surge: base_sizes.tail.shape: 0; must be above 0 and at most 1000000\n",
+            "wasp: base_sizes.tail.shape: 0; must be above 0 and at most 1000000\n",
         ),
         (
             ["prowgen", "x", "--set", "one_timers=100%"],
-            "wasp: prowgen: requests: 150000; 3000 objects that are asked for once give 3000 requests\n",
+            "wasp: --requests: 150000; 3000 objects that are asked for once give 3000 requests\n",
         ),
-        (["prowgen", "x", "--set", "colour=1"], "wasp: prowgen: colour: 1; unknown field `colour`, expected one of "),
+        (["prowgen", "x", "--set", "colour=1"], "wasp: colour: 1; unknown field `colour`, expected one of "),
         (["check", "x"], f"wasp: x/{MANIFEST}: is not there: no file set, or one whose writing was interrupted\n"),
         (["check", "x", "--format", "gif"], 'wasp: --format: "gif": must be one of svg, png, pdf\n'),
     ],

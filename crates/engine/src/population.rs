@@ -2,6 +2,7 @@
 
 use crate::scenario::{
     ArrivalModel, Arrivals, Group, Http, Method, NextAfter, Scenario, ScenarioError, Start, Version,
+    of_option,
 };
 use std::io::BufRead;
 use std::num::NonZeroU32;
@@ -11,7 +12,7 @@ use wasp_http::{InvalidRequest, Request};
 use wasp_net::Star;
 use wasp_random::{Key, Purpose};
 use wasp_units::{Bytes, Duration, Instant};
-use wasp_workload::{Deal, Delay, Equilibrium, OffTimes, Requests, Site};
+use wasp_workload::{BuildError, Deal, Delay, Equilibrium, OffTimes, Requests, Site};
 
 /// Most arrivals that may wait in a group that says nothing about it, though one for each client at least.
 const MOST_WAITING: u32 = 1_000;
@@ -32,14 +33,22 @@ impl Scenario {
     /// # Errors
     /// If the log is missing or cannot be replayed, or has something that cannot be asked for.
     pub fn site(&self, log: Option<&mut dyn BufRead>) -> Result<Arc<Site>, ScenarioError> {
-        let error = |message: String| ScenarioError::new("workload", message);
         let seed = self.workload.seed.unwrap_or(self.seed);
-        let site = self.workload.options.build(seed, log).map_err(|problem| error(problem.to_string()))?;
+        let site = self.workload.options.build(seed, log).map_err(|error| of_build(&error))?;
         for file in site.files().files() {
             Request::new(wasp_http::Method::Get, &file.path, "host")
-                .map_err(|problem| error(problem.to_string()))?;
+                .map_err(|error| ScenarioError::new("workload", error.to_string()))?;
         }
         Ok(Arc::new(site))
+    }
+}
+
+fn of_build(error: &BuildError) -> ScenarioError {
+    match error {
+        BuildError::Option(error) => of_option("workload", error),
+        BuildError::Log { .. } | BuildError::NoLog { .. } => {
+            ScenarioError::new("workload.log", error.to_string())
+        }
     }
 }
 

@@ -45,7 +45,7 @@ fn wrong_values_are_named_with_what_would_be_valid() {
             "clients.clients.tcp.mss: 9000; must be at most 1460",
         ),
         ("/measure/duration", json!("0s"), "measure.duration: 0ms; must be above zero"),
-        ("/workload/path", json!("no slash"), "workload: files.0.path: no slash; must begin"),
+        ("/workload/path", json!("no slash"), "workload.files.0.path: no slash; must begin"),
         ("/network/prefix", json!("198.18.0.0"), "network.prefix"),
         ("/server/address", json!("198.18.0.7"), "server.address: 198.18.0.7; must be the first host"),
         ("/server/address", json!("127.0.0.1"), "server.address: 127.0.0.1; must be the first host"),
@@ -117,7 +117,7 @@ fn impossible_behaviour_is_named_with_what_would_be_possible() {
         assert!(message.contains(expected), "{message}");
     }
     let cases = [
-        ("/workload/files", json!([]), "workload: files: given; not beside path and size"),
+        ("/workload/files", json!([]), "workload.files: given; not beside path and size"),
         ("/workload/deal", json!("turns"), "workload.deal: unknown variant `turns`"),
         (
             "/clients/0/think",

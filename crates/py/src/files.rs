@@ -1,28 +1,25 @@
 //! The files of workloads, for Python to write, to check and to serve.
 
+use crate::error::{build_error, option_error, unreadable_log};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::io::BufRead;
 use std::sync::Mutex;
 use wasp_random::Key;
-use wasp_workload::{Content, OptionError, Site, Workload};
-
-fn option_error(error: OptionError) -> PyErr {
-    PyValueError::new_err(error.to_string())
-}
+use wasp_workload::{Content, Site, Workload};
 
 /// Builds a workload; a log is read from its file.
-pub(crate) fn build(workload: &Workload, seed: u64) -> Result<Site, String> {
+pub(crate) fn build(workload: &Workload, seed: u64) -> PyResult<Site> {
     let mut log = match workload {
         Workload::Replay(options) => {
             let opened = wasp_io::open_log(&options.log);
-            Some(opened.map_err(|error| format!("{}: cannot be read: {error}", options.log))?)
+            Some(opened.map_err(|error| unreadable_log(&options.log, &error))?)
         }
         _ => None,
     };
     let log = log.as_mut().map(|log| log as &mut dyn BufRead);
-    workload.build(seed, log).map_err(|error| error.to_string())
+    workload.build(seed, log).map_err(build_error)
 }
 
 /// The files that a workload asks for: a function of its options and a seed, or of its log.
@@ -36,8 +33,8 @@ pub(crate) struct FileSet {
 #[pyfunction]
 #[pyo3(name = "build_files")]
 pub(crate) fn py_build_files(py: Python<'_>, options: &str, seed: u64) -> PyResult<FileSet> {
-    let workload = Workload::from_json(options).map_err(option_error)?;
-    let site = py.detach(|| build(&workload, seed)).map_err(PyValueError::new_err)?;
+    let workload = Workload::from_json(options).map_err(|error| option_error(&error))?;
+    let site = py.detach(|| build(&workload, seed))?;
     Ok(FileSet { site, seed })
 }
 
@@ -79,7 +76,9 @@ impl FileSet {
 
     /// What was generated beside what was intended, with the requests of run `run`, as a JSON object.
     fn examine(&self, py: Python<'_>, run: u32) -> PyResult<String> {
-        let examination = py.detach(|| self.site.examine(Key::root(self.seed, run))).map_err(option_error)?;
+        let examination = py
+            .detach(|| self.site.examine(Key::root(self.seed, run)))
+            .map_err(|error| option_error(&error))?;
         serde_json::to_string(&examination).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 

@@ -33,7 +33,7 @@ fn py_profile() -> &'static str {
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::error::{EngineError, ScenarioError};
+    use super::error::{EngineError, OptionError, QuantityError, ScenarioError};
     #[pymodule_export]
     use super::fetch::py_fetch;
     #[pymodule_export]

@@ -4,7 +4,7 @@
 //! own end, or a signal that Python has to look at.
 
 use crate::device::duplicate;
-use crate::error::{ScenarioError, engine_error, scenario_error};
+use crate::error::{engine_error, scenario_error};
 use crate::result::RunResult;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -74,8 +74,12 @@ pub(crate) fn py_start(
 /// The files that the clients of a scenario ask for.
 fn site(scenario: &Scenario) -> PyResult<Arc<Site>> {
     let Some(path) = scenario.log() else { return scenario.site(None).map_err(scenario_error) };
-    let mut log =
-        open_log(path).map_err(|error| ScenarioError::new_err(format!("workload.log: {path}: {error}")))?;
+    let mut log = open_log(path).map_err(|error| {
+        scenario_error(wasp_engine::ScenarioError {
+            field: "workload.log".to_owned(),
+            message: format!("{path}: cannot be read: {error}"),
+        })
+    })?;
     scenario.site(Some(&mut log)).map_err(scenario_error)
 }
 

@@ -1,7 +1,7 @@
 //! How often something happens.
 
 use crate::Duration;
-use crate::parse::{UnitError, print, quantity, serde_as_text};
+use crate::parse::{Fault, UnitError, print, quantity, serde_as_text};
 use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
@@ -41,7 +41,7 @@ impl FromStr for Frequency {
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let value = quantity(text, &UNITS, EXPECTED)?;
-        let out_of_range = || UnitError::OutOfRange { text: text.to_owned(), expected: EXPECTED };
+        let out_of_range = || UnitError::new(text, Fault::OutOfRange, EXPECTED);
         NonZeroU64::new(value).map(Self).ok_or_else(out_of_range)
     }
 }

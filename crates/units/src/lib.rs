@@ -12,7 +12,7 @@ mod time;
 
 pub use bytes::Bytes;
 pub use frequency::Frequency;
-pub use parse::UnitError;
+pub use parse::{Fault, UnitError};
 pub use probability::Probability;
 pub use rate::Rate;
 pub use time::{Duration, Instant};

@@ -2,46 +2,63 @@
 
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum UnitError {
+#[error("{text:?}: {}", self.message())]
+pub struct UnitError {
+    /// What was given.
+    pub text: String,
+    /// What is wrong with it.
+    pub fault: Fault,
+    /// What would be valid.
+    pub expected: &'static str,
+}
+
+/// What is wrong with a text that is not a quantity.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fault {
     /// There is no number at the start.
-    #[error("{text:?}: expected {expected}")]
-    NotANumber {
-        /// What was given.
-        text: String,
-        /// What would be valid.
-        expected: &'static str,
-    },
+    NotANumber,
     /// The number has no unit, or one that is unknown.
-    #[error("{text:?}: unknown or missing unit; expected {expected}")]
-    UnknownUnit {
-        /// What was given.
-        text: String,
-        /// What would be valid.
-        expected: &'static str,
-    },
+    UnknownUnit,
     /// The number is finer than the unit can hold, or too large, or negative.
-    #[error("{text:?}: out of range; expected {expected}")]
-    OutOfRange {
-        /// What was given.
-        text: String,
-        /// What would be valid.
-        expected: &'static str,
-    },
+    OutOfRange,
+}
+
+impl Fault {
+    /// What a message says of it before what would be valid.
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::NotANumber => "",
+            Self::UnknownUnit => "unknown or missing unit; ",
+            Self::OutOfRange => "out of range; ",
+        }
+    }
+}
+
+impl UnitError {
+    pub(crate) fn new(text: &str, fault: Fault, expected: &'static str) -> Self {
+        Self { text: text.to_owned(), fault, expected }
+    }
+
+    /// What is wrong and what would be valid, without the text.
+    #[must_use]
+    pub fn message(&self) -> String {
+        format!("{}expected {}", self.fault.prefix(), self.expected)
+    }
 }
 
 /// Parses `text` as a non-negative decimal number and one of `units` (suffix, factor), and returns number × factor.
 ///
 /// The product must be an integer: half a nanosecond is an error, not a rounding.
 pub(crate) fn quantity(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u64, UnitError> {
-    let owned = || text.to_owned();
+    let error = |fault| UnitError::new(text, fault, expected);
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     if number.is_empty() || number.starts_with('.') || number.ends_with('.') {
-        return Err(UnitError::NotANumber { text: owned(), expected });
+        return Err(error(Fault::NotANumber));
     }
     let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
-    let factor = factor.ok_or_else(|| UnitError::UnknownUnit { text: owned(), expected })?;
-    scaled(number, factor).ok_or_else(|| UnitError::OutOfRange { text: owned(), expected })
+    let factor = factor.ok_or_else(|| error(Fault::UnknownUnit))?;
+    scaled(number, factor).ok_or_else(|| error(Fault::OutOfRange))
 }
 
 /// `number` × `factor`, when that is an integer below 2^64.

@@ -1,6 +1,6 @@
 //! Probabilities in fixed point.
 
-use crate::parse::{UnitError, quantity, serde_as_text};
+use crate::parse::{Fault, UnitError, quantity, serde_as_text};
 use std::fmt;
 use std::str::FromStr;
 
@@ -60,7 +60,7 @@ impl FromStr for Probability {
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let value = quantity(text, &PERCENT, EXPECTED)?;
         if value > ONE {
-            return Err(UnitError::OutOfRange { text: text.to_owned(), expected: EXPECTED });
+            return Err(UnitError::new(text, Fault::OutOfRange, EXPECTED));
         }
         Ok(Self(value))
     }

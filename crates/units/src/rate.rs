@@ -1,7 +1,7 @@
 //! Bit rates.
 
 use crate::Duration;
-use crate::parse::{UnitError, print, quantity, serde_as_text};
+use crate::parse::{Fault, UnitError, print, quantity, serde_as_text};
 use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
@@ -57,8 +57,7 @@ impl FromStr for Rate {
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let rate = quantity(text, &UNITS, EXPECTED)?;
-        Self::from_bits_per_second(rate)
-            .ok_or_else(|| UnitError::OutOfRange { text: text.to_owned(), expected: EXPECTED })
+        Self::from_bits_per_second(rate).ok_or_else(|| UnitError::new(text, Fault::OutOfRange, EXPECTED))
     }
 }
 

@@ -19,6 +19,12 @@ impl OptionError {
         Self { field: field.into(), value: value.to_string(), valid: valid.into() }
     }
 
+    /// Its value, and what would be valid.
+    #[must_use]
+    pub fn message(&self) -> String {
+        format!("{}; {}", self.value, self.valid)
+    }
+
     /// The same error, with its field below `parent`.
     #[must_use]
     pub fn within(mut self, parent: &str) -> Self {

@@ -13,6 +13,7 @@ from cyclopts import App, CycloptsError, Group, Parameter
 
 from waspbench import _core
 from waspbench.cli import status
+from waspbench.cli.options import flag_of, flags_in_errors
 from waspbench.errors import CannotRunError, InputError, RunFailedError
 
 MEASURE = Group("Measure", sort_key=1)
@@ -112,7 +113,8 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # an interrupt may have come during imports
-        code = app(list(arguments) or ["--help"], print_error=False, exit_on_error=False)
+        with flags_in_errors(flag_of):
+            code = app(list(arguments) or ["--help"], print_error=False, exit_on_error=False)
     except CycloptsError as error:
         status.complain([_usage(error)])
         return status.Status.BAD_INPUT
@@ -123,12 +125,21 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         status.complain([str(error)])
         return status.Status.CANNOT
     except RunFailedError as error:
-        status.complain([str(error)])
+        status.complain([_with_way_on(error)])
         return status.Status.FAILED
     except KeyboardInterrupt:
         status.complain(["interrupted"])
         return status.Status.INTERRUPTED
     return int(code or 0)
+
+
+def _with_way_on(error: RunFailedError) -> str:
+    """The failure, and the command that makes the runs that are missing, if it can."""
+    from waspbench.results.study import is_study
+
+    if error.kept is None or not is_study(error.kept):
+        return str(error)
+    return f"{error}; wasp resume {error.kept} makes the rest"
 
 
 def _usage(error: CycloptsError) -> str:

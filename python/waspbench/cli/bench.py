@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from waspbench.cli import flags
-from waspbench.cli.options import EmulatorCpus, Json, Output, ServerCpus, Text, Thresholds
+from waspbench.cli.options import EmulatorCpus, Json, Output, ServerCpus, Text, Thresholds, flags_in_errors
+from waspbench.errors import Argument
 
 _URL = "A server that runs already on this machine, and what to ask it for, such as http://127.0.0.1:8080/."
 
@@ -26,21 +29,35 @@ def bench(
 ) -> int:
     """Measure a server, with flags instead of a file."""
     values = {"url": url, **asdict(given)}
+    with flags_in_errors(flags.flag_of_field(values)):
+        return _measured(values, thresholds or [], server_cpus, emulator_cpus, json=json, output=output)
+
+
+def _measured(
+    values: Mapping[str, Any],
+    thresholds: Sequence[str],
+    server_cpus: str | None,
+    emulator_cpus: str | None,
+    *,
+    json: bool,
+    output: Path | None,
+) -> int:
+    """Makes the measurement that flags describe; ``values`` is what was given for each, or None."""
     document = flags.document("bench", values)
-    described = flags.experiment(document, values)
+    described = flags.experiment(document)
     from waspbench.cli import studies
     from waspbench.cli.runner import run_and_print
     from waspbench.experiment.conditions import all_of
     from waspbench.live import choose_mode
 
-    conditions = all_of({}, thresholds or [], "--assert")
+    conditions = all_of({}, thresholds, Argument("thresholds"))
     flags.check_effects(choose_mode(None, described)[0], values)
     if described.measure.open_ended:
         return studies.begin(
             document,
             output=output,
             mode=described.mode,
-            thresholds=thresholds or [],
+            thresholds=thresholds,
             server_cpus=server_cpus,
             emulator_cpus=emulator_cpus,
             outputs=studies.Outputs(json),

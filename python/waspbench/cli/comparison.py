@@ -106,14 +106,15 @@ def _made(document: dict[str, object], source: Path, mode: ModeName | None, outp
 def _judged(loaded: StudyResult, source: Path, metric: str, json: bool) -> int:
     from waspbench.cli import science_text as words
     from waspbench.results.normal import judge_normality
+    from waspbench.stats.normality import ValuesError
 
     only = loaded.points[0].result if len(loaded.points) == 1 else None
     if only is None:
         raise InputError.at(str(source), "must be results of one point")
     try:
         result = judge_normality(only, metric)
-    except ValueError as error:
-        raise InputError.at(str(source), f"{metric} of its runs: {str(error).partition(': ')[2]}") from None
+    except ValuesError as error:
+        raise InputError.at(str(source), f"{metric} of its runs: {error.message}") from None
     print(result.to_json() if json else words.normality(result), end="\n" if json else "")
     if not only.valid:
         return status.Status.INVALID

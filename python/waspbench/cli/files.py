@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from waspbench.cli.options import Json
+from waspbench.cli.options import ARGUMENTS, Json, flags_in_errors
 from waspbench.cli.status import Status
-from waspbench.errors import CannotRunError, InputError
+from waspbench.errors import Argument, CannotRunError, InputError
 from waspbench.workload.check import Compared, Examination, examine, verify
 from waspbench.workload.fileset import Manifest
 from waspbench.workload.generate import complete, generate
@@ -124,7 +124,13 @@ def _generate(
     directory: Path, kind: str, options: dict[str, Any], seed: int, settings: list[str] | None, json: bool
 ) -> int:
     given = {name: value for name, value in options.items() if value is not None}
-    manifest = generate(directory, kind, complete(kind, given, settings or []), seed)
+    flags = {**ARGUMENTS, "seed": "--seed", **{f"options.{name}": f"--{name}" for name in options}}
+
+    def flag_of(where: str) -> str:
+        return flags.get(where, where.removeprefix("options.")) if isinstance(where, Argument) else where
+
+    with flags_in_errors(flag_of):
+        manifest = generate(directory, kind, complete(kind, given, settings or []), seed)
     if json:
         print(jsonlib.dumps(_summary(manifest)))
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 from pydantic import BaseModel
 
 from waspbench.cli.options import CLIENTS, MACHINE, MEASURE, NETWORK, SERVER, WORKLOAD
-from waspbench.errors import InputError, Problem
+from waspbench.errors import Argument, InputError
 from waspbench.experiment import Arrivals, Clients, Experiment, Http, Measure, Replay, Server, Single, Surge, Tcp, parse
 from waspbench.experiment.load import set_path, value_of
 from waspbench.experiment.model import Mode, Until
@@ -169,19 +169,16 @@ else:
 NONE = Flags()
 
 
-def experiment(document: Mapping[str, Any], values: Mapping[str, Any]) -> Experiment:
-    """The experiment in a `document` made from ``values``.
+def experiment(document: Mapping[str, Any]) -> Experiment:
+    """The experiment in a `document` made from flags.
 
     Raises:
-        InputError: its problems name flags.
+        InputError: its problems name fields.
     """
-    try:
-        parsed = parse(document)
-        from waspbench.session import check  # what the engine refuses is found by the libraries of a run
+    parsed = parse(document)
+    from waspbench.session import check  # what the engine refuses is found by the libraries of a run
 
-        return check(parsed)
-    except InputError as error:
-        raise InputError(named(error.problems, values)) from None
+    return check(parsed)
 
 
 def document(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,8 +242,8 @@ def _loss(values: Mapping[str, str | None]) -> dict[str, Any] | None:
     return {way: {**shape, "rate": value_of(rate)} for way, rate in sides.items() if rate is not None}
 
 
-def named(problems: tuple[Problem, ...], values: Mapping[str, Any]) -> list[Problem]:
-    """The problems with flags in place of fields, one for each flag."""
+def flag_of_field(values: Mapping[str, Any]) -> Callable[[str], str]:
+    """What knows the flag for a field; ``values`` has what was given, or None, for each parameter."""
     flags = {path: flag(parameter) for parameter, paths in PATHS.items() for path in paths}
     flags |= {"clients.loss.rate": "--loss", "clients": "--clients", "clients.arrivals": "--rate"}
     flags |= {"clients.think.value": "--think"}
@@ -254,8 +251,4 @@ def named(problems: tuple[Problem, ...], values: Mapping[str, Any]) -> list[Prob
         flags[f"clients.loss.{way}.rate"] = flag(f"loss_{way}" if values.get(f"loss_{way}") is not None else "loss")
     for prefix in ("clients.loss", "clients.loss.up", "clients.loss.down"):
         flags |= {f"{prefix}.burst": "--burst", f"{prefix}.model": "--loss-model"}
-    found: dict[str, Problem] = {}
-    for problem in problems:
-        where = flags.get(problem.where, problem.where)
-        found.setdefault(where, Problem(where, problem.message, problem.value, problem.has_value))
-    return list(found.values())
+    return lambda where: where if isinstance(where, Argument) else flags.get(where, where)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
+
+from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError
 
 Text = str | None
 
@@ -77,6 +82,53 @@ Root = Annotated[
     Path,
     Parameter(metavar="DIR", help="Directory below which results are looked for, moved ones too."),
 ]
+
+ARGUMENTS = {
+    "output": "--output",
+    "mode": "--mode",
+    "server_cpus": "--server-cpus",
+    "emulator_cpus": "--emulator-cpus",
+    "settings": "--set",
+    "thresholds": "--assert",
+    "search.low": "--low",
+    "search.high": "--high",
+    "search.most": "--max-runs",
+    "search.confirm": "--confirm",
+    "search.objectives": "--slo",
+    "alpha": "--alpha",
+    "metric": "--metric",
+    "results": "--results",
+}
+"""The flags that stand for arguments of the library, by the names that its errors give them."""
+
+
+def flag_of(where: str) -> str:
+    """The flag for an argument of the library; anything else as it is."""
+    return ARGUMENTS.get(where, where) if isinstance(where, Argument) else where
+
+
+@contextmanager
+def flags_in_errors(flag_of: Callable[[str], str]) -> Iterator[None]:
+    """Puts flags into errors, in the place of the fields and arguments for which ``flag_of`` knows one. Of several
+    problems that have one flag, the first is told.
+    """
+    try:
+        yield
+    except InputError as error:
+        told: dict[Any, Problem] = {}
+        for number, problem in enumerate(error.problems):
+            where = flag_of(problem.where)
+            told.setdefault(number if where == problem.where else where, replace(problem, where=where))
+        raise InputError(told.values()) from None
+    except CannotRunError as error:
+        if error.field is None:
+            raise
+        raise CannotRunError(error.message, flag_of(error.field)) from None
+    except RunFailedError as error:
+        if error.field is None:
+            raise
+        raise RunFailedError(error.message, error.kept, flag_of(error.field)) from None
+
 
 RESULTS = Path("results")
 """Where results go unless told otherwise, and where they are looked for."""

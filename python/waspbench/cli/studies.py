@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from waspbench.cli import status, table
 from waspbench.cli.progress import ProgressLine, text_of
-from waspbench.errors import InputError, RunFailedError
+from waspbench.errors import Argument, InputError, RunFailedError
 from waspbench.experiment import Mode
 from waspbench.experiment.conditions import Condition, all_of
 from waspbench.experiment.sweep import Point
@@ -92,7 +92,7 @@ def begin(
     outputs: Outputs,
 ) -> int:
     """Makes a study and prints its result, or with ``dry_run`` what it would be; returns the exit status."""
-    conditions = all_of({}, thresholds, "--assert")
+    conditions = all_of({}, thresholds, Argument("thresholds"))
     directory = output or default_directory(str(document.get("name")))
     plan, found = prepare(
         document,
@@ -114,7 +114,7 @@ def begin(
 def go_on(directory: Path, *, jobs: int | None, outputs: Outputs) -> int:
     """Makes what is left of a study and prints its result."""
     study = Study.open(directory)
-    conditions = all_of(study.points[0].experiment.thresholds, study.plan.thresholds, "--assert")
+    conditions = all_of(study.points[0].experiment.thresholds, study.plan.thresholds, Argument("thresholds"))
     return _made(study, conditions, jobs, outputs)
 
 

@@ -65,6 +65,13 @@ def Tag(kind: str) -> pydantic.Tag:  # noqa: N802
     return pydantic.Tag(TAG + kind)
 
 
+class _Context(dict[str, Any]):
+    """What goes with an error. A discriminator stands in an annotation, which is hashed, and this is part of it."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
+
+
 def kinds(
     field: str, *valid: str, default: str | None = None, besides: Callable[[Any], str | None] = lambda _: None
 ) -> Discriminator:
@@ -77,4 +84,9 @@ def kinds(
         found = besides(value) or (found if found in valid else None)
         return found and TAG + found
 
-    return Discriminator(kind, custom_error_type="kind", custom_error_message=f"{field}: {', '.join(valid)}")
+    return Discriminator(
+        kind,
+        custom_error_type="kind",
+        custom_error_message="{field} must be one of {valid}",
+        custom_error_context=_Context(field=field, valid=", ".join(valid)),
+    )

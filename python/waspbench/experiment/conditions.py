@@ -88,7 +88,7 @@ class Condition:
 
 
 def condition(text: str, where: str) -> Condition:
-    """The condition ``text``, such as ``p99 < 800ms``; ``where`` names the flag that it came from.
+    """The condition ``text``, such as ``p99 < 800ms``; ``where`` names what it was given for.
 
     Raises:
         InputError: it is none.
@@ -151,7 +151,7 @@ def checked(table: Any) -> Any:
 
 
 def all_of(table: Mapping[str, Any], texts: Iterable[str], where: str) -> list[Condition]:
-    """The conditions of the file and those of a flag named ``where``."""
+    """The conditions of the file, and those that were given for ``where``."""
     return [*conditions(table), *(condition(text, where) for text in texts)]
 
 
@@ -163,6 +163,8 @@ def _one(metric: str, text: Any) -> Condition:
         raise FieldError(metric, 'must be <, <=, > or >= and a limit, such as "< 800ms"', text)
     try:
         limit = _PARSERS[METRICS[metric][0]](match["limit"])
+    except _core.QuantityError as error:
+        raise FieldError(metric, error.message, text) from None
     except ValueError as error:
-        raise FieldError(metric, str(error).rpartition('": ')[2], text) from None
+        raise FieldError(metric, str(error), text) from None
     return Condition(metric, match["sign"], limit, f"{metric} {match['sign']} {match['limit']}")

@@ -10,12 +10,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from waspbench.errors import InputError, show
+from waspbench.errors import Argument, InputError, show
 from waspbench.experiment.clients import Clients
 from waspbench.experiment.loss import expand_loss
 from waspbench.experiment.model import Experiment
 from waspbench.experiment.problems import problems_of
 from waspbench.experiment.workload import start_from_preset
+
+_SETTINGS = Argument("settings")
 
 
 def load(path: str | Path, settings: Iterable[str] = ()) -> Experiment:
@@ -61,7 +63,7 @@ def apply(document: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any
     for setting in settings:
         path, separator, value = setting.partition("=")
         if not separator or not all(path.strip().split(".")):
-            raise InputError.at("--set", "must be path=value, such as clients.rtt=50ms", setting)
+            raise InputError.at(_SETTINGS, "must be path=value, such as clients.rtt=50ms", setting)
         set_path(changed, path.strip(), value_of(value.strip()))
     return changed
 
@@ -74,7 +76,7 @@ def value_of(text: str) -> Any:
         return text
 
 
-def set_path(document: dict[str, Any], path: str, value: Any, where: str = "--set") -> None:
+def set_path(document: dict[str, Any], path: str, value: Any, where: str = _SETTINGS) -> None:
     """Sets one field of ``document``, in place, making the tables on the way to it. Errors name ``where``.
 
     Raises:

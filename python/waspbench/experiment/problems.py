@@ -48,7 +48,7 @@ def _problem(detail: ErrorDetails, document: Any, model: type[BaseModel]) -> Pro
     if kind == "extra_forbidden":
         return Problem(where, _unknown(detail["loc"], model))
     if kind == "kind":
-        return _unknown_kind(where, value, *detail["msg"].split(": "))
+        return _unknown_kind(where, value, context["field"], context["valid"])
     if kind == "too_short":
         return Problem(where, f"must have at least {context['min_length']}", value, True)
     return Problem(where, _TYPES.get(kind) or _rule(kind, context, detail["msg"]), value, True)

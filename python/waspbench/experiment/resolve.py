@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -58,13 +57,10 @@ def accept(experiment: Experiment, mode: Mode, settings: Mapping[str, Any] | Non
     try:
         _core.check_scenario(json.dumps(resolve(experiment, 0, mode=mode)))
     except _core.ScenarioError as error:
-        where, separator, message = str(error).partition(": ")
-        where, message = (where, message) if separator else ("experiment", where)
         # A group without a name has that of the table.
-        where = where.replace("clients.clients.", "clients.", 1)
-        if where == "workload" and (inner := re.fullmatch(r"([\w.]+): (.*)", message, re.DOTALL)):
-            where, message = f"workload.{inner[1]}", inner[2]
-        raise InputError.at(where, f"{message} (at {text_of(settings)})" if settings else message) from None
+        where = error.field.replace("clients.clients.", "clients.", 1)
+        at = f" (at {text_of(settings)})" if settings else ""
+        raise InputError.at(where, f"{error.message}{at}") from None
 
 
 def warmup_of(experiment: Experiment) -> str:

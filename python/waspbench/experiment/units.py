@@ -6,7 +6,6 @@ because that is what the engine takes; the functions here turn it into a number 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -25,8 +24,8 @@ _PROBABILITY_STEPS = 10**12
 def _parsed(parse: Callable[[str], Any], text: str) -> Any:
     try:
         return parse(text)
-    except ValueError as error:
-        raise ValueError(str(error).removeprefix(json.dumps(text, ensure_ascii=False) + ": ")) from None
+    except _core.QuantityError as error:
+        raise ValueError(error.message) from None
 
 
 def _checked(parse: Callable[[str], Any], example: str, above_zero: bool = False) -> Callable[[Any], str]:

@@ -12,8 +12,7 @@ import shutil
 from pathlib import Path
 from typing import BinaryIO
 
-from waspbench.errors import RunFailedError
-from waspbench.results.placing import place
+from waspbench.results.placing import NotWrittenError, place
 
 LONGEST_LINE = 1 << 16
 """Bytes in which a line is sure to end: servers take no request line and header of this length."""
@@ -34,8 +33,8 @@ def keep(log: BinaryIO, path: Path) -> list[str]:
     notes = ["the access log lacks its end: the server's memory file system was full"] if status.f_bavail == 0 else []
     try:
         kept = place(path, lambda partial: _copy(log, partial))
-    except RunFailedError as error:
-        return [*notes, f"the access log is not kept: {str(error).rpartition(': ')[2]}"]
+    except NotWrittenError as error:
+        return [*notes, f"the access log is not kept: {error.reason}"]
     size = os.fstat(log.fileno()).st_size
     if kept < size:
         notes.append(

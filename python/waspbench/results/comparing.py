@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from waspbench.errors import InputError, show
+from waspbench.errors import Argument, InputError, show
 from waspbench.experiment.conditions import COMPARABLE
 from waspbench.experiment.load import value_of
 from waspbench.experiment.sweep import text_of
@@ -187,15 +187,15 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
         InputError: something is not there, or points do not belong together one to one.
     """
     if not LEAST_ALPHA <= alpha < 1:
-        raise InputError.at("--alpha", f"must be from {LEAST_ALPHA:g} to below 1", alpha)
+        raise InputError.at(Argument("alpha"), f"must be from {LEAST_ALPHA:g} to below 1", alpha)
     if metric not in COMPARABLE:
-        raise InputError.at("--metric", f"must be one of {', '.join(COMPARABLE)}", metric)
+        raise InputError.at(Argument("metric"), f"must be one of {', '.join(COMPARABLE)}", metric)
     searched = [_is_capacity(text) for text in (first, second)]
     if any(searched):
         if not all(searched):
             raise InputError.at(second, "one of the two is a search for capacity, and the other is not")
         if metric != "throughput":
-            raise InputError.at("--metric", "capacities are compared by their throughput", metric)
+            raise InputError.at(Argument("metric"), "capacities are compared by their throughput", metric)
         metric = CAPACITY
     one, two = side(first, metric), side(second, metric)
     pairs, unmatched = matched(one, two)

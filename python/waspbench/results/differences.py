@@ -34,7 +34,7 @@ def facts(directory: str | Path) -> dict[str, Any]:
     if is_study(directory):
         made: Any = read_plan(directory)
         document = made.document
-        placed = {"--server-cpus": made.server_cpus, "--emulator-cpus": made.emulator_cpus}
+        placed = {"server_cpus": made.server_cpus, "emulator_cpus": made.emulator_cpus}
     else:
         made = load_manifest(directory)
         document, placed = made.experiment, {}

@@ -6,7 +6,7 @@ from waspbench.results.checks import lacking_of_runs, run_values
 from waspbench.results.formats import Record
 from waspbench.results.result import Result
 from waspbench.stats.levels import NORMALITY_RUNS
-from waspbench.stats.normality import POWER, normality, outliers
+from waspbench.stats.normality import POWER, ValuesError, normality, outliers
 
 LEVEL = 0.05
 """Of the test."""
@@ -54,11 +54,11 @@ def judge_normality(result: Result, metric: str = "throughput") -> NormalityResu
     """Tests a figure of the runs of ``result``.
 
     Raises:
-        ValueError: there are fewer than three runs, or all are equal, or too few transactions for a percentile.
+        ValuesError: there are fewer than three runs, or all are equal, or too few transactions for a percentile.
     """
     lacks = lacking_of_runs(result, metric)
     if lacks is not None:
-        raise ValueError(f"values: {lacks}")
+        raise ValuesError(lacks)
     values = run_values(result, metric)
     found = normality(values)
     return NormalityResult(

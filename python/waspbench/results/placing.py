@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -15,12 +15,29 @@ from waspbench.errors import RunFailedError
 T = TypeVar("T")
 
 
+class NotWrittenError(RunFailedError):
+    """A file could not be written.
+
+    Attributes:
+        path: the file.
+        reason: why.
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: cannot be written: {reason}")
+        self.path = path
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.reason)
+
+
 def place(path: Path, write: Callable[[Path], T]) -> T:
     """Puts a file at ``path``: ``write`` is told where beside it, the file is synced, and renamed. Returns what
     ``write`` does.
 
     Raises:
-        RunFailedError: the disk is full or cannot be written; what was there is as it was.
+        NotWrittenError: the disk is full or cannot be written; what was there is as it was.
     """
     partial = path.with_name(f".{path.name}.partial")
     try:
@@ -32,7 +49,7 @@ def place(path: Path, write: Callable[[Path], T]) -> T:
         return written
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-        raise RunFailedError(f"{path}: cannot be written: {reason}") from None
+        raise NotWrittenError(path, reason) from None
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)

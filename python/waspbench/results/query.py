@@ -26,7 +26,7 @@ def query(statement: str, results: Sequence[Entry]) -> tuple[list[str], list[tup
     try:
         import duckdb
     except ImportError:
-        raise CannotRunError("query: DuckDB is not installed: pip install 'waspbench[sql]'") from None
+        raise CannotRunError("DuckDB is not installed: pip install 'waspbench[sql]'") from None
     connection = duckdb.connect(":memory:")
     try:
         connection.execute(

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import polars as pl
 
-from waspbench.errors import InputError, RunFailedError
+from waspbench.errors import Argument, InputError, RunFailedError
 from waspbench.results.access_log import log_path
 from waspbench.results.manifest import Manifest, now, read_manifest
 from waspbench.results.result import Result, combine
@@ -69,7 +69,7 @@ class Store:
             self._partial.mkdir(parents=True)
             self._partial.rmdir()
         except OSError as error:
-            raise InputError.at("-o", f"cannot be made: {error.strerror}", str(path)) from None
+            raise InputError.at(Argument("output"), f"cannot be made: {error.strerror}", str(path)) from None
 
     def __enter__(self) -> Self:
         return self
@@ -157,7 +157,7 @@ def check_free(path: Path) -> None:
         InputError: something is.
     """
     if path.exists() or path.is_symlink():
-        raise InputError.at("-o", "exists already; name a new directory", str(path))
+        raise InputError.at(Argument("output"), "exists already; name a new directory", str(path))
 
 
 def write_table(frame: pl.DataFrame, path: Path) -> None:

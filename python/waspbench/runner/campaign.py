@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from waspbench import _core, live
-from waspbench.errors import InputError, RunFailedError
+from waspbench.errors import Argument, InputError, RunFailedError
 from waspbench.experiment import Experiment, Mode
 from waspbench.experiment.sweep import Point, points
 from waspbench.results import check_free
@@ -44,7 +45,7 @@ class StudyProgress:
 OnProgress = Callable[[StudyProgress], object]
 
 
-class Campaign:
+class Campaign(ABC):
     """Many runs in one directory. `begin` makes the directory or `open` finds it."""
 
     def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path) -> None:
@@ -66,7 +67,7 @@ class Campaign:
         try:
             directory.mkdir(parents=True)
         except OSError as error:
-            raise InputError.at("-o", f"cannot be made: {error.strerror}", str(directory)) from None
+            raise InputError.at(Argument("output"), f"cannot be made: {error.strerror}", str(directory)) from None
         write_text(directory / STUDY, plan.model_dump_json(indent=2) + "\n")
         return cls(plan, found, directory)
 
@@ -85,6 +86,16 @@ class Campaign:
             )
             raise InputError.at(f"{directory / STUDY}: format", message, plan.format)
         return cls(plan, points(plan.document), directory)
+
+    @property
+    @abstractmethod
+    def empty(self) -> bool:
+        """Whether there is nothing in the directory to go on from."""
+
+    @property
+    def _with_results(self) -> Path | None:
+        """Where what was measured is."""
+        return None if self.empty else self.directory
 
     def place(self, index: int) -> Path:
         """Where the results of a point are."""
@@ -110,7 +121,7 @@ class Campaign:
         """
         self._times.append(done.seconds)
         if done.fatal:
-            raise RunFailedError(f"{done.failure}; finished runs are kept: wasp resume {self.directory}")
+            raise RunFailedError(done.failure or "failed", self._with_results)
 
     def _time_left(self, runs: int, parallel: int = 1, expected: float | None = None) -> float | None:
         """Seconds that ``runs`` runs will take; ``expected`` is the length of one before any has told."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from waspbench import _core
-from waspbench.errors import InputError, RunFailedError
+from waspbench.errors import Argument, InputError, Problem, RunFailedError
 from waspbench.experiment import Clients, Experiment, Mode, accept, resolve
 from waspbench.experiment.conditions import Condition, condition, objective
 from waspbench.experiment.search import Search
@@ -38,7 +38,7 @@ from waspbench.runner.once import BOTTLENECKS, DISTURBANCES, Done, Job
 from waspbench.runner.pilots import FEW, wants_of
 from waspbench.runner.study import prepare
 from waspbench.runner.timing import time_limit
-from waspbench.stats.capacity import Capacity, CapacitySearch, CapacitySweep, Reading
+from waspbench.stats.capacity import BoundsError, Capacity, CapacitySearch, CapacitySweep, Reading
 
 TOO_SHORT = frozenset({"censored", "silent", "cycles"})
 """Reasons against a run after which it is made again with a longer interval."""
@@ -72,7 +72,7 @@ def prepare_capacity(
     `waspbench.runner.study.prepare`.
     """
     plan, found = prepare(document, directory, mode=mode, server_cpus=server_cpus, emulator_cpus=emulator_cpus)
-    objectives = tuple(objective(text, "--slo").text for text in search.objectives)
+    objectives = tuple(objective(text, Argument("search.objectives")).text for text in search.objectives)
     for path in found[0].settings:
         if path.startswith("clients") and path.endswith(".count"):
             raise InputError.at(f"sweep.{path}", "is what a search for capacity varies; leave it out")
@@ -87,7 +87,7 @@ def prepare_capacity(
             raise InputError.at(f"{group.path}.arrivals", message)
     groups = max(len(point.experiment.clients) for point in found)
     if search.low < groups:
-        raise InputError.at("--low", f"must be at least {groups}, one client for each group", search.low)
+        raise InputError.at(Argument("search.low"), f"must be at least {groups}, one client for each group", search.low)
     machine_of(search, measure.runs)
     for point in found:
         _check_load(with_load(point.experiment, search.high), search.high, "live" if plan.mode == "live" else "sim")
@@ -105,10 +105,8 @@ def machine_of(search: Search, runs: int) -> CapacitySearch | CapacitySweep:
         if search.method == "sweep":
             return CapacitySweep(search.low, search.high, runs)
         return CapacitySearch(search.low, search.high, search.most, search.confirm)
-    except ValueError as error:
-        where, _, message = str(error).partition(": ")
-        flags = {"low": "--low", "budget": "--max-runs"}
-        raise InputError.at(flags[where], message.partition(": ")[2], int(message.partition(": ")[0])) from None
+    except BoundsError as error:
+        raise InputError.at(Argument(f"search.{error.field}"), error.message, error.value) from None
 
 
 def with_load(experiment: Experiment, load: int) -> Experiment:
@@ -130,7 +128,8 @@ def _check_load(experiment: Experiment, load: int, mode: Mode) -> None:
     try:
         accept(experiment, mode)
     except InputError as error:
-        raise InputError.at("--high", str(error), load) from None
+        high = Argument("search.high")
+        raise InputError(Problem(high, str(problem), load, True) for problem in error.problems) from None
 
 
 class CapacityStudy(Campaign):
@@ -140,7 +139,7 @@ class CapacityStudy(Campaign):
         super().__init__(plan, found, directory)
         asked = dict(plan.search)
         self.search = Search(**{**asked, "objectives": tuple(asked["objectives"])})
-        self._objectives = [condition(text, "--slo") for text in self.search.objectives]
+        self._objectives = [condition(text, Argument("search.objectives")) for text in self.search.objectives]
         runs = self.points[0].experiment.measure.runs
         self._places = [_Place(point, machine_of(self.search, runs)) for point in self.points]
 
@@ -346,7 +345,7 @@ class CapacityStudy(Campaign):
             return 0
         if isinstance(machine, CapacitySweep):
             return len(machine.loads()) * machine.runs - len(place.readings)
-        return machine.budget - len(place.readings)
+        return machine.most - len(place.readings)
 
     def _point(self, place: _Place) -> PointCapacity:
         found = place.machine.found()

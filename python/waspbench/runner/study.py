@@ -120,9 +120,14 @@ class Study(Campaign):
         made = [self._summarised(point) for point in self.points]
         return study_result(self.plan, self.directory, made)
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing in the directory to go on from."""
+        return not any(map(_is_begun, map(self.place, range(len(self.points)))))
+
     def discard_if_empty(self) -> bool:
-        """Removes the directory if there is nothing in it to go on from, and says whether it did."""
-        if any(map(_is_begun, map(self.place, range(len(self.points))))):
+        """Removes the directory if it is `empty`, and says whether it did."""
+        if not self.empty:
             return False
         shutil.rmtree(self.directory)
         return True
@@ -252,10 +257,8 @@ class Study(Campaign):
             with (self.directory / JOURNAL).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry) + "\n")
         except OSError as error:
-            raise RunFailedError(
-                f"{self.directory / JOURNAL}: cannot be written: {error.strerror}; finished runs are kept: "
-                f"wasp resume {self.directory}"
-            ) from None
+            message = f"{self.directory / JOURNAL}: cannot be written: {error.strerror}"
+            raise RunFailedError(message, self._with_results) from None
 
     def _progress(
         self,

@@ -90,9 +90,26 @@ def limited_by(readings: Sequence[Reading], limit: int | None) -> LimitedBy | No
     return "emulator" if any(not reading.counts for reading in bad) else "objective"
 
 
+class BoundsError(ValueError):
+    """A bound of a search is not valid.
+
+    Attributes:
+        field: the bound.
+        value: what it is.
+        message: what would be valid.
+    """
+
+    def __init__(self, field: str, value: int, message: str) -> None:
+        super().__init__(field, value, message)
+        self.field, self.value, self.message = field, value, message
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.value}: {self.message}"
+
+
 @dataclass
 class CapacitySearch:
-    """Searches from ``low`` to ``high`` clients with at most ``budget`` runs, ``confirm`` of them to confirm.
+    """Searches from ``low`` to ``high`` clients with at most ``most`` runs, ``confirm`` of them to confirm.
 
     Call `next_load`, and `tell` for the load that it named, in turn; `found` when it names none. What it asks follows
     from what it was told alone, so a search is resumed by telling it its readings again.
@@ -100,15 +117,18 @@ class CapacitySearch:
 
     low: int = 8
     high: int = 4096
-    budget: int = 15
+    most: int = 15
     confirm: int = 4
     readings: list[Reading] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not 1 <= self.low <= self.high:
-            raise ValueError(f"low: {self.low}: must lie from 1 to high, which is {self.high}")
-        if self.confirm < 1 or self.budget < self.confirm + 4:
-            raise ValueError(f"budget: {self.budget}: must be at least {self.confirm + 4}, the confirming runs and 4")
+            raise BoundsError("low", self.low, f"must lie from 1 to high, which is {self.high}")
+        if self.confirm < 1:
+            raise BoundsError("confirm", self.confirm, "must be at least 1")
+        if self.most < self.confirm + 4:
+            message = f"must be at least {self.confirm + 4}, the confirming runs and 4"
+            raise BoundsError("most", self.most, message)
 
     def tell(self, reading: Reading) -> None:
         """Takes in what the run at `next_load` found.
@@ -154,7 +174,7 @@ class CapacitySearch:
     def _next(self) -> tuple[Phase, int | None]:
         best = self._confirming()
         if best is None:
-            left = self.budget - self.confirm - len(self.readings)
+            left = self.most - self.confirm - len(self.readings)
             for load in self._bracket():
                 if left > 0 and load not in self._seen():
                     return "bracket", load
@@ -166,7 +186,7 @@ class CapacitySearch:
                 return "done", None
             return "confirm", best
         made = sum(reading.confirming and reading.load == best for reading in self.readings)
-        if made >= self.confirm or len(self.readings) >= self.budget:
+        if made >= self.confirm or len(self.readings) >= self.most:
             return "done", None
         return "confirm", best
 
@@ -178,7 +198,7 @@ class CapacitySearch:
         last = confirming[-1]
         if last.counts and last.meets:
             return last.load
-        left = self.budget - len(self.readings)
+        left = self.most - len(self.readings)
         return None if left > 0 and self._best() is not None else last.load
 
     def _seen(self) -> set[int]:
@@ -302,7 +322,7 @@ class CapacitySweep:
 
     def __post_init__(self) -> None:
         if not 1 <= self.low <= self.high:
-            raise ValueError(f"low: {self.low}: must lie from 1 to high, which is {self.high}")
+            raise BoundsError("low", self.low, f"must lie from 1 to high, which is {self.high}")
 
     def loads(self) -> list[int]:
         """The loads, in the order of their runs."""

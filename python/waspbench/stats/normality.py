@@ -16,6 +16,18 @@ POWER = {3: 0.08, 5: 0.16, 10: 0.46, 36: 0.99}
 """Chance of the test (at 5 %) to notice that the values are exponential, by their number: 3 runs tell nothing."""
 
 
+class ValuesError(ValueError):
+    """There is nothing to test.
+
+    Attributes:
+        message: what is wrong with the values.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"values: {message}")
+        self.message = message
+
+
 @dataclass(frozen=True)
 class Normality:
     """What speaks for and against normality, and the data of both figures."""
@@ -42,14 +54,14 @@ def normality(values: Sequence[float]) -> Normality:
     """Tests ``values``, one a run.
 
     Raises:
-        ValueError: fewer than three values, or all equal.
+        ValuesError: fewer than three values, or all equal.
     """
     if len(values) < LEAST:
-        raise ValueError(f"values: {len(values)}: the test needs at least {LEAST}")
+        raise ValuesError(f"{len(values)}: the test needs at least {LEAST}")
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     deviation = float(ordered.std(ddof=1))
     if deviation == 0:
-        raise ValueError("values: all are equal")
+        raise ValuesError("all are equal")
     mean, count = float(ordered.mean()), len(ordered)
     shares = (np.arange(1, count + 1) - 0.5) / count
     quantiles = mean + deviation * ndtri(shares)

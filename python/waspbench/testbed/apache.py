@@ -44,10 +44,8 @@ def apache(address: str, port: int, *, mpm: str = "event", connections: int = 10
     module = MODULES / f"mod_mpm_{mpm}.so"
     if program is None or not module.exists():
         missing = "apache is not installed" if program is None else f"apache has no module {module}"
-        raise CannotDoIt(
-            f"server: {missing}: install Debian's (`apt-get install apache2-bin`, which starts nothing) or take "
-            "the built-in server (`--server builtin`)"
-        )
+        advice = "install Debian's (`apt-get install apache2-bin`, which starts nothing) or take the server 'builtin'"
+        raise CannotDoIt.at("server.kind", missing, advice)
     sizes = event_sizes(connections, file_limit(connections + SPARE_FILES)) if mpm == "event" else prefork(connections)
     configuration = apache_configuration(
         address=address,
@@ -78,7 +76,7 @@ def event_sizes(connections: int, limit: int) -> Sizes:
     """
     room = limit - SPARE_FILES // 2
     if room < 2 * EVENT_THREADS:
-        raise CannotDoIt(f"server: the limit of {limit} open files (ulimit -n) leaves apache no connections")
+        raise CannotDoIt.at("server.kind", f"the limit of {limit} open files (ulimit -n) leaves apache no connections")
     processes = max(EVENT_PROCESSES, -(-2 * connections // room))
     return Sizes(processes, EVENT_THREADS, max(2, -(-2 * connections // (processes * EVENT_THREADS))))
 
@@ -91,10 +89,11 @@ def prefork(connections: int) -> Sizes:
     """
     most = min(_number("/proc/sys/kernel/pid_max"), _number("/proc/sys/kernel/threads-max")) * 3 // 4
     if connections > most:
-        raise CannotDoIt(
-            f"server: apache's prefork MPM needs a process for each of {connections} connections, and this machine has "
+        message = (
+            f"apache's prefork MPM needs a process for each of {connections} connections, and this machine has "
             f"room for {most} (kernel.pid_max, kernel.threads-max); fewer clients or mpm 'event' would be valid"
         )
+        raise CannotDoIt.at("server.mpm", message)
     return Sizes(connections)
 
 

@@ -81,10 +81,12 @@ class ClientNamespace:
                 preexec_fn=prepare,
             )
         except OSError as error:
-            raise TestbedError(f"program: {program.argv[0]!r} cannot be started: {error.strerror}") from None
+            raise TestbedError.at("program", f"{program.argv[0]!r} cannot be started: {error.strerror}") from None
         except subprocess.SubprocessError:
             where = cpus.show_list(program.cpus)
-            raise TestbedError(f"program: {program.argv[0]!r} cannot enter its namespace or use CPUs {where}") from None
+            raise TestbedError.at(
+                "program", f"{program.argv[0]!r} cannot enter its namespace or use CPUs {where}"
+            ) from None
         self._programs[process.pid] = program.number
         process.returncode = 0  # whoever collects all children collects it, too
 

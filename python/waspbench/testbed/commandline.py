@@ -24,6 +24,7 @@ def command(
     connections: int = 1024,
     stop: Sequence[str] = (),
     shown: Sequence[str] = (),
+    asked_by: str = "server.command",
 ) -> Launch:
     """A server that a command starts: `argv` must stay in the foreground and listen on the testbed's address and port.
 
@@ -34,12 +35,13 @@ def command(
     """
     return Launch(
         name,
-        _program("server", argv),
+        _program(asked_by, argv),
         version,
         dict(environment or {}),
         connections=connections,
         stop=_program("server.stop", stop) if stop else (),
         shown=tuple(shown),
+        asked_by=asked_by,
     )
 
 
@@ -68,20 +70,21 @@ def words(line: str, known: Mapping[str, str], field: str) -> list[str]:
             return match[0][0]
         if match[1] not in known:
             valid = ", ".join(f"{{{name}}}" for name in known)
-            raise TestbedError(f"{field}: {match[0]} stands for nothing: {valid} would be valid, {{{{ is a brace")
+            raise TestbedError.at(field, f"{match[0]} stands for nothing: {valid} would be valid, {{{{ is a brace")
         return known[match[1]]
 
     try:
         found = shlex.split(line)
     except ValueError as error:
-        raise TestbedError(f"{field}: {line!r} is not a command line: {str(error).lower()}") from None
+        raise TestbedError.at(field, f"{line!r} is not a command line: {str(error).lower()}") from None
     if not found:
-        raise TestbedError(f"{field}: {line!r} is empty: a command such as 'my-server --port {{port}}' would be valid")
+        message = f"{line!r} is empty: a command such as 'my-server --port {{port}}' would be valid"
+        raise TestbedError.at(field, message)
     return [_BRACE.sub(value, word) for word in found]
 
 
 def _program(field: str, argv: Sequence[str]) -> tuple[str, ...]:
     program = find_program(argv[0]) if argv else None
     if program is None:
-        raise CannotDoIt(f"{field}: there is no program {argv[0] if argv else ''!r} to start")
+        raise CannotDoIt.at(field, f"there is no program {argv[0] if argv else ''!r} to start")
     return (program, *argv[1:])

@@ -33,7 +33,7 @@ def parse_list(text: str, field: str = "cpus") -> tuple[int, ...]:
         match = _RANGE.fullmatch(part.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if last < first or last > 8191:
-            raise TestbedError(f"{field}: {text!r} is not a list of CPUs: '0', '0-1' or '0,2-3' would be valid")
+            raise TestbedError.at(field, f"{text!r} is not a list of CPUs: '0', '0-1' or '0,2-3' would be valid")
         numbers.update(range(first, last + 1))
     return tuple(sorted(numbers))
 
@@ -70,12 +70,11 @@ def place(server: str | None, emulator: str | None, available: Iterable[int] | N
         TestbedError: names the field whose list is wrong or whose CPU this process may not use.
     """
     usable = sorted(os.sched_getaffinity(0) if available is None else available)
-    server_cpus = _chosen(server, "server-cpus", usable)
-    emulator_cpus = _chosen(emulator, "emulator-cpus", usable)
+    server_cpus = _chosen(server, "server_cpus", usable)
+    emulator_cpus = _chosen(emulator, "emulator_cpus", usable)
     if len(emulator_cpus) > MAX_QUEUES:
-        raise TestbedError(
-            f"emulator-cpus: {emulator!r} names {len(emulator_cpus)} CPUs: {MAX_QUEUES} at most would be valid"
-        )
+        message = f"{emulator!r} names {len(emulator_cpus)} CPUs: {MAX_QUEUES} at most would be valid"
+        raise TestbedError.at("emulator_cpus", message)
     if not server_cpus:
         server_cpus = tuple([cpu for cpu in usable if cpu not in emulator_cpus][:1] or usable[:1])
     if not emulator_cpus:
@@ -92,5 +91,6 @@ def _chosen(text: str | None, field: str, usable: list[int]) -> tuple[int, ...]:
     cpus = parse_list(text, field)
     for cpu in cpus:
         if cpu not in usable:
-            raise TestbedError(f"{field}: there is no CPU {cpu} for this process: {show_list(usable)} would be valid")
+            message = f"there is no CPU {cpu} for this process: {show_list(usable)} would be valid"
+            raise TestbedError.at(field, message)
     return cpus

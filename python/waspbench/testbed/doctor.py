@@ -264,8 +264,7 @@ def _servers() -> Iterable[Finding]:
         try:
             yield Finding(name, "ok", str(launch("198.18.0.1", 80).version))
         except CannotDoIt as error:
-            says, _, advice = str(error).removeprefix("server: ").partition(": ")
-            yield Finding(name, "note", says, advice)
+            yield Finding(name, "note", error.message, error.advice)
 
 
 def _others() -> Iterable[Finding]:

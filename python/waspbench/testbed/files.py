@@ -22,7 +22,7 @@ def content(size: int, kind: str = "random") -> bytes:
     if kind == "zero":
         return bytes(size)
     if kind != "random":
-        raise TestbedError(f"content: {kind!r} is not a kind of content: {' or '.join(CONTENTS)} would be valid")
+        raise TestbedError.at("content", f"{kind!r} is not a kind of content: {' or '.join(CONTENTS)} would be valid")
     block = random.Random(0x57A5_B001).randbytes(_PERIOD)
     return (block * (size // _PERIOD + 1))[:size]
 
@@ -38,11 +38,13 @@ def check(files: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
         parts = path.split("/")
         odd = any(part in ("", ".", "..") for part in parts[1:]) or {"?", "#", "\0"} & set(path)
         if odd or not path.startswith("/"):
-            raise TestbedError(f"files: {path!r} cannot be the path of a file: '/1024' or '/a/b.html' would be valid")
+            raise TestbedError.at(
+                "workload.files", f"{path!r} cannot be the path of a file: '/1024' or '/a/b.html' would be valid"
+            )
         if size < 0:
-            raise TestbedError(f"files: {path}: {size} is not a size in bytes: 0 or more would be valid")
+            raise TestbedError.at("workload.files", f"{path}: {size} is not a size in bytes: 0 or more would be valid")
         if checked.setdefault(path, size) != size:
-            raise TestbedError(f"files: {path} is asked for with {checked[path]} and with {size} bytes")
+            raise TestbedError.at("workload.files", f"{path} is asked for with {checked[path]} and with {size} bytes")
     return sorted(checked.items())
 
 
@@ -63,4 +65,4 @@ def write(root: str, files: Iterable[tuple[str, int]], kind: str) -> None:
             else:
                 target.write_bytes(content(size, kind))
         except OSError as error:
-            raise TestbedError(f"files: {path} ({size} bytes) cannot be made: {error.strerror}") from None
+            raise TestbedError.at("workload.files", f"{path} ({size} bytes) cannot be made: {error.strerror}") from None

@@ -90,12 +90,18 @@ def _guard(control: socket.socket | None, parent: int) -> int:
 
 def _give_up(control: socket.socket | None, error: Exception) -> int:
     """Tells the parent why there will be no testbed."""
-    text = str(error) if isinstance(error, TestbedError) else _plain(error)
+    told = error if isinstance(error, TestbedError) else TestbedError(_plain(error))
     if control is None:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(f"{told}\n")
         sys.stdout.flush()
     else:
-        Channel(control).send({"error": text, "cannot": isinstance(error, CannotDoIt)})
+        said = {
+            "error": told.message,
+            "field": told.field,
+            "advice": told.advice,
+            "cannot": isinstance(told, CannotDoIt),
+        }
+        Channel(control).send(said)
     return 1
 
 
@@ -165,7 +171,7 @@ def _mount_files(directory: str) -> None:
         linux.mount(directory, DOCUMENT_ROOT, None, linux.MS_BIND)
     except OSError as error:
         hidden = f"; {PRIVATE} is hidden from the server" if Path(directory).is_relative_to(PRIVATE) else ""
-        raise CannotDoIt(f"directory: {directory} cannot be served: {error.strerror}{hidden}") from None
+        raise CannotDoIt.at("workload.directory", f"{directory} cannot be served: {error.strerror}{hidden}") from None
 
 
 def _open_device(name: str, queues: int) -> list[int]:
@@ -270,12 +276,13 @@ class Init:
                     preexec_fn=prepare,
                 )
             except OSError as error:
-                raise CannotDoIt(f"server: {plan.argv[0]!r} cannot be started: {error.strerror}") from None
+                raise CannotDoIt.at(plan.asked_by, f"{plan.argv[0]!r} cannot be started: {error.strerror}") from None
             except subprocess.SubprocessError:
-                raise CannotDoIt(
-                    f"server: it cannot be confined to CPUs {cpus.show_list(plan.server_cpus)}, given its descriptors "
-                    "or made an ordinary user"
-                ) from None
+                message = (
+                    f"it cannot be confined to CPUs {cpus.show_list(plan.server_cpus)}, given its descriptors or made "
+                    "an ordinary user"
+                )
+                raise CannotDoIt.at(plan.asked_by, message) from None
         self._await_server(plan)
 
     def _await_server(self, plan: Plan) -> None:
@@ -288,13 +295,12 @@ class Init:
             self._reap(tell=False)
             if self._server_status is not None:
                 advice = " (it must stay in the foreground)" if self._server_status == 0 else ""
-                raise TestbedError(f"server: {self._ending()} before it listened{advice}")
+                raise TestbedError.at(plan.asked_by, f"{self._ending()} before it listened{advice}")
             if time.monotonic() > deadline:
                 where = f"{plan.address}:{plan.port}"
                 instead = f"; it listens on {', '.join(map(str, found))}" if found else ""
-                raise TestbedError(
-                    f"server: no listener on {where} within {plan.ready_timeout:g} s{instead}{_log_tail()}"
-                )
+                message = f"no listener on {where} within {plan.ready_timeout:g} s{instead}{_log_tail()}"
+                raise TestbedError.at(plan.asked_by, message)
             time.sleep(0.005)
 
     def _reap(self, *, tell: bool) -> None:
@@ -340,7 +346,7 @@ class Init:
         del self._channel.descriptors[:2]
         try:
             if self._clients is None:
-                raise TestbedError("program: there is no namespace of clients for it")
+                raise TestbedError.at("program", "there is no namespace of clients for it")
             self._clients.start(program, output, errors)
         except TestbedError as error:
             os.write(errors, f"{error}\n".encode())
@@ -395,10 +401,11 @@ def _configure_network(plan: Plan) -> dict[str, str]:
             netlink.add_route(device, ipaddress.ip_network(plan.prefix), address, plan.congestion)
         except NetlinkError as error:
             known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
-            raise TestbedError(
-                f"congestion: the kernel refuses {plan.congestion!r} for the route to {plan.prefix}: {error.strerror}; "
+            message = (
+                f"the kernel refuses {plan.congestion!r} for the route to {plan.prefix}: {error.strerror}; "
                 f"{', '.join(known)} would be valid"
-            ) from None
+            )
+            raise TestbedError.at("server.congestion", message) from None
     return settings
 
 

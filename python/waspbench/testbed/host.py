@@ -188,10 +188,10 @@ class HostTestbed(Closing):
                 except NetlinkError as error:
                     if error.errno == errno.EEXIST:
                         continue  # another run was faster
-                    raise TestbedError(
-                        f"congestion: the kernel refuses {self._spec.congestion!r} for the route to {prefix}: "
-                        f"{error.strerror}"
-                    ) from None
+                    message = (
+                        f"the kernel refuses {self._spec.congestion!r} for the route to {prefix}: {error.strerror}"
+                    )
+                    raise TestbedError.at("server.congestion", message) from None
         raise CannotDoIt(
             f"every prefix for the clients ({', '.join(PREFIXES)}) is routed somewhere already; at most "
             f"{len(PREFIXES)} runs at once would be valid"
@@ -219,7 +219,7 @@ def server_processes(address: str, port: int) -> list[int]:
     packed = ipaddress.ip_address(address).packed
     found = [listener for listener in listeners.read() if listener.takes(packed, port)]
     if not found:
-        raise TestbedError(f"url: nothing listens on {address}:{port}")
+        raise TestbedError.at("server.url", f"nothing listens on {address}:{port}")
     # A socket bound to the address itself goes before one that is bound to any.
     own = [listener for listener in found if any(listener.address)] or found
     return holders(own)
@@ -306,7 +306,7 @@ def open_device(queues: int = 1) -> tuple[list[int], str]:
     except PermissionError:
         raise CannotDoIt(
             "a server that runs already is reached through a device in the machine's own network, which needs root; "
-            "a server that wasp starts itself (--server, --command) does not everywhere"
+            "a server that wasp starts itself does not everywhere"
         ) from None
     except OSError as error:
         raise CannotDoIt(f"{linux.TUN_DEVICE} cannot be used: {error.strerror}{linux.advice(error.errno)}") from None

@@ -32,9 +32,8 @@ def path_of(name: str) -> Path:
         TestbedError: the name is not one of a network setting.
     """
     if not _NAME.fullmatch(name):
-        raise TestbedError(
-            f"server.sysctl: {name!r} is not a network setting: a name such as 'net.ipv4.tcp_sack' would be valid"
-        )
+        message = f"{name!r} is not a network setting: a name such as 'net.ipv4.tcp_sack' would be valid"
+        raise TestbedError.at("server.sysctl", message)
     return _ROOT.joinpath(*name.split("."))
 
 
@@ -49,9 +48,10 @@ def check(settings: Mapping[str, str | int]) -> dict[str, str]:
         path = path_of(name)
         text = " ".join(str(value).split())
         if isinstance(value, bool) or not text:
-            raise TestbedError(f"server.sysctl.{name}: {value!r} is not a value: a number or a text would be valid")
+            raise TestbedError.at(_field(name), f"{value!r} is not a value: a number or a text would be valid")
         if path.is_dir() or not path.exists():
-            raise TestbedError(f"server.sysctl: this kernel has no setting {name!r} (`sysctl -a` lists them)")
+            message = f"this kernel has no setting {name!r} (`sysctl -a` lists them)"
+            raise TestbedError.at("server.sysctl", message)
         checked[name] = text
     return checked
 
@@ -66,15 +66,18 @@ def apply(settings: Mapping[str, str]) -> dict[str, str]:
     for name, value in settings.items():
         path = path_of(name)
         if not path.exists():
-            raise TestbedError(
-                f"server.sysctl: {name!r} belongs to the whole machine, not to a network namespace; it is left alone"
-            )
+            message = f"{name!r} belongs to the whole machine, not to a network namespace; it is left alone"
+            raise TestbedError.at("server.sysctl", message)
         try:
             path.write_text(value, encoding="utf-8")
             shown[name] = " ".join(path.read_text(encoding="utf-8").split())
         except (OSError, UnicodeError) as error:
-            raise TestbedError(f"server.sysctl.{name}: {_refusal(name, value, error)}") from None
+            raise TestbedError.at(_field(name), _refusal(name, value, error)) from None
     return shown
+
+
+def _field(name: str) -> str:
+    return f"server.sysctl.{name}"
 
 
 def _refusal(name: str, value: str, error: Exception) -> str:

@@ -3,8 +3,8 @@
 Parent to holder: first a `Plan`; then, where the clients are programs, `{"request": "start", "program": ...}` with a
 `ProgramPlan` and the descriptors of its standard output and error; at the end `{"request": "close"}`. Holder to parent:
 `{"ready": {...}}` with a TUN descriptor for each queue, then that of the clients' device and one of the access log, if
-there are such, or `{"error": text, "cannot": bool}`; and at any time `{"server_ended": text}` and `{"program_ended":
-number, "status": status}`.
+there are such, or `{"error": text, "field": name, "advice": text, "cannot": bool}`, whose field is null where the error
+is about none; and at any time `{"server_ended": text}` and `{"program_ended": number, "status": status}`.
 """
 
 import json
@@ -77,6 +77,8 @@ class Plan:
     sysctl: dict[str, str]
     server_cpus: list[int]
     argv: list[str]
+    asked_by: str
+    """The field of the experiment that asks for the server."""
     environment: dict[str, str]
     private_files: dict[str, str]
     """Text files to write before the server starts, by path below `PRIVATE`."""

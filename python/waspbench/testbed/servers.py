@@ -47,6 +47,8 @@ class Launch:
     """Whether it refuses to run as root, which in a user namespace everybody is: it is given another number there."""
     shown: tuple[str, ...] = ()
     """The command as results tell it, where argv and environment say nothing on another machine."""
+    asked_by: str = "server.kind"
+    """The field of the experiment that asks for it."""
     access_log: bool = False
     """Whether it logs each request to `ACCESS_LOG`, which the testbed then hands out."""
 
@@ -77,10 +79,8 @@ def nginx(address: str, port: int, *, connections: int = 1024, cpus: int = 1, ac
     """
     program = find_program("nginx")
     if program is None:
-        raise CannotDoIt(
-            "server: nginx is not installed: install it (Debian and Ubuntu: `apt-get install nginx-light`) or take "
-            "the built-in server (`--server builtin`)"
-        )
+        advice = "install it (Debian and Ubuntu: `apt-get install nginx-light`) or take the server 'builtin'"
+        raise CannotDoIt.at("server.kind", "nginx is not installed", advice)
     build = ask(program, "-V", parse_build)
     workers, per_worker = share_connections(connections, file_limit(connections + SPARE_FILES))
     configuration = nginx_configuration(
@@ -183,9 +183,9 @@ def share_connections(connections: int, limit: int) -> tuple[int, int]:
         return 1, connections + SPARE_FILES // 2
     workers = -(-9 * connections // (8 * room)) if room >= 64 else MOST_WORKERS + 1
     if workers > MOST_WORKERS:
-        raise CannotDoIt(
-            f"server: nginx cannot keep {connections} connections open where a process may have {limit} files "
-            f"(`ulimit -Hn`): fewer clients, a higher limit, or root would be valid"
+        message = f"nginx cannot keep {connections} connections open where a process may have {limit} files"
+        raise CannotDoIt.at(
+            "server.kind", f"{message} (`ulimit -Hn`)", "fewer clients, a higher limit, or root would be valid"
         )
     return workers, room
 
@@ -198,10 +198,11 @@ def check_room(server: str, connections: int) -> None:
     """
     limit = file_limit(connections + SPARE_FILES)
     if connections + SPARE_FILES // 8 > limit:
-        raise CannotDoIt(
-            f"server: {server}, which is one process, cannot keep {connections} connections open where a process may "
-            f"have {limit} files (`ulimit -Hn`): fewer clients, a higher limit, or nginx would be valid"
+        message = (
+            f"{server}, which is one process, cannot keep {connections} connections open where a process may "
+            f"have {limit} files (`ulimit -Hn`)"
         )
+        raise CannotDoIt.at("server.kind", message, "fewer clients, a higher limit, or nginx would be valid")
 
 
 def file_limit(wanted: int) -> int:
@@ -243,10 +244,10 @@ def ask(program: str, flag: str, parse: Callable[[str], T | None]) -> T:
             [program, flag], capture_output=True, text=True, errors="replace", timeout=10, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise CannotDoIt(f"server: {program} does not run: {error}") from None
+        raise CannotDoIt.at("server.kind", f"{program} does not run: {error}") from None
     found = parse(said.stdout + said.stderr)
     if found is None:
-        raise CannotDoIt(f"server: {program} {flag} does not tell its version")
+        raise CannotDoIt.at("server.kind", f"{program} {flag} does not tell its version")
     return found
 
 

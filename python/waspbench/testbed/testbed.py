@@ -87,6 +87,7 @@ class TestbedSpec:
             sysctl=dict(kernel.BENCH_DEFAULTS) | kernel.check(self.sysctl),
             server_cpus=list(self.placement.server),
             argv=list(self.server.argv),
+            asked_by=self.server.asked_by,
             environment=dict(self.server.environment),
             private_files=dict(self.server.private_files),
             files=files.check(self.files),
@@ -113,23 +114,26 @@ class TestbedSpec:
 
     def _check(self) -> None:
         try:
-            inside = ipaddress.ip_address(self.address) in ipaddress.ip_network(self.prefix)
+            prefix = ipaddress.ip_network(self.prefix)
         except ValueError as error:
-            raise TestbedError(f"address, prefix: {error}: '198.18.0.1' in '198.18.0.0/17' would be valid") from None
-        if not inside:
-            raise TestbedError(f"address: {self.address} is not in {self.prefix}: an address of it would be valid")
+            raise TestbedError.at("prefix", f"{error}: '198.18.0.0/17' would be valid") from None
+        try:
+            address = ipaddress.ip_address(self.address)
+        except ValueError as error:
+            raise TestbedError.at("address", f"{error}: '198.18.0.1' would be valid") from None
+        if address not in prefix:
+            raise TestbedError.at("address", f"{self.address} is not in {self.prefix}: an address of it would be valid")
         for name, value, low, high in (
             ("port", self.port, 1, 65535),
             ("mtu", self.mtu, 68, 65535),
             ("clients", self.clients, 1, 1 << 24),
-            ("programs", self.programs, 0, ipaddress.ip_network(self.prefix).num_addresses - 3),
+            ("programs", self.programs, 0, prefix.num_addresses - 3),
         ):
             if not low <= value <= high:
-                raise TestbedError(f"{name}: {value} is out of range: {low} to {high} would be valid")
+                raise TestbedError.at(name, f"{value} is out of range: {low} to {high} would be valid")
         if not (0 < len(self.device.encode()) <= 15) or {"/", " ", "%", ":"} & set(self.device):
-            raise TestbedError(
-                f"device: {self.device!r} cannot name a device: 1 to 15 letters and digits would be valid"
-            )
+            message = f"{self.device!r} cannot name a device: 1 to 15 letters and digits would be valid"
+            raise TestbedError.at("device", message)
         if self.content not in files.CONTENTS:
             files.content(0, self.content)
 
@@ -308,7 +312,8 @@ class Testbed(Closing):
         if message is None:
             raise TestbedError(self._holder_ending())
         if "error" in message:
-            raise (CannotDoIt if message["cannot"] else TestbedError)(message["error"])
+            kind = CannotDoIt if message["cannot"] else TestbedError
+            raise kind(message["error"], message["field"], message["advice"])
         self._setup = message["ready"]
         self._queues = self._channel.descriptors[: plan.queues]
         programs = plan.queues + (plan.clients is not None)

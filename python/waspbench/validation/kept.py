@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from waspbench import _core
-from waspbench.errors import CannotRunError, InputError, RunFailedError
+from waspbench.errors import Argument, CannotRunError, InputError, RunFailedError
 from waspbench.experiment import parse
 from waspbench.experiment.units import seconds
 from waspbench.live import choose_mode
@@ -53,10 +53,10 @@ def kept(place: Place, results: Path) -> float | None:
     if not results.exists():
         return None
     if not results.is_dir():
-        raise InputError.at("--results", "a directory would be valid", str(results))
+        raise InputError.at(Argument("results"), "a directory would be valid", str(results))
     lengths = {_length(_checked(place, made)) for made in sorted(results.iterdir())}
     if len(lengths) > 1:
-        raise InputError.at("--results", "runs of one length would be valid", str(results))
+        raise InputError.at(Argument("results"), "runs of one length would be valid", str(results))
     return lengths.pop() if lengths else None
 
 
@@ -113,9 +113,11 @@ def _checked(place: Place, where: Path) -> Manifest:
     manifest = load_manifest(where)
     wanted = parse(place.document(SHORTEST)).model_dump(exclude_none=True, by_alias=True)
     if manifest.mode != "live" or _compared(manifest.experiment) != _compared(wanted):
-        raise InputError.at("--results", f"live runs of the configuration {place.name} would be valid", str(where))
+        raise InputError.at(
+            Argument("results"), f"live runs of the configuration {place.name} would be valid", str(where)
+        )
     if any("RetransSegs" not in (one.tcpext or {}) for one in manifest.runs):
-        raise InputError.at("--results", "runs with the counter RetransSegs would be valid", str(where))
+        raise InputError.at(Argument("results"), "runs with the counter RetransSegs would be valid", str(where))
     return manifest
 
 

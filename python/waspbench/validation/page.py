@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from waspbench.errors import InputError, RunFailedError
+from waspbench.errors import Argument, InputError, RunFailedError
 from waspbench.validation.figure import Figure
 
 
@@ -138,12 +138,12 @@ def check(directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         before = page.read_text() if page.exists() else None
     except OSError as error:
-        raise InputError.at("--output", f"cannot be written to: {error.strerror}", str(directory)) from error
+        raise InputError.at(Argument("output"), f"cannot be written to: {error.strerror}", str(directory)) from error
     if not os.access(directory if before is None else page, os.W_OK):
-        raise InputError.at("--output", "cannot be written to", str(directory))
+        raise InputError.at(Argument("output"), "cannot be written to", str(directory))
     if before is not None and not all(mark in before for section in SECTIONS for mark in _marks(section)):
         message = f"has a {PAGE} that this command has not written: choose another directory"
-        raise InputError.at("--output", message, str(directory))
+        raise InputError.at(Argument("output"), message, str(directory))
 
 
 def write(directory: Path, measured: Mapping[str, Sequence[Table]]) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from waspbench import _core
-from waspbench.errors import CannotRunError, InputError
+from waspbench.errors import Argument, CannotRunError, InputError
 from waspbench.experiment.load import apply
 from waspbench.experiment.workload import start_from_preset
 from waspbench.workload import fileset
@@ -78,10 +78,10 @@ def generate(directory: Path, kind: str, options: Mapping[str, Any], seed: int) 
 def _build(workload: Mapping[str, Any], seed: int) -> _core.FileSet:
     try:
         return _core.build_files(json.dumps(workload), seed)
-    except ValueError as error:
-        raise InputError.at(str(workload["kind"]), str(error)) from None
+    except _core.OptionError as error:
+        raise InputError.at(Argument(f"options.{error.field}"), error.message) from None
     except OverflowError:
-        raise InputError.at("--seed", "must be from 0 to 18446744073709551615", seed) from None
+        raise InputError.at(Argument("seed"), "must be from 0 to 18446744073709551615", seed) from None
 
 
 def _contents(built: _core.FileSet) -> Iterator[_core.FileContent]:

@@ -88,7 +88,7 @@ def build(experiment: Experiment) -> _core.FileSet:
     Raises:
         InputError: an option is not possible, or the log cannot be read or makes no sense.
     """
-    with _told(experiment):
+    with _told():
         return _core.build_files(*_asked(experiment))
 
 
@@ -110,13 +110,12 @@ def _asked(experiment: Experiment) -> tuple[str, int]:
 
 
 @contextmanager
-def _told(experiment: Experiment) -> Iterator[None]:
+def _told() -> Iterator[None]:
     """Turns what the engine says of a workload into an `InputError`."""
     try:
         yield
-    except ValueError as error:
-        field = "workload.log" if isinstance(experiment.workload, Replay) else "workload"
-        raise InputError.at(field, str(error)) from None
+    except _core.OptionError as error:
+        raise InputError.at(f"workload.{error.field}", error.message) from None
 
 
 def site_of(experiment: Experiment) -> Site:
@@ -129,7 +128,7 @@ def site_of(experiment: Experiment) -> Site:
     if isinstance(workload, Single):
         sizes = [_core.parse_bytes(size) for _, size in single_files(workload)]
         return Site(files=len(sizes), bytes=sum(sizes))
-    with _told(experiment):
+    with _told():
         files, total, told = _measured(*_asked(experiment))
     return Site(files=files, bytes=total, log=None if told is None else LogReading.model_validate_json(told))
 

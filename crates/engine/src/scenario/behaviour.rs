@@ -1,5 +1,7 @@
 //! What the clients of a group do: what they ask for, how, and when.
 
+use super::ScenarioError;
+use super::check_behaviour::of_option;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -17,17 +19,26 @@ pub struct Workload {
     pub options: wasp_workload::Workload,
 }
 
+/// What is wrong with the options of the workload in a scenario. What deserialises the rest would lose the field.
+pub(super) fn check_options(scenario: &serde_json::Value) -> Result<(), ScenarioError> {
+    let Some(Ok(fields)) = scenario.get("workload").map(Fields::deserialize) else { return Ok(()) };
+    wasp_workload::Workload::from_value(fields.options.into())
+        .map(drop)
+        .map_err(|error| of_option("workload", &error))
+}
+
+#[derive(Deserialize)]
+struct Fields {
+    #[serde(default)]
+    deal: Deal,
+    #[serde(default)]
+    seed: Option<u64>,
+    #[serde(flatten)]
+    options: serde_json::Map<String, serde_json::Value>,
+}
+
 impl<'de> Deserialize<'de> for Workload {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Fields {
-            #[serde(default)]
-            deal: Deal,
-            #[serde(default)]
-            seed: Option<u64>,
-            #[serde(flatten)]
-            options: serde_json::Map<String, serde_json::Value>,
-        }
         let Fields { deal, seed, options } = Fields::deserialize(deserializer)?;
         let options =
             wasp_workload::Workload::from_value(options.into()).map_err(serde::de::Error::custom)?;

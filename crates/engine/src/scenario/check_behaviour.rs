@@ -187,6 +187,6 @@ fn check_request(http: &Http, field: &impl Fn(&str) -> String) -> Result<(), Sce
 }
 
 /// Fails with an option's path below `parent`.
-fn of_option(parent: &str, error: &OptionError) -> ScenarioError {
-    ScenarioError::new(format!("{parent}.{}", error.field), format!("{}; {}", error.value, error.valid))
+pub(crate) fn of_option(parent: &str, error: &OptionError) -> ScenarioError {
+    ScenarioError::new(format!("{parent}.{}", error.field), error.message())
 }

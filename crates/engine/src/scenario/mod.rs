@@ -9,7 +9,9 @@ mod check_behaviour;
 
 pub use behaviour::{Abort, ArrivalModel, Arrivals, Http, Method, NextAfter, Start, Version, Workload};
 pub use check::ScenarioError;
+pub(crate) use check_behaviour::of_option;
 
+use behaviour::check_options;
 use serde::Deserialize;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
@@ -249,6 +251,7 @@ impl Scenario {
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
         let value: serde_json::Value =
             serde_json::from_str(text).map_err(|error| ScenarioError::new("scenario", error.to_string()))?;
+        check_options(&value)?;
         let scenario: Self = serde_path_to_error::deserialize(value).map_err(|error| {
             let field = error.path().to_string();
             ScenarioError::new(field, error.into_inner().to_string())
