@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+import waspbench
 import wrk
 from repeats import repeated
 from usage import cpu_times, cpu_use, product, share
 from waspbench import live as testbeds
-from waspbench import session
 from waspbench.experiment import Experiment, parse, path_of
 from waspbench.testbed import Placement, TestbedSpec, cpus, live_support, long_backlog
 from waspbench.testbed.errors import CannotDoIt
@@ -125,7 +125,7 @@ class Duel:
 
     def _wasp(self, workload: Workload) -> Side:
         show = cpus.show_list
-        result = session.run(
+        result = waspbench.run(
             self._experiment(workload),
             mode="live",
             server_cpus=show(self.placement.server),

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from waspbench import session
+import waspbench
 from waspbench.experiment import parse
 from waspbench.testbed import Placement, TestbedError, cpus
 
@@ -46,7 +46,7 @@ def idle(clients: int, server_cpus: str, emulator_cpus: str) -> dict[str, int]:
         "clients": [{"count": clients, "rtt": "20ms", "think": "1h"}],
         "measure": {"warmup": f"{warm_up}s", "duration": "1h", "runs": 1},
     }
-    with session.start(parse(document), mode="live", server_cpus=server_cpus, emulator_cpus=emulator_cpus) as handle:
+    with waspbench.start(parse(document), mode="live", server_cpus=server_cpus, emulator_cpus=emulator_cpus) as handle:
         while True:
             progress = handle.next_sample()
             if progress is not None and progress.measuring:

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import scale
+import waspbench
 from repeats import REPEATS, first_that_counts, repeated, too_few
 from usage import figure, product, share
-from waspbench import session
 from waspbench.experiment import parse
 from waspbench.results import RunSummary
 from waspbench.testbed import Placement, cpus
@@ -254,7 +254,7 @@ class Wan:
 
     def _session(self, document: dict[str, Any]) -> Any:
         show = cpus.show_list
-        result = session.run(
+        result = waspbench.run(
             parse(document),
             mode="live",
             server_cpus=show(self.placement.server),

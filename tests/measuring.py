@@ -20,7 +20,7 @@ import pytest
 from waiting import SOON, eventually
 from waspbench.results import Reason
 from waspbench.results.summary import Invalid
-from waspbench.runner.once import DISTURBANCES
+from waspbench.runner.job import DISTURBANCES
 from waspbench.testbed import process
 
 T = TypeVar("T")

@@ -103,7 +103,8 @@ def test_every_reason_not_to_trust_a_run_is_explained() -> None:
     engine = "".join(file.read_text().split("mod tests")[0] for file in files)
     made = r'\b(?:all|said|of_all|of_group|of_each|about|groups_or_all)\(\s*"(\w+)"|code: "(\w+)"'
     codes = {code for found in re.findall(made, engine) for code in found if code}
-    for file in (ROOT / "python/waspbench").glob("*.py"):
+    package = ROOT / "python/waspbench"
+    for file in (*package.glob("*.py"), *(package / "runner").glob("*.py")):
         codes |= set(re.findall(r'code="(\w+)"', file.read_text()))
     explained = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/concepts.md").read_text(), re.MULTILINE)
     assert set(explained) == codes

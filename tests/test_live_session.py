@@ -7,12 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from measuring import timed, within
 from waiting import HANGS, SOON, eventually
+from waspbench.results.placing import Room
+from waspbench.results.study import STUDY
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 
@@ -58,17 +61,21 @@ def test_an_interrupt_keeps_what_was_measured_and_leaves_nothing_else(tmp_path: 
     assert eventually(lambda: not processes(tmp_path), SOON), processes(tmp_path)
 
 
-def test_a_killed_run_leaves_nothing_within_a_second(tmp_path: Path) -> None:
+def test_a_killed_run_leaves_nothing_but_its_plan_within_a_second(tmp_path: Path) -> None:
+    numbers = count()
+
     def kill() -> float:
-        with wasp(tmp_path, "bench --mode live --clients 4 --warmup 500ms --duration 60s -o out") as process:
+        output = f"out-{next(numbers)}"
+        with wasp(tmp_path, f"bench --mode live --clients 4 --warmup 500ms --duration 60s -o {output}") as process:
             assert process.stderr is not None
             while "measuring" not in process.stderr.readline():
                 assert process.poll() is None
             assert len(processes(tmp_path)) > 1
-            return timed(process.kill, lambda: not processes(tmp_path), lambda: processes(tmp_path))
+            took = timed(process.kill, lambda: not processes(tmp_path), lambda: processes(tmp_path))
+        assert {path.name for path in (tmp_path / output).rglob("*")} == {STUDY, Room.NAME}
+        return took
 
     within(1.0, kill)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_manifest_of_a_live_run_describes_machine_and_server(tmp_path: Path) -> None:

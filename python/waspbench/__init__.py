@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from waspbench.results.capacity import CapacityResult
     from waspbench.results.comparing import ComparisonResult, compare_results
     from waspbench.results.study import StudyResult, load_study
+    from waspbench.runner.api import Handle, Progress, resume, run, start
     from waspbench.runner.capacity import capacity
-    from waspbench.runner.study import resume, study
-    from waspbench.session import Handle, Progress, run, start
+    from waspbench.runner.study import study
 
 __all__ = [
     "CannotRunError",
@@ -49,9 +49,9 @@ _HOMES = {
     "CapacityResult": "results.capacity",
     "ComparisonResult": "results.comparing",
     "Experiment": "experiment",
-    "Handle": "session",
+    "Handle": "runner.api",
     "InputError": "errors",
-    "Progress": "session",
+    "Progress": "runner.api",
     "Result": "results",
     "RunFailedError": "errors",
     "StudyResult": "results.study",
@@ -60,9 +60,9 @@ _HOMES = {
     "compare_results": "results.comparing",
     "load": "results",
     "load_study": "results.study",
-    "resume": "runner.study",
-    "run": "session",
-    "start": "session",
+    "resume": "runner.api",
+    "run": "runner.api",
+    "start": "runner.api",
     "study": "runner.study",
 }
 

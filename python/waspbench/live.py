@@ -147,15 +147,15 @@ def spec(experiment: Experiment, placement: Placement) -> Spec:
 
 def managed(experiment: Experiment, placement: Placement, programs: int = 0) -> TestbedSpec:
     """The same for a server that the testbed starts itself, before emulated clients or so many that are programs."""
-    connections = _connections(experiment)
+    most = connections(experiment)
     content = _content(experiment)
     with usage():
         made = TestbedSpec(
-            server=_launch(experiment, connections, len(placement.server)),
+            server=_launch(experiment, most, len(placement.server)),
             address=SERVER_ADDRESS,
             port=SERVER_PORT,
             prefix=PREFIX,
-            clients=connections,
+            clients=most,
             files=content.files,
             directory=content.directory,
             placement=placement,
@@ -198,14 +198,14 @@ def _running(experiment: Experiment, placement: Placement) -> HostSpec:
     return HostSpec(
         address=server["address"],
         port=server["port"],
-        clients=_connections(experiment),
+        clients=connections(experiment),
         placement=placement,
         congestion=experiment.server.congestion,
         mtu=max(group.mtu for group in experiment.clients),
     )
 
 
-def _connections(experiment: Experiment) -> int:
+def connections(experiment: Experiment) -> int:
     """Connections that all clients may have at once."""
     return sum(group.count * group.http.connections for group in experiment.clients)
 

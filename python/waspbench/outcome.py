@@ -8,9 +8,7 @@ from typing import Any
 from waspbench.experiment import Experiment, settings_used
 from waspbench.results import Manifest, Reason, Result, RunSummary, combine
 from waspbench.results.lengths import FoundLengths
-from waspbench.results.manifest import versions
 from waspbench.stats import Populations
-from waspbench.testbed import machine
 from waspbench.workload.serving import site_of
 
 
@@ -64,11 +62,11 @@ def manifest_of(
     created: str,
     testbed: Mapping[str, Any],
     tables: Sequence[str],
-    host: dict[str, Any] | None = None,
-    made_with: dict[str, str] | None = None,
-    varied: dict[str, Any] | None = None,
+    host: dict[str, Any],
+    made_with: dict[str, str],
+    varied: dict[str, Any],
 ) -> Manifest:
-    """The manifest of ``result``. ``host`` and ``made_with`` (versions) are this machine's unless given."""
+    """The manifest of ``result``: ``host`` is the machine, ``made_with`` the versions of what it was made with."""
     rest = {name: value for name, value in testbed.items() if name not in ("server", "machine")}
     return Manifest(
         created=created,
@@ -80,12 +78,12 @@ def manifest_of(
         scenario=result.scenario,
         server=result.server,
         testbed=rest,
-        machine=testbed.get("machine") or host or machine.describe(),
-        versions=made_with or versions(),
+        machine=testbed.get("machine") or host,
+        versions=made_with,
         valid=result.valid,
         invalid_reasons=result.invalid_reasons,
         interrupted=result.interrupted,
-        varied=varied or {},
+        varied=varied,
         site=result.site,
         lengths=result.lengths,
         runs=result.runs,

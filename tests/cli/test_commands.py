@@ -9,6 +9,7 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,8 @@ from fake_core import FakeEngine
 from waiting import HANGS, SOON
 from waspbench import _core, live
 from waspbench.cli.app import invoke
-from waspbench.cli.progress import ProgressLine, text_of
-from waspbench.session import Progress
+from waspbench.cli.progress import WIDTH, ProgressLine, second
+from waspbench.runner.pipeline import StudyProgress
 from waspbench.testbed import Support
 
 
@@ -263,19 +264,30 @@ def test_the_demo_compares_no_loss_with_loss(
     assert max(map(len, lines)) <= 80
 
 
-def progress() -> Progress:
-    return Progress(0, 3, 12.0, True, 640.0, 256, 7000, 2)
+SAMPLE: _core.Sample = {
+    "elapsed": 12.0, "measuring": True, "throughput": 640.0, "in_flight": 256, "completed": 7000, "errors": 2,
+}  # fmt: skip
+LINE = "run 1/3     12 s measuring       640 ok/s     256 in flight  2 errors"
+
+
+def progress(**more: Any) -> StudyProgress:
+    fields: dict[str, Any] = {"done": 0, "total": 3, "failed": 0, "left": None, "at": "", "sample": SAMPLE}
+    return StudyProgress(**(fields | more))
 
 
 def test_progress_is_a_line_that_fits() -> None:
-    assert text_of(progress()) == "run 1/3     12 s measuring       640 ok/s     256 in flight  2 errors"
+    large = SAMPLE | {"elapsed": 12_345.0, "throughput": 123_456.0, "in_flight": 1_000_000, "errors": 1_234_567}
+    for each in (progress(run=99, total=100, attempt=2), progress(pilot=12, attempt=2)):
+        assert second(each, SAMPLE).endswith("measuring       640 ok/s     256 in flight  2 errors")
+        assert len(second(each, large)) < WIDTH
+        assert second(each, large).endswith("1,234,567 errors")
 
 
 def test_progress_is_plain_lines_unless_on_a_terminal() -> None:
     stream = io.StringIO()
     with ProgressLine(stream) as line:
         line(progress())
-    assert stream.getvalue() == text_of(progress()) + "\n"
+    assert stream.getvalue() == LINE + "\n"
 
 
 def test_progress_is_rewritten_in_place_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,7 +295,16 @@ def test_progress_is_rewritten_in_place_on_a_terminal(monkeypatch: pytest.Monkey
     monkeypatch.setattr(stream, "isatty", lambda: True)
     with ProgressLine(stream) as line:
         line(progress())
-    assert stream.getvalue() == f"\r\x1b[K{text_of(progress())}\r\x1b[K"
+    assert stream.getvalue() == f"\r\x1b[K{LINE}\r\x1b[K"
+
+
+def test_why_a_run_is_made_again_is_said_once() -> None:
+    stream = io.StringIO()
+    with ProgressLine(stream) as line:
+        for _ in range(2):
+            line(progress(run=1, attempt=2, earlier=("the hypervisor took 3 %",)))
+    again = LINE.replace("run 1/3", "run 2/3 again")
+    assert stream.getvalue() == f"run 2/3 again: the hypervisor took 3 %\n{again}\n{again}\n"
 
 
 @pytest.mark.parametrize("arguments", [["version"], ["--version"], ["--version", "bench"]])

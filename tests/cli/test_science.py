@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from answered_runs import answered
 from fake_core import FakeEngine
 from waspbench.cli.app import invoke
-from waspbench.cli.studies import clock, line_of
-from waspbench.runner.campaign import StudyProgress
-from waspbench.runner.executors import Here
-from waspbench.runner.once import Done
+from waspbench.cli.progress import clock, line_of
+from waspbench.runner.pipeline import StudyProgress
 
 Capture = pytest.CaptureFixture[str]
 
@@ -164,21 +162,10 @@ def test_bad_usage(arguments: str, message: str | None, made: None, capsys: Capt
         assert last == f"wasp: {message}"
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, answer: Any) -> None:
-    """Lets ``answer`` (job) stand for a run, or else raise."""
-
-    def collect(self: Here, timeout: float) -> list[Done]:
-        job, _ = self._jobs.popleft()
-        made: Done = answer(job)
-        return [made]
-
-    monkeypatch.setattr(Here, "collect", collect)
-
-
 def test_runs_that_all_fail_are_status_4_and_leave_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture, here: Path
 ) -> None:
-    answers(monkeypatch, lambda job: Done(job, 0.1, failure="the server ended"))
+    answered(monkeypatch, lambda job: "the server ended")
     assert invoke(["run", "e.toml", "--set", "sweep={}", "-o", "out"]) == 4
     assert capsys.readouterr().err.splitlines()[-1] == "wasp: the server ended"
     assert not (here / "out").exists()
@@ -186,7 +173,7 @@ def test_runs_that_all_fail_are_status_4_and_leave_nothing(
 
 def test_an_interrupt_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, engine: FakeEngine, capsys: Capture) -> None:
     engine.interrupt_at = (2, 1)
-    arguments = ["run", "e.toml", "--set", "sweep={}", "--set", 'measure.order="listed"', "-o", "out"]
+    arguments = ["run", "e.toml", "--set", "sweep={}", "-o", "out"]
     assert invoke(arguments) == 130
     output = capsys.readouterr()
     assert "[interrupted]" in output.out
@@ -196,7 +183,7 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, engine:
 
 def test_an_interrupt_before_anything_was_measured_leaves_nothing(engine: FakeEngine, here: Path) -> None:
     engine.interrupt_at = (0, 0)
-    arguments = ["run", "e.toml", "--set", "sweep={}", "--set", 'measure.order="listed"', "-o", "out"]
+    arguments = ["run", "e.toml", "--set", "sweep={}", "-o", "out"]
     assert invoke(arguments) == 130
     assert not (here / "out").exists()
 

@@ -21,8 +21,8 @@ import pytest
 
 from measuring import disturbance
 from waiting import HANGS
-from waspbench import _core, live, session
-from waspbench.experiment import Experiment, resolve
+from waspbench import _core, live
+from waspbench.experiment import Experiment, parse, resolve
 from waspbench.testbed import Launch, Testbed, process
 
 WASP = (sys.executable, "-m", "waspbench")
@@ -45,7 +45,7 @@ def experiment(
     seed: int = 1,
 ) -> Experiment:
     """One run of one group of clients."""
-    return session.check(
+    return parse(
         {
             "name": "live-test",
             "seed": seed,

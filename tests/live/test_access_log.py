@@ -20,7 +20,7 @@ from waspbench.experiment import parse, resolve
 from waspbench.results import load_manifest
 from waspbench.results.access_log import log_path
 from waspbench.results.records import record_path, records_of
-from waspbench.runner.once import Job, make
+from waspbench.runner.job import Job, Making, make
 from waspbench.runner.study import study
 
 from .harness import WASP, needs
@@ -112,10 +112,6 @@ def test_a_disk_with_little_room_costs_the_log_and_not_the_run(tmp_path: Path, m
     assert note.endswith("bytes of the access log are kept: the disk has little room left")
 
 
-def interrupt(sample: object) -> None:
-    raise KeyboardInterrupt
-
-
 def test_in_a_study_a_log_is_that_of_the_run_whose_figures_are_kept_or_else_of_one_that_has_none(
     tmp_path: Path,
 ) -> None:
@@ -127,8 +123,9 @@ def test_in_a_study_a_log_is_that_of_the_run_whose_figures_are_kept_or_else_of_o
         return Job(point=0, run=0, scenario=scenario, directory=str(tmp_path), time_limit=limit)
 
     log = log_path(tmp_path, 0)
-    with pytest.raises(KeyboardInterrupt):
-        make(job(60), spec, interrupt)
+    with Making(job(60), spec) as interrupted_run:
+        while interrupted_run.step(1.0) is None:
+            pass
     assert not record_path(tmp_path, 0).exists()
     interrupted = logged(log).total()
     assert interrupted > 0

@@ -22,6 +22,8 @@ from testbed.peer import Peer
 from waiting import HANGS, SOON, eventually
 from waspbench import _core, live, load
 from waspbench.results.access_log import log_path
+from waspbench.results.placing import Room
+from waspbench.results.study import STUDY
 from waspbench.testbed import Testbed, TestbedSpec, files, nginx
 
 from .harness import needs
@@ -94,6 +96,6 @@ def test_nothing_is_left_of_a_run_that_is_ended(ending: signal.Signals, tmp_path
     left = partial(remaining, mark, inside)
     assert eventually(lambda: not left(), SOON), left()
     if ending == signal.SIGKILL:
-        assert list(tmp_path.iterdir()) == []
+        assert {path.name for path in tmp_path.rglob("*")} == {"out", STUDY, Room.NAME}
     else:
         assert load(tmp_path / "out").interrupted

@@ -12,8 +12,7 @@ import polars as pl
 import pytest
 
 from measuring import conclusive
-from waspbench import session
-from waspbench.experiment import Experiment
+from waspbench.experiment import Experiment, parse
 from waspbench.testbed import nginx
 from waspbench.workload import generate
 from waspbench.workload.serving import build
@@ -71,7 +70,7 @@ def witnessed(
     """A run before nginx, none of whose packets was later than so many microseconds. After 40 ms the kernel would have
     sent another in its place.
     """
-    asked = session.check(
+    asked = parse(
         {
             "name": "live-workload",
             "server": {"kind": "nginx"},

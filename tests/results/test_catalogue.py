@@ -34,7 +34,7 @@ def test_results_are_listed(made: Path) -> None:
     [entry] = entries()
     assert (entry.name, entry.kind, entry.mode, entry.points, entry.runs, entry.valid) == (
         "x",
-        "sweep",
+        "bench",
         "sim",
         1,
         2,
@@ -43,8 +43,9 @@ def test_results_are_listed(made: Path) -> None:
     assert entry.path == str(made)
 
 
-def test_results_of_bench_are_listed_too(engine: FakeEngine, tmp_path: Path) -> None:
+def test_results_of_older_versions_without_a_plan_are_listed_too(engine: FakeEngine, tmp_path: Path) -> None:
     run(EXPERIMENT, output=tmp_path / "out")
+    (tmp_path / "out" / "study.json").unlink()
     assert register(tmp_path / "out").kind == "bench"
     assert register(tmp_path / "out").id == entries()[0].id
 

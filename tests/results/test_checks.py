@@ -161,10 +161,11 @@ def test_figures_have_units(metric: str, value: float, text: str) -> None:
 
 POINTS = study_of([({"clients.loss.rate": "0%"}, RUNS), ({"clients.loss.rate": "3%"}, [x / 2 for x in RUNS])])
 CHECKS = judge(POINTS, [condition("throughput > 500", "--assert")])
+CHECKED = POINTS.model_copy(update={"checks": CHECKS})
 
 
 def test_junit_has_a_case_for_each_condition_and_point() -> None:
-    suite = ElementTree.fromstring(junit(POINTS, CHECKS))
+    suite = ElementTree.fromstring(junit(CHECKED))
     assert {key: suite.get(key) for key in ("tests", "failures", "errors")} == {
         "tests": "3",
         "failures": "1",
@@ -181,22 +182,22 @@ def test_junit_has_a_case_for_each_condition_and_point() -> None:
 
 def test_results_that_are_not_valid_are_an_error() -> None:
     study = study_of([({}, [])])
-    suite = ElementTree.fromstring(junit(study, []))
+    suite = ElementTree.fromstring(junit(study))
     error = suite.find("testcase/error")
     assert error is not None
     assert error.get("message") == "no run is finished"
-    assert "Not to be trusted:\n\n- no run is finished" in markdown(study, [])
+    assert "Not to be trusted:\n\n- no run is finished" in markdown(study)
 
 
 def test_the_summary_is_markdown() -> None:
-    lines = markdown(POINTS, CHECKS).splitlines()
+    lines = markdown(CHECKED).splitlines()
     assert lines[0] == "### x: 1 of 2 checks failed"
     columns = "ok/s | 90 % interval | p50 ms | p99 ms | errors % | CPU % | runs | valid | outcomes and status codes"
     assert lines[2] == f"| point | {columns} |"
     figures = f"640.0 | {LOW:.1f} to {HIGH:.1f} | 156.2 | 317.5 | 0.02 | 50.0 | 3 | yes"
     assert f"| clients.loss.rate=0% | {figures} | ok 19,200 (200), reset 3 |" in lines
     assert any(line.startswith("| `throughput > 500` | clients.loss.rate=3% | **failed** |") for line in lines)
-    assert markdown(POINTS, CHECKS[:1]).startswith("### x: passed")
+    assert markdown(POINTS.model_copy(update={"checks": CHECKS[:1]})).startswith("### x: passed")
 
 
 @pytest.mark.parametrize(

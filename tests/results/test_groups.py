@@ -80,7 +80,7 @@ def test_every_table_has_a_line_for_each_of_several_groups(two: Result) -> None:
     assert line.split()[-5:] == ["-", "-", "-", "0.00", "yes"]
     only = study_of(two)
     twice = only.model_copy(update={"points": only.points * 2})
-    for text in (studies.report(twice), markdown(only, [])):
+    for text in (studies.report(twice), markdown(only)):
         names = [line.replace("|", " ").split() for line in text.splitlines()]
         for name, rate in (("clients", two.throughput), ("near", near.throughput), ("far", far.throughput)):
             assert any(name in words and f"{rate.mean:,.1f}" in words for words in names), (name, text)
@@ -92,7 +92,7 @@ def test_a_single_group_has_no_line_of_its_own(two: Result) -> None:
     assert [group.name for group in alone.groups] == ["near"]
     assert alone.groups[0].response_time_ms == alone.response_time_ms
     assert "90 % interval" not in table.report(alone)
-    assert "all clients" not in markdown(study_of(alone), [])
+    assert "all clients" not in markdown(study_of(alone))
 
 
 def test_results_that_are_read_again_have_the_same_groups(two: Result) -> None:

@@ -85,7 +85,7 @@ def test_every_table_shows_outcomes_status_codes_and_the_share_of_errors(far: Re
     for text in (
         table.report(far),
         studies.report(twice),
-        markdown(study, []),
+        markdown(study),
         table.compare([("a", far), ("b", far)]),
     ):
         assert share in text
@@ -98,7 +98,7 @@ def test_every_table_shows_outcomes_status_codes_and_the_share_of_errors(far: Re
     assert document["errors"] == far.errors
     assert (document["outcomes"]["timed_out"], document["statuses"]) == (timed_out, {"200": ok})
     assert document["notes"][0].startswith("all errors are timeouts: ")
-    assert "transactions that ended were not ok" in junit(study, [])
+    assert "transactions that ended were not ok" in junit(study)
 
 
 def test_errors_that_are_allowed_are_noted_in_every_table() -> None:
@@ -108,7 +108,7 @@ def test_errors_that_are_allowed_are_noted_in_every_table() -> None:
     noted = f"{share:.1f} % of {ended:,d} transactions were not ok: timed_out {some.outcomes['timed_out']:,d}"
     assert some.notes[0] == noted
     study = study_of(some)
-    for text in (table.report(some), studies.report(study), markdown(study, [])):
+    for text in (table.report(some), studies.report(study), markdown(study)):
         assert noted in " ".join(text.split())
 
 

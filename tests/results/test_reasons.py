@@ -11,12 +11,12 @@ from measured_advice import CONFIGURATIONS, Next
 from measured_advice import table as table_of
 from waspbench import run, study
 from waspbench.cli import studies, table
+from waspbench.experiment import accept, parse
 from waspbench.experiment.search import Search
 from waspbench.results import Result, load
 from waspbench.results.checks import markdown
 from waspbench.results.reasons import Advice, Reason, advice_of, longest
 from waspbench.runner.capacity import capacity
-from waspbench.session import check
 
 SLOW: dict[str, Any] = {
     # 92 KB take 12 s, and all clients end theirs within 2.5 s of every 12.
@@ -108,7 +108,7 @@ def test_a_study_has_one_advice_for_all_its_points(tmp_path: Path) -> None:
     assert both is not None
     assert both.text in line
     assert both.duration_s == max(each.duration_s or 0 for each in advised if each is not None)
-    assert f"advice: {both.text}" in markdown(made, [])
+    assert f"advice: {both.text}" in markdown(made)
 
 
 def test_nothing_is_advised_where_all_fails() -> None:
@@ -130,7 +130,7 @@ def test_a_reading_of_a_capacity_has_the_advice(tmp_path: Path) -> None:
 
 def test_what_is_measured_is_valid_and_counted() -> None:
     for document in CONFIGURATIONS.values():
-        check(document)
+        accept(parse(document), "sim")
     good, wrong = Next(True, True, True, True), Next(True, True, True, False)
     long, none = Next(True, False, False, False), Next(False, False, False, False)
     rows = table_of({"a": [good, wrong, None], "b": [long, none, good]}).splitlines()

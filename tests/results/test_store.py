@@ -10,7 +10,7 @@ import pytest
 
 from fake_core import FakeEngine
 from waspbench import InputError, load, run
-from waspbench.results import FORMAT, Store, load_manifest, write_table
+from waspbench.results import FORMAT, check_free, load_manifest, write_table
 
 EXPERIMENT = {"name": "x", "mode": "sim", "clients": [{}], "measure": {"runs": 2}}
 
@@ -61,13 +61,6 @@ def test_the_manifest_says_what_was_measured(engine: FakeEngine, tmp_path: Path)
     assert [entry["throughput"] for entry in manifest["runs"]] == [640.0, 650.0]
 
 
-def test_nothing_is_left_of_results_that_are_not_finished(tmp_path: Path) -> None:
-    with Store(tmp_path / "out") as store:
-        store.add(0, {"series": pl.DataFrame({"second": [0]})})
-        assert list(tmp_path.iterdir()) != []
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("kind", ["file", "directory", "dangling link"])
 def test_what_exists_is_not_overwritten(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "out"
@@ -78,7 +71,7 @@ def test_what_exists_is_not_overwritten(tmp_path: Path, kind: str) -> None:
     else:
         path.symlink_to("nowhere")
     with pytest.raises(InputError, match=r"exists already; name a new directory"):
-        Store(path)
+        check_free(path)
 
 
 def test_a_newer_format_is_refused(engine: FakeEngine, tmp_path: Path) -> None:

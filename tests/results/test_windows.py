@@ -8,7 +8,7 @@ import pytest
 
 from measured_windows import Configuration, Found, configurations, document, table
 from waspbench import run, study
-from waspbench.session import check
+from waspbench.experiment import accept, parse
 
 CLIENTS = document(32, "100KB", 100, 1.0)
 """Clients whose connections lose data each second, and need some ten losses: the long run has 55 responses a second."""
@@ -36,7 +36,7 @@ def test_what_is_measured_is_valid_and_counted() -> None:
     made = configurations()
     assert len({(each.family, each.name) for each in made}) == len(made)
     for each in made:
-        check({**each.document, "mode": "sim"})
+        accept(parse(each.document), "sim")
     off, right, between = (Configuration("some", name, {}) for name in "abc")
     found = [Found(off, -0.2, 0.1, 0.2, 0.8), Found(right, 0.001, 0.01, 0.6, 0.25), Found(between, 0.03, 0.0, 0.0, 1.0)]
     assert table(found).splitlines()[-1] == "| all | 1 | 20.0 % | 1 | 1 | 25.0 % | 1 |"

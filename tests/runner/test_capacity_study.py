@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from answered_runs import Answer, answered
 from measured_runs import summary
-from waspbench import InputError, run
+from waspbench import InputError, resume, run
 from waspbench.cli import science_text
 from waspbench.experiment import parse
 from waspbench.experiment.search import Search
@@ -19,10 +20,11 @@ from waspbench.experiment.units import seconds
 from waspbench.results import FORMAT, Invalid
 from waspbench.results.capacity import CAPACITY, CapacityResult, LoadReading, load_capacity, readings_at
 from waspbench.results.comparing import compare_results
+from waspbench.results.records import read_record, record_path
 from waspbench.runner.capacity import CapacityStudy, bottleneck_of, capacity, with_load
-from waspbench.runner.executors import Here
+from waspbench.runner.job import Job
 from waspbench.runner.lengths import LONGEST
-from waspbench.runner.once import Done, Job
+from waspbench.runner.pipeline import StudyProgress
 from waspbench.stats.capacity import Capacity
 
 DOCUMENT: dict[str, Any] = {
@@ -77,17 +79,13 @@ def test_an_interrupted_search_goes_on_where_it_was(whole: Path, tmp_path: Path)
 
 
 def test_an_interrupt_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: Path) -> None:
-    real = Here.collect
-
-    def collect(self: Here, timeout: float) -> list[Done]:
-        if self._jobs[0][0].run == 3:
+    def interrupted(job: Job) -> None:
+        if job.run == 3:
             raise KeyboardInterrupt
-        return real(self, timeout)
 
-    monkeypatch.setattr(Here, "collect", collect)
-    with pytest.raises(KeyboardInterrupt):
-        capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH)
-    cut = load_capacity(tmp_path / "out")
+    answered(monkeypatch, interrupted)
+    cut = capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH)
+    assert cut == load_capacity(tmp_path / "out")
     assert not cut.complete
     assert point(cut).runs == 3
     monkeypatch.undo()
@@ -117,15 +115,14 @@ def test_an_objective_bounds_the_load(tmp_path: Path) -> None:
 
 
 def test_a_run_whose_emulator_was_the_bottleneck_never_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def collect(self: Here, timeout: float) -> list[Done]:
-        job, _ = self._jobs.popleft()
+    def answer(job: Job) -> Answer:
         load = job.load or 0
         made = summary(float(load), job.run, busy=0.5)
         if load > 50:
             made = made.model_copy(update={"invalid": [Invalid(code="lag", message="the emulator fell behind")]})
-        return [Done(job, 0.1, summary=made)]
+        return made
 
-    monkeypatch.setattr(Here, "collect", collect)
+    answered(monkeypatch, answer)
     found = point(capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH))
     assert 45 <= found.load <= 50
     assert found.bottleneck == "emulator"
@@ -133,16 +130,12 @@ def test_a_run_whose_emulator_was_the_bottleneck_never_counts(monkeypatch: pytes
 
 
 def test_a_run_that_fails_twice_does_not_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    jobs: list[Job] = []
-
-    def collect(self: Here, timeout: float) -> list[Done]:
-        job, _ = self._jobs.popleft()
-        jobs.append(job)
+    def answer(job: Job) -> Answer:
         if job.load == 128:
-            return [Done(job, 0.1, failure="gone")]
-        return [Done(job, 0.1, summary=summary(float(job.load or 0), job.run))]
+            return "gone"
+        return summary(float(job.load or 0), job.run)
 
-    monkeypatch.setattr(Here, "collect", collect)
+    jobs = answered(monkeypatch, answer)
     found = point(capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH))
     assert [job.attempt for job in jobs if job.load == 128] == [1, 2]
     assert [reading.attempts for reading in found.readings if reading.load == 128] == [2]
@@ -160,28 +153,113 @@ def test_a_run_that_fails_twice_does_not_count(monkeypatch: pytest.MonkeyPatch, 
 def test_a_run_that_the_machine_spoilt_is_made_once_more(
     code: str, attempts: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    jobs: list[Job] = []
-
-    def collect(self: Here, timeout: float) -> list[Done]:
-        job, _ = self._jobs.popleft()
-        jobs.append(job)
+    def answer(job: Job) -> Answer:
         against = [Invalid(code=code, message=f"because of {code}")] if job.run == 1 else []
-        return [Done(job, 0.1, summary=summary(float(job.load or 0), job.run).model_copy(update={"invalid": against}))]
+        return summary(float(job.load or 0), job.run).model_copy(update={"invalid": against})
 
-    monkeypatch.setattr(Here, "collect", collect)
+    jobs = answered(monkeypatch, answer)
     found = point(capacity(DOCUMENT, mode="live", output=tmp_path / "out", search=SEARCH))
-    assert [job.attempt for job in jobs if job.run == 1] == list(range(1, attempts + 1))
+    second = [job for job in jobs if job.run == 1]
+    assert [job.attempt for job in second] == list(range(1, attempts + 1))
+    assert {job.load for job in second} == {found.readings[1].load}
     assert found.readings[1].attempts == attempts
+    assert all(job.attempt == 1 and job.first is None for job in jobs if job.run != 1)
+    if attempts == 2:
+        assert second[1].first is not None
+
+
+@pytest.mark.usefixtures("pretended_live")
+def test_a_disturbed_run_whose_second_attempt_fails_keeps_its_figures(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def answer(job: Job) -> Answer:
+        against = [Invalid(code="steal", message="the hypervisor took 3 %")] if job.run == 1 else []
+        made = summary(float(job.load or 0), job.run).model_copy(update={"invalid": against})
+        return "gone" if job.attempt == 2 else made
+
+    answered(monkeypatch, answer)
+    result = capacity(DOCUMENT, mode="live", output=tmp_path / "out", search=SEARCH)
+    reading = point(result).readings[1]
+    assert (reading.attempts, reading.failed, reading.throughput) == (2, False, float(reading.load))
+    record = read_record(record_path(tmp_path / "out" / f"load-{reading.load}", 1))
+    assert (record.attempts, record.earlier) == (2, ["attempt 2: gone"])
+    jobs = answered(monkeypatch, answer)
+    resumed = resume(tmp_path / "out")
+    assert isinstance(resumed, CapacityResult)
+    assert point(resumed).readings == point(result).readings
+    assert jobs == []
+
+
+@pytest.mark.usefixtures("pretended_live")
+def test_a_second_attempt_that_an_interrupt_prevented_is_made_by_resuming(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calm = False
+
+    def answer(job: Job) -> Answer:
+        if job.attempt == 2 and not calm:
+            raise KeyboardInterrupt
+        against = [] if calm else [Invalid(code="steal", message="the hypervisor took 3 %")]
+        return summary(float(job.load or 0), job.run).model_copy(update={"invalid": against})
+
+    jobs = answered(monkeypatch, answer)
+    with pytest.raises(KeyboardInterrupt):
+        capacity(DOCUMENT, mode="live", output=tmp_path / "out", search=SEARCH)
+    calm = True
+    result = resume(tmp_path / "out")
+    assert isinstance(result, CapacityResult)
+    assert [job.attempt for job in jobs if job.run == 0] == [1, 2, 2]
+    assert point(result).readings[0].attempts == 2
+    assert all(reading.attempts == 1 for reading in point(result).readings[1:])
+
+
+def test_a_resumed_search_knows_what_was_made_longer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def answer(job: Job) -> Answer:
+        length = seconds(job.scenario["measure"]["duration"])
+        made = summary(10.0 * (job.load or 0), job.run)
+        times = {
+            "all_response_time_ms": made.response_time_ms,
+            "interval_s": length,
+            "outcomes": {"ok": round(50 * length)},
+        }
+        return made.model_copy(update=times)
+
+    def interrupted(job: Job) -> Answer:
+        if job.run == 6:
+            raise KeyboardInterrupt
+        return answer(job)
+
+    search = Search("search", high=128, objectives=("p99 < 60s",))
+    whole = answered(monkeypatch, answer)
+    capacity(DOCUMENT, output=tmp_path / "whole", search=search)
+    monkeypatch.undo()
+    cut = answered(monkeypatch, interrupted)
+    capacity(DOCUMENT, output=tmp_path / "cut", search=search)
+    monkeypatch.undo()
+    rest = answered(monkeypatch, answer)
+    resume(tmp_path / "cut")
+
+    def lengths(jobs: list[Job]) -> list[tuple[int, str]]:
+        return [(job.run, job.scenario["measure"]["duration"]) for job in jobs]
+
+    assert lengths(cut[:-1] + rest) == lengths(whole)
+
+
+def test_progress_counts_the_runs_of_a_search(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    seen: list[StudyProgress] = []
+    answered(monkeypatch, lambda job: summary(float(job.load or 0), job.run))
+    capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH, on_progress=seen.append)
+    assert [progress.run for progress in seen] == sorted(progress.run for progress in seen)
+    assert seen[-1].run == seen[-1].done > 5
 
 
 def test_a_server_is_not_saturated_by_what_other_programs_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def collect(self: Here, timeout: float) -> list[Done]:
-        job, _ = self._jobs.popleft()
+    def answer(job: Job) -> Answer:
         made = summary(1000.0, job.run, busy=0.99)
         cpu = made.server_cpu.model_copy(update={"others": 0.6})
-        return [Done(job, 0.1, summary=made.model_copy(update={"server_cpu": cpu}))]
+        return made.model_copy(update={"server_cpu": cpu})
 
-    monkeypatch.setattr(Here, "collect", collect)
+    answered(monkeypatch, answer)
     found = point(capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH))
     assert found.saturated is False
     assert found.server_cpu == pytest.approx(0.39)
@@ -189,10 +267,7 @@ def test_a_server_is_not_saturated_by_what_other_programs_do(monkeypatch: pytest
 
 
 def test_runs_that_all_fail_are_not_the_emulators_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def collect(self: Here, timeout: float) -> list[Done]:
-        return [Done(self._jobs.popleft()[0], 0.1, failure="gone")]
-
-    monkeypatch.setattr(Here, "collect", collect)
+    answered(monkeypatch, lambda job: "gone")
     found = point(capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH))
     assert (found.capacity, found.valid, found.bottleneck) == (None, False, "unknown")
     assert found.why.endswith("clients: failed: gone")
@@ -216,12 +291,11 @@ def test_a_capacity_is_as_valid_as_the_runs_it_is_made_of(
 ) -> None:
     against = [] if code is None else [Invalid(code=code, message=f"because of {code}")]
 
-    def collect(self: Here, timeout: float) -> list[Done]:
-        job, _ = self._jobs.popleft()
+    def answer(job: Job) -> Answer:
         made = summary(1000.0, job.run, busy=0.97)
-        return [Done(job, 0.1, summary=made.model_copy(update={"invalid": against}))]
+        return made.model_copy(update={"invalid": against})
 
-    monkeypatch.setattr(Here, "collect", collect)
+    answered(monkeypatch, answer)
     result = capacity(DOCUMENT, output=tmp_path / "out", search=Search(method, high=128))
     assert (result.valid, point(result).valid) == (valid, valid)
     assert point(result).confirmed is (method == "search")
@@ -238,8 +312,7 @@ TOO_MANY = Invalid(code="errors", message="58.3 % of the 1200 transactions that 
 def with_errors(monkeypatch: pytest.MonkeyPatch, above: int, busy: float, p99: float = 10.0) -> None:
     """Every run above a load has too many errors, and the largest throughput."""
 
-    def collect(self: Here, timeout: float) -> list[Done]:
-        job, _ = self._jobs.popleft()
+    def answer(job: Job) -> Answer:
         load = job.load or 0
         made = summary(10.0 * load, job.run, busy=busy)
         time = made.response_time_ms.model_copy(update={"p99": p99 if load > above else 10.0})
@@ -247,9 +320,9 @@ def with_errors(monkeypatch: pytest.MonkeyPatch, above: int, busy: float, p99: f
         if load > above:
             outcomes = {"ok": 500, "timed_out": 700}
             made = made.model_copy(update={"invalid": [TOO_MANY], "outcomes": outcomes, "statuses": {"200": 500}})
-        return [Done(job, 0.1, summary=made)]
+        return made
 
-    monkeypatch.setattr(Here, "collect", collect)
+    answered(monkeypatch, answer)
 
 
 @pytest.mark.parametrize(
@@ -300,15 +373,14 @@ def test_runs_are_long_enough_for_the_percentiles_of_an_objective(
 ) -> None:
     lengths: list[float] = []
 
-    def collect(self: Here, timeout: float) -> list[Done]:
-        job, _ = self._jobs.popleft()
+    def answer(job: Job) -> Answer:
         lengths.append(seconds(job.scenario["measure"]["duration"]))
         made = summary(10.0 * (job.load or 0), job.run)
         outcomes = {"ok": round(a_second * lengths[-1])}
         times = {"all_response_time_ms": made.response_time_ms, "interval_s": lengths[-1], "outcomes": outcomes}
-        return [Done(job, 0.1, summary=made.model_copy(update=times))]
+        return made.model_copy(update=times)
 
-    monkeypatch.setattr(Here, "collect", collect)
+    answered(monkeypatch, answer)
     search = Search("search", high=128, objectives=("p99 < 60s", "throughput > 0"))
     result = capacity(DOCUMENT, output=tmp_path / "out", search=search)
     found = point(result)

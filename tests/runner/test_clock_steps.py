@@ -15,7 +15,7 @@ import pytest
 
 from waspbench.results import manifest
 from waspbench.results.study import JOURNAL
-from waspbench.runner.campaign import StudyProgress
+from waspbench.runner.pipeline import StudyProgress
 from waspbench.runner.study import study
 
 DOCUMENT: dict[str, Any] = {

@@ -12,23 +12,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answered_runs import answered
 from measured_auto import Found, table
 from waspbench import load, resume, study
 from waspbench.cli import studies
 from waspbench.cli.status import Status
 from waspbench.cli.table import report
-from waspbench.errors import InputError
+from waspbench.errors import InputError, RunFailedError
 from waspbench.results.lengths import Pilot, PilotGroup, Want
 from waspbench.results.records import records_of
+from waspbench.results.study import StudyResult
 from waspbench.runner import study as study_module
-from waspbench.runner.executors import Here
+from waspbench.runner.job import Job
 from waspbench.runner.lengths import GROWTH, LONGEST, MOST, LengthSearch, PilotLengths, differing
-from waspbench.runner.once import Done, Job
 from waspbench.runner.searches import LENGTHS
 from waspbench.runner.study import Study, prepare
 from waspbench.runner.timing import time_limit
 
 BOTH = ("warmup", "duration")
+
+
+def resumed_study(directory: Path) -> StudyResult:
+    result = resume(directory)
+    assert isinstance(result, StudyResult)
+    return result
+
+
 FIRST = PilotLengths(5.0, 10.0)
 
 
@@ -350,16 +359,7 @@ def test_a_pilot_that_was_disturbed_counts_where_the_next_attempt_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(study_module, "_wrong", lambda done, mode: ["steal"] if done.job.pilot else [])
-    real = Here.collect
-
-    def collect(self: Any, timeout: float) -> list[Done]:
-        job = self._jobs[0][0]
-        if job.pilot is not None and job.attempt == 2:
-            self._jobs.popleft()
-            return [Done(job, 0.1, failure="gone")]
-        return real(self, timeout)
-
-    monkeypatch.setattr(Here, "collect", collect)
+    answered(monkeypatch, lambda job: "gone" if job.pilot is not None and job.attempt == 2 else None)
     [point] = study(CLIENTS, output=tmp_path / "out").points
     assert point.result is not None
     assert point.result.lengths is not None
@@ -367,32 +367,21 @@ def test_a_pilot_that_was_disturbed_counts_where_the_next_attempt_fails(
 
 
 def test_a_pilot_that_fails_twice_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def collect(self: Any, timeout: float) -> list[Done]:
-        return [Done(self._jobs.popleft()[0], 0.1, failure="gone")]
-
-    monkeypatch.setattr(Here, "collect", collect)
-    study(CLIENTS, output=tmp_path / "out")
-    [record] = records_of(tmp_path / "out")
-    assert record.failure == "pilot run 1: gone"
+    answered(monkeypatch, lambda job: "gone")
+    with pytest.raises(RunFailedError, match=r"^pilot run 1: gone$"):
+        study(CLIENTS, output=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_search_that_was_interrupted_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    real = Here.collect
-    made: list[Job] = []
-
-    def collect(self: Any, timeout: float) -> list[Done]:
-        made.append(self._jobs[0][0])
+    def interrupted(job: Job) -> None:
         if len(made) == 2:
             raise KeyboardInterrupt
-        return real(self, timeout)
 
-    monkeypatch.setattr(Here, "collect", collect)
-    plan, found = prepare(CLIENTS, tmp_path / "out")
-    begun = Study.begin(plan, found, tmp_path / "out")
+    made = answered(monkeypatch, interrupted)
     with pytest.raises(KeyboardInterrupt):
-        begun.run()
-    assert not begun.discard_if_empty()
-    resumed = resume(tmp_path / "out").points[0].result
+        study(CLIENTS, output=tmp_path / "out")
+    resumed = resumed_study(tmp_path / "out").points[0].result
     assert [job.pilot and job.pilot.duration for job in made] == [10, 20, 20, None]
     monkeypatch.undo()
     whole = study(CLIENTS, output=tmp_path / "whole").points[0].result
@@ -404,21 +393,17 @@ def test_a_search_that_was_interrupted_goes_on_where_it_was(monkeypatch: pytest.
 def test_an_interrupt_between_pilots_says_how_to_go_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    real = Here.collect
-
-    def collect(self: Any, timeout: float) -> list[Done]:
-        job = self._jobs[0][0]
+    def interrupted(job: Job) -> None:
         if job.pilot is not None and job.pilot.duration > 10:
             raise KeyboardInterrupt
-        return real(self, timeout)
 
-    monkeypatch.setattr(Here, "collect", collect)
+    answered(monkeypatch, interrupted)
     place = tmp_path / "out"
     assert studies.begin(CLIENTS, output=place, outputs=studies.Outputs()) == Status.INTERRUPTED
     said = capsys.readouterr().err.splitlines()[-1]
     assert said == f"wasp: interrupted before anything was measured; wasp resume {place} goes on with its pilot runs"
     monkeypatch.undo()
-    assert studies.go_on(place, jobs=None, outputs=studies.Outputs()) == Status.DONE
+    assert studies.made(Study.open(place), None, studies.Outputs()) == Status.DONE
 
 
 def test_a_search_that_gives_up_leaves_the_other_points_alone(tmp_path: Path) -> None:
@@ -440,7 +425,7 @@ def test_a_search_that_gives_up_leaves_the_other_points_alone(tmp_path: Path) ->
     assert "enough for congestion windows to converge, after " in record.failure
     pilots = (place / LENGTHS).read_text()
     # It is said again, and no other pilot is made.
-    assert resume(tmp_path / "out").points[1].result is None
+    assert resumed_study(tmp_path / "out").points[1].result is None
     assert (place / LENGTHS).read_text() == pilots
     assert records_of(place) == [record]
 

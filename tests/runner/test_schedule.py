@@ -93,13 +93,21 @@ def test_an_interrupted_study_comes_to_the_same_runs() -> None:
         assert {(t.point, t.run) for t in rest} | finished.keys() == {(t.point, t.run) for t in whole}
 
 
-def test_a_run_can_be_tried_again() -> None:
-    schedule = Schedule(1, 1)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_run_can_be_tried_again(at_once: bool) -> None:
+    schedule = Schedule(1, 2)
     first = schedule.next()
     assert first is not None
-    schedule.done(first, again=True)
-    assert schedule.next() == Task(0, 0, attempt=2)
+    schedule.again(first, at_once=at_once)
+    again, other = Task(0, 0, attempt=2), Task(0, 1)
+    assert [schedule.next(), schedule.next()] == ([again, other] if at_once else [other, again])
     assert not schedule.over
+
+
+def test_a_run_whose_first_attempt_was_made_before_is_a_second_attempt() -> None:
+    schedule = Schedule(1, 2, finished={(0, 1): 1.0}, again=[(0, 0)])
+    assert schedule.next() == Task(0, 0, attempt=2)
+    assert schedule.next() is None
 
 
 def test_failed_runs_count_against_the_most_but_not_for_the_interval() -> None:

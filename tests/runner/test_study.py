@@ -17,18 +17,21 @@ from typing import Any
 import polars as pl
 import pytest
 
+from answered_runs import answered
 from fake_core import FakeEngine
 from measured_runs import summary
 from small_disk import small_disk
-from waspbench import InputError, RunFailedError, load, run
-from waspbench.results import FORMAT, Invalid
+from waspbench import InputError, RunFailedError, StudyResult, live, load, resume, run
+from waspbench.results import FORMAT, Invalid, RunSummary
+from waspbench.results.placing import Room
 from waspbench.results.records import record_path, records_of
 from waspbench.results.study import STUDY, load_study, read_plan
 from waspbench.runner import study as module
-from waspbench.runner.campaign import StudyProgress
-from waspbench.runner.executors import Here, Processes
-from waspbench.runner.once import Done, Job
-from waspbench.runner.study import Study, prepare, resume, study
+from waspbench.runner.executors import Processes
+from waspbench.runner.job import Done, Job
+from waspbench.runner.one_run import OneRun
+from waspbench.runner.pipeline import Pipeline, StudyProgress
+from waspbench.runner.study import prepare, study
 from waspbench.runner.timing import estimate
 from waspbench.stats import mean_interval
 
@@ -43,6 +46,12 @@ DOCUMENT: dict[str, Any] = {
     "sweep": {"clients.loss.rate": ["0%", "5%"], "clients.count": [16, 32]},
 }
 ONE = {key: value for key, value in DOCUMENT.items() if key != "sweep"}
+
+
+def resumed(directory: Path) -> StudyResult:
+    result = resume(directory)
+    assert isinstance(result, StudyResult)
+    return result
 
 
 def files(directory: Path) -> dict[str, bytes]:
@@ -107,23 +116,30 @@ LONG = DOCUMENT | {
     "sweep": {"clients.loss.rate": ["0%", "1%", "2%", "3%", "4%", "5%"]},
 }
 
+POINT = {key: value for key, value in LONG.items() if key != "sweep"} | {
+    "measure": {"runs": 30, "warmup": "1s", "duration": "4s"}
+}
+
 MAKE = """
 import json, sys
 from pathlib import Path
-from waspbench.runner.study import resume, study
+from waspbench import resume, run, study
 if __name__ == "__main__":
-    out = Path(sys.argv[2])
+    document, out = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
     if (out / "study.json").exists():
-        resume(out, jobs=2)
+        resume(out)
     else:
-        study(json.loads(Path(sys.argv[1]).read_text()), output=out, jobs=2)
+        (study if "sweep" in document else run)(document, output=out)
 """
 
 
 @pytest.mark.full
 @pytest.mark.slow
-def test_killed_at_ten_random_moments_a_study_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    (tmp_path / "e.json").write_text(json.dumps(LONG))
+@pytest.mark.parametrize("document", [LONG, POINT], ids=["a sweep", "a point"])
+def test_killed_at_ten_random_moments_a_study_ends_with_the_same_bytes(
+    document: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "e.json").write_text(json.dumps(document))
     (tmp_path / "make.py").write_text(MAKE)
     directory = tmp_path / "killed"
     command = [sys.executable, str(tmp_path / "make.py"), str(tmp_path / "e.json"), str(directory)]
@@ -148,8 +164,8 @@ def test_killed_at_ten_random_moments_a_study_ends_with_the_same_bytes(tmp_path:
         for path in directory.rglob("run-*.parquet"):
             pl.read_parquet(path, glob=False)
     assert at_work == 10
-    resume(directory, jobs=2)
-    study(LONG, output=tmp_path / "whole", jobs=2)
+    assert resumed(directory).complete
+    study(document, output=tmp_path / "whole")
     assert files(directory) == files(tmp_path / "whole")
 
 
@@ -159,12 +175,12 @@ def test_resuming_makes_only_what_is_missing(whole: Path, tmp_path: Path, monkey
     made: list[tuple[int, int]] = []
     following = module.Study._take
 
-    def followed(self: Study, schedule: Any, task_of: Any, done: Done) -> None:
+    def followed(self: module.Study, done: Done) -> None:
         made.append((done.job.point, done.job.run))
-        following(self, schedule, task_of, done)
+        following(self, done)
 
     monkeypatch.setattr(module.Study, "_take", followed)
-    assert resume(directory, jobs=1).complete
+    assert resumed(directory).complete
     assert made == [(1, 2)]
     assert files(directory) == files(whole)
 
@@ -224,13 +240,13 @@ def test_summaries_read_no_transactions(whole: Path, tmp_path: Path) -> None:
 @pytest.mark.root(live=False)
 def test_a_full_disk_ends_a_study_and_loses_nothing(tmp_path: Path) -> None:
     with small_disk(tmp_path / "small", "220k") as mount:
-        with pytest.raises(RunFailedError, match=r"No space left on device.*finished runs are kept: wasp resume"):
+        with pytest.raises(RunFailedError, match=r"No space left on device.*what was measured is kept in"):
             study(DOCUMENT, output=mount / "out", jobs=1)
         kept = [record for n in range(4) for record in records_of(mount / "out" / "points" / f"{n:04d}")]
         assert 0 < len(kept) < 12
         assert list(mount.rglob("*.partial")) == []
         subprocess.run(["mount", "-o", "remount,size=10m", str(mount)], check=True)
-        assert resume(mount / "out", jobs=1).complete
+        assert resumed(mount / "out").complete
 
 
 def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
@@ -305,37 +321,17 @@ def test_the_time_of_live_runs_is_their_length_and_a_little(tmp_path: Path) -> N
 # Failures, with runs made up in this process.
 
 
-def outcomes(monkeypatch: pytest.MonkeyPatch, answer: Any) -> list[Job]:
-    """Lets ``answer`` (job) -> Done replace a run; collects the jobs."""
-    jobs: list[Job] = []
-    real = Here.collect
-
-    def collect(self: Any, timeout: float) -> list[Done]:
-        job, _ = self._jobs[0]
-        jobs.append(job)
-        made = answer(job)
-        if made is not None:
-            self._jobs.popleft()
-            return [made]
-        return real(self, timeout)
-
-    monkeypatch.setattr(Here, "collect", collect)
-    return jobs
-
-
 def test_a_failed_run_is_tried_once_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    jobs = outcomes(
-        monkeypatch, lambda job: Done(job, 0.1, failure="gone") if job.attempt == 1 and job.run == 1 else None
-    )
+    jobs = answered(monkeypatch, lambda job: "gone" if job.attempt == 1 and job.run == 1 else None)
     result = study(ONE, output=tmp_path / "out")
-    assert sorted((job.run, job.attempt) for job in jobs) == [(0, 1), (1, 1), (1, 2), (2, 1)]
+    assert [(job.run, job.attempt) for job in jobs] == [(0, 1), (1, 1), (1, 2), (2, 1)]
     [again] = [record for record in records_of(tmp_path / "out") if record.run == 1]
     assert (again.attempts, again.earlier) == (2, ["gone"])
     assert result.valid
 
 
 def test_a_run_that_fails_twice_is_kept_and_marked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    outcomes(monkeypatch, lambda job: Done(job, 0.1, failure="gone") if job.run == 1 else None)
+    answered(monkeypatch, lambda job: "gone" if job.run == 1 else None)
     result = study(ONE, output=tmp_path / "out")
     only = result.points[0].result
     assert only is not None
@@ -343,7 +339,39 @@ def test_a_run_that_fails_twice_is_kept_and_marked(monkeypatch: pytest.MonkeyPat
     assert [(reason.code, reason.message) for reason in only.invalid_reasons] == [("failed", "run 2 failed: gone")]
     assert not result.valid
     monkeypatch.undo()
-    assert resume(tmp_path / "out").valid
+    assert resumed(tmp_path / "out").valid
+
+
+def test_what_is_asked_for_and_fails_twice_is_not_tried_in_the_other_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ended = RunFailedError("the server ended with status 1", field="server.command")
+    jobs = answered(monkeypatch, lambda job: ended)
+    with pytest.raises(RunFailedError) as error:
+        study(ONE, output=tmp_path / "out")
+    assert (error.value.message, error.value.field, error.value.kept) == (ended.message, ended.field, None)
+    assert [(job.run, job.attempt) for job in jobs] == [(0, 1), (0, 2)]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_point_whose_runs_all_fail_leaves_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(Pipeline, "_alone", True)
+    refused = RunFailedError("the kernel refuses 'x'", field="server.congestion")
+    jobs = answered(monkeypatch, lambda job: refused if job.point == 2 else None)
+    result = study(DOCUMENT, output=tmp_path / "out")
+    assert [point.result is not None for point in result.points] == [True, True, False, True]
+    assert sum(job.point == 2 for job in jobs) == 2
+    assert [record.failure for record in records_of(tmp_path / "out" / "points" / "0002")] == [str(refused)] * 3
+
+
+def test_a_run_that_fails_when_others_have_figures_takes_none_with_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    late = RunFailedError("the server did not answer", field="server.command")
+    answered(monkeypatch, lambda job: late if job.run == 1 else None)
+    only = study(ONE, output=tmp_path / "out").points[0].result
+    assert only is not None
+    assert [run.run for run in only.runs] == [0, 2]
 
 
 def test_a_live_run_that_the_machine_disturbed_is_tried_once_more() -> None:
@@ -362,7 +390,7 @@ def test_both_attempts_of_a_run_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_pa
     disturbed = ["the hypervisor took 3 %"]
     first = summary(100.0)
     monkeypatch.setattr(module, "_wrong", lambda done, mode: disturbed if done.summary == first else [])
-    outcomes(monkeypatch, lambda job: Done(job, 0.1, summary=first) if (job.run, job.attempt) == (1, 1) else None)
+    answered(monkeypatch, lambda job: first if (job.run, job.attempt) == (1, 1) else None)
     result = study(ONE, output=tmp_path / "out")
     once, again, _ = records_of(tmp_path / "out")
     assert (once.attempts, once.earlier, once.first) == (1, [], None)
@@ -374,12 +402,132 @@ def test_both_attempts_of_a_run_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert [run.throughput for run in only.runs][1] == again.summary.throughput
 
 
+@pytest.mark.usefixtures("pretended_live")
+def test_a_second_attempt_that_an_interrupt_prevented_is_made_by_resuming(
+    monkeypatch: pytest.MonkeyPatch, engine: FakeEngine, tmp_path: Path
+) -> None:
+    engine.invalid = [{"code": "steal", "message": "the hypervisor took 3 %"}]
+
+    def interrupted(job: Job) -> None:
+        if job.attempt == 2:
+            raise KeyboardInterrupt
+
+    jobs = answered(monkeypatch, interrupted)
+    asked = ONE | {"mode": "live", "measure": {"runs": 2}}
+    assert not study(asked, output=tmp_path / "out").complete
+    assert [(job.run, job.attempt) for job in jobs] == [(0, 1), (1, 1), (0, 2)]
+    assert "stopped before all runs were made: 0 of 2" in load(tmp_path / "out").invalid_reasons[-1].message
+    engine.invalid = []
+    monkeypatch.undo()
+    engine.install(monkeypatch)
+    monkeypatch.setattr(live, "spec", lambda experiment, placement: None)
+    monkeypatch.setattr(live, "accounted", lambda run, bed: run)
+    assert resumed(tmp_path / "out").valid
+    assert [(record.run, record.attempts) for record in records_of(tmp_path / "out")] == [(0, 2), (1, 2)]
+    assert all(record.first and record.first.invalid for record in records_of(tmp_path / "out"))
+
+
+def test_a_disturbed_run_whose_second_attempt_fails_keeps_its_figures(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(module, "_disturbed", lambda summary, mode: ["the hypervisor took 3 %"])
+    jobs = answered(monkeypatch, lambda job: "gone" if job.attempt == 2 else None)
+    result = study(ONE, output=tmp_path / "out")
+    assert result.complete
+    assert [(record.attempts, record.earlier) for record in records_of(tmp_path / "out")] == [
+        (2, ["attempt 2: gone"])
+    ] * 3
+    assert len(jobs) == 6
+    resumed(tmp_path / "out")
+    assert len(jobs) == 6
+
+
+def test_a_stopped_run_is_kept_until_one_takes_its_place(
+    monkeypatch: pytest.MonkeyPatch, engine: FakeEngine, tmp_path: Path
+) -> None:
+    asked = ONE | {"measure": {"runs": 1}}
+    engine.interrupt_at = (0, 2)
+    stopped = study(asked, output=tmp_path / "out").points[0].result
+    assert stopped is not None
+    # One that is stopped earlier, or fails, does not.
+    engine.interrupt_at = (0, 1)
+    assert resumed(tmp_path / "out").points[0].result == stopped
+    with monkeypatch.context() as patch:
+        answered(patch, lambda job: RunFailedError("the server does not answer", field="server.command"))
+        with pytest.raises(RunFailedError, match=r"does not answer; what was measured is kept in .*out$"):
+            resume(tmp_path / "out")
+    assert load(tmp_path / "out").runs == stopped.runs
+    assert resumed(tmp_path / "out").valid
+
+
+def test_a_server_that_ends_has_no_second_attempt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    begun: list[int] = []
+    real = OneRun.__init__
+
+    def counted(self: OneRun, scenario: dict[str, Any], *more: Any) -> None:
+        begun.append(scenario["run"])
+        real(self, scenario, *more)
+
+    monkeypatch.setattr(OneRun, "__init__", counted)
+    monkeypatch.setattr(OneRun, "server_ended", True)
+    monkeypatch.setattr(RunSummary, "failure", "the server ended")
+    with pytest.raises(RunFailedError, match=r"^the server ended; what was measured is kept in "):
+        study(ONE, output=tmp_path / "out")
+    assert begun == [0, 1, 2]
+    assert [(record.attempts, record.earlier) for record in records_of(tmp_path / "out")] == [(1, [])] * 3
+
+
+def test_a_run_that_fails_twice_with_figures_keeps_the_first_ones_and_counts_for_no_rule(
+    engine: FakeEngine, tmp_path: Path
+) -> None:
+    engine.invalid = [{"code": "failed", "message": "the device went"}]
+    measure = {"runs": 2, "until": {"ci": "50%", "max_runs": 3}}
+    with pytest.raises(RunFailedError, match="the device went"):
+        study(ONE | {"measure": measure}, output=tmp_path / "out")
+    assert len(engine.scenarios) == 6
+    records = records_of(tmp_path / "out")
+    assert [(record.attempts, record.earlier) for record in records] == [(2, ["attempt 2: the device went"])] * 3
+    assert not load(tmp_path / "out").interrupted
+
+
+def test_an_interrupt_of_processes_keeps_what_is_finished(tmp_path: Path) -> None:
+    def interrupt(progress: StudyProgress) -> None:
+        if progress.done:
+            raise KeyboardInterrupt
+
+    result = study(LONG, output=tmp_path / "out", jobs=2, on_progress=interrupt)
+    assert not result.complete
+    assert any(point.result is not None for point in result.points)
+    assert any(point.result is None for point in result.points)
+
+
+def test_one_process_at_a_time_makes_the_runs_of_a_directory(tmp_path: Path) -> None:
+    plan, found = prepare(ONE, tmp_path / "out")
+    with module.Study.begin(plan, found, tmp_path / "out") as begun:
+        with pytest.raises(InputError, match="its runs are being made by another process"):
+            resume(tmp_path / "out")
+        assert begun.run().valid
+    assert resumed(tmp_path / "out").valid
+
+
+def test_a_directory_that_could_not_be_taken_is_free_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    study(ONE, output=tmp_path / "out")
+
+    def full(self: Room) -> None:
+        raise RunFailedError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Room, "take", full)
+        with pytest.raises(RunFailedError, match="no room"):
+            resume(tmp_path / "out")
+    assert resumed(tmp_path / "out").valid
+
+
 def test_a_run_past_its_time_limit_is_given_up(tmp_path: Path) -> None:
     measure = {"runs": 1, "warmup": "1s", "duration": "20h", "time_limit": "300ms"}
-    study(ONE | {"measure": measure}, output=tmp_path / "out")
-    [record] = records_of(tmp_path / "out")
-    assert record.failure == "given up after 0 s, its time limit (measure.time_limit)"
-    assert record.attempts == 2
+    with pytest.raises(RunFailedError, match=r"^given up after 0\.3 s, its time limit \(measure\.time_limit\)$"):
+        study(ONE | {"measure": measure}, output=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_interrupt_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -387,15 +535,16 @@ def test_an_interrupt_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch, tm
         if job.run == 2:
             raise KeyboardInterrupt
 
-    outcomes(monkeypatch, interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        study(ONE | {"measure": ONE["measure"] | {"order": "listed"}}, output=tmp_path / "out")
+    answered(monkeypatch, interrupted)
+    result = study(ONE, output=tmp_path / "out")
+    assert not result.complete
     kept = load(tmp_path / "out")
+    assert kept == result.points[0].result
     assert kept.interrupted
     assert [run.run for run in kept.runs] == [0, 1]
-    assert "stopped before all runs were made: 2 of at least 3" in kept.invalid_reasons[-1].message
+    assert "stopped before all runs were made: 2 of 3" in kept.invalid_reasons[-1].message
     monkeypatch.undo()
-    assert resume(tmp_path / "out").valid
+    assert resumed(tmp_path / "out").valid
     assert not load(tmp_path / "out").interrupted
 
 
@@ -405,7 +554,8 @@ def test_a_worker_that_dies_fails_its_run(tmp_path: Path) -> None:
     with executor:
         executor.submit(Job(0, 0, scenario, str(tmp_path), 5.0))
         os.kill(executor._workers[0].process.pid or 0, signal.SIGKILL)
-        [done] = executor.collect(10.0)
+        executor.advance(10.0)
+        [done] = executor.collect()
     assert done.failure == "the run ended with its process (exit status -9)"
 
 

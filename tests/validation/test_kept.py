@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import waspbench
 from fake_core import FakeEngine
-from waspbench import _core, session
+from waspbench import _core
 from waspbench.errors import CannotRunError, InputError, RunFailedError
 from waspbench.validation import kept
 from waspbench.validation.places import PLACES, RUNS
@@ -31,7 +33,7 @@ class Machine:
         reason = self.reasons.pop(0) if self.reasons else ""
         if reason == "failed":
             raise RunFailedError("nginx: gone")
-        session.run(document, mode="sim", output=output)
+        waspbench.run(document, mode="sim", output=output)
         rewritten(output, mode="live", **against(reason))
         return SimpleNamespace(interrupted=reason == "interrupted")
 
@@ -95,6 +97,24 @@ def test_an_interrupted_run_is_not_kept(machine: Machine, tmp_path: Path) -> Non
     assert [one.name for one in tmp_path.iterdir()] == ["0"]
 
 
+def test_a_run_that_was_killed_is_made_anew(machine: Machine, tmp_path: Path) -> None:
+    waspbench.run(PLACE.document(20.0), mode="sim", output=tmp_path / "0")
+    (tmp_path / "0" / "manifest.json").unlink()
+    shutil.rmtree(tmp_path / "0" / "runs")
+    assert kept.kept(PLACE, tmp_path) is None
+    kept.measured(PLACE, 20.0, tmp_path)
+    assert machine.seeds == list(range(1, RUNS + 1))
+
+
+def test_other_results_are_refused_and_left_alone(machine: Machine, tmp_path: Path) -> None:
+    asked = PLACE.document(20.0) | {"mode": "sim", "sweep": {"clients.count": [1, 2]}}
+    waspbench.study(asked, output=tmp_path / "0", jobs=1)
+    for use in (lambda: kept.kept(PLACE, tmp_path), lambda: kept.measured(PLACE, 20.0, tmp_path)):
+        with pytest.raises(InputError, match=r"0/manifest\.json: cannot be read"):
+            use()
+    assert waspbench.load_study(tmp_path / "0").complete
+
+
 def test_runs_of_another_configuration_are_refused(machine: Machine, tmp_path: Path) -> None:
     kept.measured(PLACE, 20.0, tmp_path)
     for other in PLACES[1:]:
@@ -109,7 +129,7 @@ def test_what_is_no_set_of_live_runs_is_refused(machine: Machine, tmp_path: Path
         kept.kept(PLACE, tmp_path / "a")
     kept.measured(PLACE, 20.0, tmp_path / "b")
     (tmp_path / "a" / "3").rename(tmp_path / "a3")
-    session.run(PLACE.document(30.0), mode="sim", output=tmp_path / "a" / "3")
+    waspbench.run(PLACE.document(30.0), mode="sim", output=tmp_path / "a" / "3")
     rewritten(tmp_path / "a" / "3", mode="live")
     with pytest.raises(InputError, match="runs of one length"):
         kept.kept(PLACE, tmp_path / "a")

@@ -20,7 +20,7 @@ from validity.configurations import Configuration
 from waspbench.experiment import parse, resolve
 from waspbench.results import Group, Result, RunSummary, populations_of
 from waspbench.results.estimates import NANOSECONDS_IN_MS
-from waspbench.session import OneRun
+from waspbench.runner.one_run import OneRun
 from waspbench.stats import Histogram, Populations, merge
 
 EXPERIMENTS = 40

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from waspbench.cli import flags
 from waspbench.cli.options import EmulatorCpus, Json, Output, ServerCpus, Text, Thresholds, flags_in_errors
-from waspbench.errors import Argument
+from waspbench.experiment.load import parse
 
 _URL = "A server that runs already on this machine, and what to ask it for, such as http://127.0.0.1:8080/."
 
@@ -44,29 +44,17 @@ def _measured(
 ) -> int:
     """Makes the measurement that flags describe; ``values`` is what was given for each, or None."""
     document = flags.document("bench", values)
-    described = flags.experiment(document)
+    described = parse(document)
     from waspbench.cli import studies
-    from waspbench.cli.runner import run_and_print
-    from waspbench.experiment.conditions import all_of
     from waspbench.live import choose_mode
 
-    conditions = all_of({}, thresholds, Argument("thresholds"))
     flags.check_effects(choose_mode(None, described)[0], values)
-    if described.measure.open_ended:
-        return studies.begin(
-            document,
-            output=output,
-            mode=described.mode,
-            thresholds=thresholds,
-            server_cpus=server_cpus,
-            emulator_cpus=emulator_cpus,
-            outputs=studies.Outputs(json),
-        )
-    return run_and_print(
-        described,
-        conditions,
+    return studies.begin(
+        document,
         output=output,
-        json=json,
+        mode=described.mode,
+        thresholds=thresholds,
         server_cpus=server_cpus,
         emulator_cpus=emulator_cpus,
+        outputs=studies.Outputs(json),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -97,29 +96,18 @@ def capacity(
         emulator_cpus=emulator_cpus,
     )
     print(f"{plan.mode}: {choose_mode(None, found[0].experiment)[1]}", file=sys.stderr)
-    return _searched(CapacityStudy.begin(plan, found, directory), jobs, json)
+    return searched(CapacityStudy.begin(plan, found, directory), jobs, json)
 
 
-def go_on(directory: Path, jobs: int | None, json: bool) -> int:
-    """Makes what is left of a search, and prints its result."""
-    from waspbench.runner.capacity import CapacityStudy
-
-    return _searched(CapacityStudy.open(directory), jobs, json)
-
-
-def _searched(study: CapacityStudy, jobs: int | None, json: bool) -> int:
+def searched(study: CapacityStudy, jobs: int | None, json: bool) -> int:
+    """Makes what is left of a search and prints its result; returns the exit status."""
     from waspbench.cli import science_text as words
     from waspbench.cli import studies
 
-    interrupted = False
-    with studies.StudyLine(sys.stderr) as line:
-        try:
-            result = study.run(jobs=jobs, on_progress=line.study)
-        except KeyboardInterrupt:
-            interrupted, result = True, study.summarise()
-    studies.register(study.directory)
-    print(result.to_json() if json else words.capacity(result), end="\n" if json else "")
-    if interrupted:
-        status.complain([f"interrupted; wasp resume {study.directory} makes the rest"])
+    result = studies.followed(study, jobs)
+    if result is None:
         return status.Status.INTERRUPTED
+    print(result.to_json() if json else words.capacity(result), end="\n" if json else "")
+    if study.stopped and not result.complete:
+        return studies.interrupted(study)
     return status.Status.DONE if result.valid else status.Status.INVALID

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +19,7 @@ from waspbench.stats.levels import ALPHA, NORMALITY_RUNS
 if TYPE_CHECKING:
     from waspbench.experiment import Mode as ModeName
     from waspbench.results.study import StudyResult
+    from waspbench.runner.study import Study
 
 
 def compare(
@@ -78,29 +78,30 @@ def normality(
 
         loaded = load_study(source)
     else:
+        from waspbench.cli import studies
+
         document = document_of(source, [*(settings or []), f"measure.runs={runs}"], mode)
-        loaded = _made(document, source, parse(document).mode, output)
+        study = _begun(document, source, parse(document).mode, output)
+        found = studies.followed(study)
+        if found is None:
+            return status.Status.INTERRUPTED
+        if study.stopped and not found.complete:
+            return studies.interrupted(study)
+        loaded = found
     return _judged(loaded, source, metric, json)
 
 
-def _made(document: dict[str, object], source: Path, mode: ModeName | None, output: Path | None) -> StudyResult:
+def _begun(document: dict[str, object], source: Path, mode: ModeName | None, output: Path | None) -> Study:
     """The runs of an experiment of one point."""
     from waspbench.cli import studies
     from waspbench.experiment.sweep import points
-    from waspbench.live import choose_mode
     from waspbench.results import default_directory
-    from waspbench.results.study import load_study
-    from waspbench.runner.study import Study, prepare
+    from waspbench.runner.study import Study
 
     if len(points(document)) != 1:
         raise InputError.at(str(source), "has a sweep; normality is judged at one point: --set 'sweep={}'")
     directory = output or default_directory(str(document.get("name")))
-    plan, found = prepare(document, directory, mode=mode)
-    print(f"{plan.mode}: {choose_mode(None, found[0].experiment)[1]}", file=sys.stderr)
-    with studies.StudyLine(sys.stderr) as line:
-        Study.begin(plan, found, directory).run(on_progress=line.study)
-    studies.register(directory)
-    return load_study(directory)
+    return Study.begin(*studies.planned(document, directory, mode=mode), directory)
 
 
 def _judged(loaded: StudyResult, source: Path, metric: str, json: bool) -> int:

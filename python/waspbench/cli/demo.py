@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from waspbench.cli import status, table
-from waspbench.cli.runner import followed
+from waspbench.cli import status, studies, table
 from waspbench.experiment import Experiment, parse
 from waspbench.live import choose_mode
 from waspbench.results import Result, default_directory
+from waspbench.runner.api import only
+from waspbench.runner.study import Study, document_of, prepare
 
 LOSSES = (("no loss", None), ("3 % loss", "3%"))
 
@@ -23,18 +24,18 @@ def demo() -> int:
     mode, why = choose_mode(None, experiment(None))
     print(f"{mode}: {why}", flush=True)
     columns: list[tuple[str, Result]] = []
-    interrupted = False
+    stopped = False
     for name, loss in LOSSES:
         asked = experiment(loss)
-        try:
-            columns.append((name, followed(asked, mode, default_directory(asked.name))))
-        except KeyboardInterrupt:
-            interrupted = True
-            break
-        if columns[-1][1].interrupted:
+        directory = default_directory(asked.name)
+        study = Study.begin(*prepare(document_of(asked), directory, mode=mode), directory)
+        found = studies.followed(study)
+        if found is not None:
+            columns.append((name, only(found)))
+        stopped = found is None or study.stopped
+        if stopped:
             break
     if not columns:
-        status.complain(["interrupted before anything was measured"])
         return status.Status.INTERRUPTED
     print("\nThe built-in server, 256 clients at 100 ms, 1 KiB files\n")
     print(table.compare(columns))
@@ -46,4 +47,4 @@ def demo() -> int:
         for note in result.notes:
             print(f"note, {name}: {note}")
         print(f"results, {name}: {result.results}")
-    return status.Status.INTERRUPTED if interrupted else status.of(*(result for _, result in columns))
+    return status.Status.INTERRUPTED if stopped else status.of(*(result for _, result in columns))

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from waspbench.cli.options import CLIENTS, MACHINE, MEASURE, NETWORK, SERVER, WORKLOAD
 from waspbench.errors import Argument, InputError
-from waspbench.experiment import Arrivals, Clients, Experiment, Http, Measure, Replay, Server, Single, Surge, Tcp, parse
+from waspbench.experiment import Arrivals, Clients, Experiment, Http, Measure, Replay, Server, Single, Surge, Tcp
 from waspbench.experiment.load import set_path, value_of
 from waspbench.experiment.model import Mode, Until
 
@@ -167,18 +167,6 @@ else:
 """What was given of each flag, or None."""
 
 NONE = Flags()
-
-
-def experiment(document: Mapping[str, Any]) -> Experiment:
-    """The experiment in a `document` made from flags.
-
-    Raises:
-        InputError: its problems name fields.
-    """
-    parsed = parse(document)
-    from waspbench.session import check  # what the engine refuses is found by the libraries of a run
-
-    return check(parsed)
 
 
 def document(name: str, values: Mapping[str, Any]) -> dict[str, Any]:

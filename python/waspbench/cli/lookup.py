@@ -49,7 +49,7 @@ def show(
         print(found.to_json() if json else words.capacity(found), end="\n" if json else "")
         return status.Status.DONE if found.valid else status.Status.INVALID
     result = with_asked(load_study(directory))
-    print(studies.text(result, (), json), end="")
+    print(studies.text(result, json), end="")
     return status.Status.DONE if result.valid else status.Status.INVALID
 
 

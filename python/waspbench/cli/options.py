@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
-from cyclopts.validators import Number
 
 from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError
 
@@ -46,7 +45,6 @@ Jobs = Annotated[
     Parameter(
         metavar="N",
         group=MACHINE,
-        validator=Number(gte=1),
         help="Simulated runs side by side in a sweep. [default: the CPUs]",
     ),
 ]
@@ -86,6 +84,7 @@ Root = Annotated[
 ARGUMENTS = {
     "output": "--output",
     "mode": "--mode",
+    "jobs": "--jobs",
     "server_cpus": "--server-cpus",
     "emulator_cpus": "--emulator-cpus",
     "settings": "--set",

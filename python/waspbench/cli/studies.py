@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TypeVar
 
 from waspbench.cli import status, table
-from waspbench.cli.progress import ProgressLine, text_of
-from waspbench.errors import Argument, InputError, RunFailedError
+from waspbench.cli.progress import ProgressLine, clock
+from waspbench.errors import InputError, WaspError
 from waspbench.experiment import Mode
-from waspbench.experiment.conditions import Condition, all_of
 from waspbench.experiment.sweep import Point
 from waspbench.experiment.sweep import text_of as point_text
 from waspbench.live import choose_mode
 from waspbench.results import Result, catalogue, default_directory
-from waspbench.results.checks import Check, judge, junit, markdown, notes
+from waspbench.results.checks import junit, markdown, notes
 from waspbench.results.columns import GROUP, POINTS, aligned, has_groups, left_of, point_heads, point_lines
 from waspbench.results.reasons import longest
-from waspbench.results.records import records_of
 from waspbench.results.remarks import remarks
-from waspbench.results.study import StudyResult
-from waspbench.runner.campaign import StudyProgress
+from waspbench.results.study import StudyPlan, StudyResult, is_study
+from waspbench.runner.pipeline import Pipeline, check_jobs
+from waspbench.runner.searches import LENGTHS
 from waspbench.runner.study import Study, prepare
 from waspbench.runner.timing import estimate
-from waspbench.session import Progress
 
-WIDTH = 80
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -39,44 +37,6 @@ class Outputs:
     json: bool = False
     junit: Path | None = None
     markdown: Path | None = None
-
-
-class StudyLine(ProgressLine):
-    """Shows a study's progress: a line a second of the run that is made here, or one for each finished run."""
-
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream)
-        self._shown = -1
-
-    def study(self, progress: StudyProgress) -> None:
-        """Shows ``progress``."""
-        if progress.sample is not None:
-            what = None if progress.pilot is None else f"pilot {progress.pilot}"
-            line = text_of(Progress(progress.done, progress.total, **progress.sample), what)
-            left = "" if progress.left is None or progress.total < 2 else f"  {clock(progress.left)} left"
-            self._show(line + left if len(line + left) < WIDTH else line)
-        elif self._in_place or progress.done != self._shown:
-            self._shown = progress.done
-            self._show(line_of(progress))
-
-    def _show(self, line: str) -> None:
-        self._write(f"\r\x1b[K{line}" if self._in_place else f"{line}\n")
-
-
-def line_of(progress: StudyProgress) -> str:
-    """One line of at most 79 characters."""
-    left = "" if progress.left is None else f", {clock(progress.left)} left"
-    failed = f", {progress.failed} failed" if progress.failed else ""
-    pilot = "" if progress.pilot is None else f", pilot {progress.pilot}"
-    return f"{progress.done} of {progress.total} runs{pilot}{left}{failed}  {progress.at}".rstrip()[: WIDTH - 1]
-
-
-def clock(seconds: float) -> str:
-    """A length of time as people say it: 45 s, 3 min, 2 h 5 min."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def begin(
@@ -92,9 +52,8 @@ def begin(
     outputs: Outputs,
 ) -> int:
     """Makes a study and prints its result, or with ``dry_run`` what it would be; returns the exit status."""
-    conditions = all_of({}, thresholds, Argument("thresholds"))
     directory = output or default_directory(str(document.get("name")))
-    plan, found = prepare(
+    plan, found = planned(
         document,
         directory,
         mode=mode,
@@ -102,57 +61,57 @@ def begin(
         server_cpus=server_cpus,
         emulator_cpus=emulator_cpus,
     )
-    first = found[0].experiment
-    print(f"{plan.mode}: {choose_mode(mode, first)[1]}", file=sys.stderr)
+    check_jobs(jobs, plan)
     if dry_run:
         print(dry(found, "live" if plan.mode == "live" else "sim", jobs), end="")
         return status.Status.DONE
-    conditions = [*all_of(first.thresholds, (), "assert"), *conditions]
-    return _made(Study.begin(plan, found, directory), conditions, jobs, outputs)
+    return made(Study.begin(plan, found, directory), jobs, outputs)
 
 
-def go_on(directory: Path, *, jobs: int | None, outputs: Outputs) -> int:
-    """Makes what is left of a study and prints its result."""
-    study = Study.open(directory)
-    conditions = all_of(study.points[0].experiment.thresholds, study.plan.thresholds, Argument("thresholds"))
-    return _made(study, conditions, jobs, outputs)
+def planned(
+    document: Mapping[str, Any], directory: Path, *, mode: Mode | None = None, **more: Any
+) -> tuple[StudyPlan, list[Point]]:
+    """What `waspbench.runner.study.prepare` makes; the mode and why it was chosen go to standard error."""
+    plan, found = prepare(document, directory, mode=mode, **more)
+    print(f"{plan.mode}: {choose_mode(mode, found[0].experiment)[1]}", file=sys.stderr)
+    return plan, found
 
 
-def _made(study: Study, conditions: Sequence[Condition], jobs: int | None, outputs: Outputs) -> int:
-    with StudyLine(sys.stderr) as line:
-        result, interrupted = _followed(study, jobs, line.study)
-    if result is None or (interrupted and not _measured(result)):
-        rest = "" if result is None else f"; wasp resume {study.directory} goes on with its pilot runs"
-        status.complain([f"interrupted before anything was measured{rest}"])
+def made(study: Study, jobs: int | None, outputs: Outputs) -> int:
+    """Makes what is left of a study and prints its result; returns the exit status."""
+    result = followed(study, jobs)
+    if result is None:
         return status.Status.INTERRUPTED
-    register(study.directory)
-    checks = judge(result, conditions)
-    _write(outputs, result, checks)
-    print(text(result, checks, outputs.json), end="")
-    if interrupted:
-        status.complain([f"interrupted; wasp resume {study.directory} makes the rest"])
-        return status.Status.INTERRUPTED
-    return outcome(result, checks)
+    _write(outputs, result)
+    print(text(result, outputs.json), end="")
+    return interrupted(study) if study.stopped and not result.complete else outcome(result)
 
 
-def _followed(
-    study: Study, jobs: int | None, shown: Callable[[StudyProgress], object]
-) -> tuple[StudyResult | None, bool]:
-    """The result, None if there is nothing to keep; and whether it was interrupted."""
+def followed(study: Pipeline[R], jobs: int | None = None) -> R | None:
+    """Makes what is left, shows how far it is, and puts the results into the catalogue; None if it was interrupted
+    before anything was measured.
+    """
     try:
-        result = study.run(jobs=jobs, on_progress=shown)
+        with ProgressLine(sys.stderr) as line:
+            result = study.run(jobs=jobs, on_progress=line)
     except KeyboardInterrupt:
-        return (None if study.discard_if_empty() else study.summarise()), True
-    except BaseException:
-        study.discard_if_empty()
+        has_pilots = any(study.directory.rglob(LENGTHS))
+        rest = "goes on with its pilot runs" if has_pilots else "makes its runs"
+        how = f"; wasp resume {study.directory} {rest}" if is_study(study.directory) else ""
+        status.complain([f"interrupted before anything was measured{how}"])
+        return None
+    except WaspError:
+        if is_study(study.directory) and not study.empty:
+            register(study.directory)
         raise
-    if not _measured(result):
-        raise RunFailedError(_first_failure(study))
-    return result, False
+    register(study.directory)
+    return result
 
 
-def _measured(result: StudyResult) -> bool:
-    return any(point.result is not None for point in result.points)
+def interrupted(study: Pipeline[R]) -> status.Status:
+    """Says how to go on with what was interrupted; the exit status."""
+    status.complain([f"interrupted; wasp resume {study.directory} makes the rest"])
+    return status.Status.INTERRUPTED
 
 
 def register(directory: Path) -> None:
@@ -163,22 +122,14 @@ def register(directory: Path) -> None:
         print(f"wasp: not in the catalogue: {error}", file=sys.stderr)
 
 
-def _first_failure(study: Study) -> str:
-    failures = [
-        record.failure for point in study.points for record in records_of(study.place(point.index)) if record.failure
-    ]
-    study.discard_if_empty()
-    return failures[0] if failures else "no run was finished"
-
-
-def outcome(result: StudyResult, checks: Sequence[Check]) -> status.Status:
+def outcome(result: StudyResult) -> status.Status:
     """The exit status of a finished study."""
-    if any(not check.passed for check in checks):
+    if any(not check.passed for check in result.checks):
         return status.Status.CHECK_FAILED
     return status.Status.DONE if result.valid else status.Status.INVALID
 
 
-def _write(outputs: Outputs, result: StudyResult, checks: Sequence[Check]) -> None:
+def _write(outputs: Outputs, result: StudyResult) -> None:
     for flag, path, content in (
         ("--junit", outputs.junit, junit),
         ("--markdown", outputs.markdown, markdown),
@@ -186,27 +137,22 @@ def _write(outputs: Outputs, result: StudyResult, checks: Sequence[Check]) -> No
         if path is None:
             continue
         try:
-            path.write_text(content(result, checks), encoding="utf-8")
+            path.write_text(content(result), encoding="utf-8")
         except OSError as error:
             raise InputError.at(flag, f"cannot be written: {error.strerror}", str(path)) from None
 
 
-def text(result: StudyResult, checks: Sequence[Check], json: bool) -> str:
+def text(result: StudyResult, json: bool) -> str:
     """What is printed: the one result of an experiment without a sweep, or a line for each point."""
     only = result.points[0].result if len(result.points) == 1 else None
     if json:
-        shown: Result | StudyResult = result if only is None else only
-        return (shown.model_copy(update={"checks": list(checks)}) if checks else shown).to_json() + "\n"
+        shown: Result | StudyResult = result if only is None else only.model_copy(update={"checks": result.checks})
+        return shown.to_json() + "\n"
     lines = table.report(only.model_copy(update={"results": result.results})) if only else report(result)
     for point in result.points:
         if point.result is not None:
             lines += "".join(f"{_at(point.varied)}{remark}\n" for remark in remarks(point.result))
-    return lines + "".join(f"{'passed' if check.passed else 'FAILED'}  {_line(check)}\n" for check in checks)
-
-
-def _line(check: Check) -> str:
-    at = f" at {point_text(check.varied)}" if check.varied else ""
-    return f"{check.condition}{at}: {check.why}"
+    return lines + "".join(f"{check.line}\n" for check in result.checks)
 
 
 def report(result: StudyResult) -> str:

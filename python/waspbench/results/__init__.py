@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from waspbench.results.reasons import Advice, Reason
     from waspbench.results.result import Direction, Network, Result, combine
     from waspbench.results.store import (
-        TABLES,
-        Store,
         check_free,
         default_directory,
         load,
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT",
-    "TABLES",
     "Advice",
     "Direction",
     "Emulator",
@@ -41,7 +38,6 @@ __all__ = [
     "Result",
     "RunSummary",
     "ServerCpu",
-    "Store",
     "Waits",
     "check_free",
     "combine",
@@ -67,8 +63,6 @@ _HOMES = {
     "Result": "result",
     "RunSummary": "summary",
     "ServerCpu": "summary",
-    "Store": "store",
-    "TABLES": "store",
     "Waits": "summary",
     "check_free": "store",
     "combine": "result",

@@ -44,7 +44,7 @@ class Entry(Record):
     path: str
     name: str
     kind: str
-    """bench (one point), sweep or capacity."""
+    """bench (one point, whatever made it), sweep or capacity."""
     mode: str
     created: str
     """UTC, ISO 8601."""
@@ -90,7 +90,7 @@ def describe(directory: Path) -> Entry:
         id=plan.id,
         path=str(path),
         name=plan.name,
-        kind=plan.kind,
+        kind="bench" if plan.kind == "sweep" and plan.points == 1 else plan.kind,
         mode=plan.mode,
         created=plan.created,
         points=plan.points,
@@ -193,7 +193,7 @@ def _is_results(path: Path) -> bool:
 
 def find(text: str, root: Path | None = None) -> Path:
     """The directory that ``text`` names: a path, or the beginning of an id, or the name of an experiment (its newest
-    results).
+    results of which a run is finished).
 
     Raises:
         InputError: nothing has this name, or several ids begin so.
@@ -207,7 +207,7 @@ def find(text: str, root: Path | None = None) -> Path:
     named = by_id or [entry for entry in known if entry.name == text]
     if not named:
         raise InputError.at(text, "neither a directory of results, nor an id or a name that wasp list shows")
-    return Path(named[0].path)
+    return Path(next((entry for entry in named if entry.runs), named[0]).path)
 
 
 def to_json(found: list[Entry]) -> str:

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 from waspbench.experiment.conditions import ALL, METRICS, Condition
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
+from waspbench.results.check import Check
 from waspbench.results.columns import cell, has_groups, piped, point_heads, point_lines
 from waspbench.results.estimates import FRACTIONS, too_few
-from waspbench.results.formats import Record
 from waspbench.results.reasons import longest
 from waspbench.results.result import Result
 from waspbench.results.study import StudyResult
@@ -21,25 +21,6 @@ from waspbench.stats import binomial_interval, mean_interval
 from waspbench.stats.quantiles import values_needed
 
 _UNITS = {"count": ("/s", 1.0), "rate": ("Mbit/s", 1e-6), "duration": ("ms", 1.0), "share": ("%", 100.0)}
-
-
-class Check(Record):
-    """One condition at one point."""
-
-    point: int
-    varied: dict[str, Any]
-    """Values of the swept fields, by path."""
-    condition: str
-    value: float | None
-    """The figure: in /s, bit/s, milliseconds, or as a share; None without a result, and of too few transactions for a
-    percentile.
-    """
-    ci90: tuple[float, float] | None
-    judged: float | None
-    """The interval's unfavourable end; the value itself where one run gives no interval."""
-    passed: bool
-    why: str
-    """What was judged, in words."""
 
 
 def run_value(run: RunSummary, metric: str) -> float | None:
@@ -176,8 +157,9 @@ def shown(metric: str, value: float) -> str:
     return f"{scaled:,.{digits}f} {unit}"
 
 
-def junit(study: StudyResult, checks: Sequence[Check]) -> str:
-    """The checks as JUnit XML: a test case each. Results that are not valid are an error of their own."""
+def junit(study: StudyResult) -> str:
+    """Its checks as JUnit XML: a test case each. Results that are not valid are an error of their own."""
+    checks = study.checks
     failures = sum(not check.passed for check in checks)
     suite = ElementTree.Element(
         "testsuite",
@@ -217,8 +199,9 @@ def _reasons(study: StudyResult) -> list[str]:
     return found if advice is None else [*found, f"advice: {advice.text}"]
 
 
-def markdown(study: StudyResult, checks: Sequence[Check]) -> str:
+def markdown(study: StudyResult) -> str:
     """A summary for a pull request: the points, the checks, and what speaks against the results."""
+    checks = study.checks
     failed = sum(not check.passed for check in checks)
     verdict = "not valid" if not study.valid else f"{failed} of {len(checks)} checks failed" if failed else "passed"
     lines = [f"### {study.name}: {verdict}", "", *_point_rows(study)]

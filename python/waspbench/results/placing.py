@@ -55,6 +55,35 @@ def place(path: Path, write: Callable[[Path], T]) -> T:
             partial.unlink(missing_ok=True)
 
 
+class Room:
+    """Room on the disk that is taken beforehand, so that a disk that tables fill still takes what says so."""
+
+    NAME = ".room"
+
+    def __init__(self, directory: Path, size: int) -> None:
+        """Room for ``size`` bytes in ``directory``."""
+        self._path = directory / self.NAME
+        self._size = size
+
+    def take(self) -> None:
+        """Takes it.
+
+        Raises:
+            NotWrittenError: the disk has not so much.
+        """
+        try:
+            with self._path.open("ab") as file:
+                os.posix_fallocate(file.fileno(), 0, self._size)
+        except OSError as error:
+            self.release()
+            raise NotWrittenError(self._path.parent, error.strerror or str(error)) from None
+
+    def release(self) -> None:
+        """Gives it back, if it was taken."""
+        with suppress(OSError):
+            self._path.unlink(missing_ok=True)
+
+
 def _sync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:

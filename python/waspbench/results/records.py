@@ -17,10 +17,10 @@ from typing import Any
 import polars as pl
 from pydantic import Field
 
-from waspbench.errors import InputError
+from waspbench.errors import InputError, RunFailedError
 from waspbench.results.formats import FORMAT, Record, read_document
 from waspbench.results.placing import place
-from waspbench.results.store import ORDER, write_table
+from waspbench.results.store import NEEDED, ORDER, write_table
 from waspbench.results.summary import RunSummary
 
 RUNS = "runs"
@@ -33,19 +33,43 @@ class RunRecord(Record):
     run: int
     """Number of the run, from 0."""
     attempts: int = 1
-    """2 if the first attempt failed or was not valid."""
+    """2 if the first attempt failed or was disturbed."""
     earlier: list[str] = Field(default_factory=list)
-    """What was wrong with the first attempt."""
+    """What was wrong with the other of two attempts: the first, or a second that failed after a disturbed one."""
     first: RunSummary | None = None
-    """The figures of the first attempt, if there was a second and the first had any."""
+    """The figures of the first attempt, if there was a second and the first had any, whether it failed or not."""
     failure: str | None = None
-    """Why there are no figures; None for a run that was finished."""
+    """Why the run did not come to its end; None for one that did, or was stopped."""
     summary: RunSummary | None
-    """Its figures."""
+    """Its figures; None where nothing was measured."""
     files: dict[str, int] = Field(default_factory=dict)
     """Tables and the sizes of their files in bytes."""
     testbed: dict[str, Any] = Field(default_factory=dict)
     """What a live run was made on."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the run came to its end; one that did not is made again when its directory is resumed."""
+        return self.failure is None and self.summary is not None and not self.summary.stopped
+
+    def after(self, failure: str) -> RunRecord:
+        """This of a first attempt, after a second one that failed and left no record of its own."""
+        return self.model_copy(update={"attempts": 2, "earlier": [*self.earlier, f"attempt 2: {failure}"]})
+
+
+class LostTablesError(RunFailedError):
+    """Not all tables of a run could be written; its figures can be kept without them.
+
+    Attributes:
+        record: what `write_record` can write when there is room.
+    """
+
+    def __init__(self, message: str, record: RunRecord) -> None:
+        super().__init__(message)
+        self.record = record
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.record)
 
 
 def record_path(point: Path, run: int) -> Path:
@@ -62,17 +86,35 @@ def write_run(
     point: Path, record: RunRecord, tables: Mapping[str, Any], keep_log: Callable[[], list[str]] = list
 ) -> RunRecord:
     """Writes a run's tables, has its server's access log kept, and then writes its record. It is returned with the
-    sizes of the files and what ``keep_log`` says is to be noted.
+    sizes of the files and what ``keep_log`` says is to be noted. The table from which runs are combined comes first.
 
     Raises:
-        RunFailedError: the disk is full or cannot be written; what was there is as it was.
+        LostTablesError: the disk is full or cannot be written, and at least that table is there.
+        RunFailedError: it is not there.
     """
-    sizes = {name: _write_table(point, name, record.run, table) for name, table in sorted(tables.items())}
-    notes = keep_log()
-    summary = None if record.summary is None else record.summary.noted(notes)
-    whole = record.model_copy(update={"files": sizes, "summary": summary})
-    write_text(record_path(point, record.run), whole.model_dump_json(indent=2) + "\n")
+    sizes: dict[str, int] = {}
+    try:
+        for name in sorted(tables, key=lambda name: (name != NEEDED, name)):
+            sizes[name] = _write_table(point, name, record.run, tables[name])
+        notes = keep_log()
+        summary = None if record.summary is None else record.summary.noted(notes)
+        whole = record.model_copy(update={"files": dict(sorted(sizes.items())), "summary": summary})
+        write_record(point, whole)
+    except RunFailedError as error:
+        if NEEDED not in sizes:
+            raise
+        lost = record.model_copy(update={"files": sizes, "failure": record.failure or str(error)})
+        raise LostTablesError(str(error), lost) from None
     return whole
+
+
+def write_record(point: Path, record: RunRecord) -> None:
+    """Writes the record of a run alone.
+
+    Raises:
+        RunFailedError: the disk is full or cannot be written.
+    """
+    write_text(record_path(point, record.run), record.model_dump_json(indent=2) + "\n")
 
 
 def _write_table(point: Path, name: str, run: int, table: Any) -> int:

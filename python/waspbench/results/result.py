@@ -9,6 +9,7 @@ from pydantic import Field
 
 from waspbench.experiment import loss_label
 from waspbench.results import errors, together
+from waspbench.results.check import Check
 from waspbench.results.estimates import (
     FRACTIONS,
     Estimate,
@@ -192,6 +193,8 @@ class Result(Record):
     """What there was to ask for; None in results of older versions."""
     lengths: FoundLengths | None = None
     """How the lengths of warm-up and interval were found, where the experiment leaves them open (``auto``)."""
+    checks: list[Check] = Field(default_factory=list)
+    """What became of the experiment's conditions (``assert``); none where results are read again."""
     results: str | None = None
     """Directory of the results."""
     asked: Asked | None = None

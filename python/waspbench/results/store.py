@@ -1,4 +1,4 @@
-"""The results directory: written whole or not at all, read back by any later stage.
+"""The results directory of an experiment, or of a point of a sweep, read back by any later stage.
 
     DIR/manifest.json                   what was measured, on what, whether to trust it, and each run's figures
     DIR/transactions/run-0.parquet      one row a transaction; a file a run, with the run's number in column ``run``
@@ -10,21 +10,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import polars as pl
 
-from waspbench.errors import Argument, InputError, RunFailedError
-from waspbench.results.access_log import log_path
+from waspbench.errors import Argument, InputError
 from waspbench.results.manifest import Manifest, now, read_manifest
 from waspbench.results.result import Result, combine
-from waspbench.results.tables import TABLES as DECLARED
 from waspbench.results.tables import completed
 from waspbench.results.together import CODES
 from waspbench.stats import Histogram, Populations
@@ -33,110 +28,8 @@ MANIFEST = "manifest.json"
 ORDER = {"transactions": ["end_ns", "client", "request"]}
 """Columns that order the rows of tables that the engine hands over out of order."""
 
-TABLES = tuple(DECLARED)
-"""Their names."""
-
-MANIFEST_ROOM = 1 << 17
-"""Bytes that a manifest is sure to find: several times what most take."""
-
-NEEDED = TABLES[-1]
+NEEDED = "histogram"
 """The table without which a run's figures cannot be combined."""
-
-
-class LostTablesError(RunFailedError):
-    """Not all tables of a run could be written."""
-
-    usable = True
-    """Whether the run's figures can be kept without them."""
-
-
-class Store:
-    """A results directory in the making: what is added waits beside its place, under a hidden name, for ``finish``.
-
-    As a context manager it removes what was not finished.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """Makes sure that the directory can be made when there is something to put into it.
-
-        Raises:
-            InputError: the directory exists already, or cannot be made.
-        """
-        check_free(path)
-        self.path = path
-        self._partial = path.parent / f".{path.name}.partial-{os.getpid()}"
-        try:
-            self._partial.mkdir(parents=True)
-            self._partial.rmdir()
-        except OSError as error:
-            raise InputError.at(Argument("output"), f"cannot be made: {error.strerror}", str(path)) from None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.discard()
-
-    def add(self, run: int, tables: Mapping[str, Any]) -> None:
-        """Writes the tables (Arrow streams) of one run, those first without which its figures cannot be read again.
-
-        Raises:
-            LostTablesError: a table could not be written. Those that were stay, unless one was needed.
-        """
-        for name in sorted(tables, key=TABLES.index, reverse=True):
-            frame = pl.DataFrame(tables[name])
-            if name in ORDER:
-                frame = frame.sort(ORDER[name])
-            path = self._partial / name / f"run-{run}.parquet"
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._reserve()
-                write_table(frame.insert_column(0, pl.lit(run, dtype=pl.UInt32).alias("run")), path)
-            except (OSError, pl.exceptions.PolarsError) as error:
-                path.unlink(missing_ok=True)
-                number = re.search(r"\(os error (\d+)\)", str(error))
-                said = (error.strerror if isinstance(error, OSError) else None) or str(error)
-                said = os.strerror(int(number[1])) if number else said
-                lost = LostTablesError(f"{self.path / name}: cannot be written: {said}")
-                lost.usable = name != NEEDED
-                raise lost from None
-
-    def _reserve(self) -> None:
-        """Keeps room for the manifest, so that a disk that tables fill still takes what says so."""
-        with (self._partial / MANIFEST).open("ab") as file:
-            if not file.tell():
-                os.posix_fallocate(file.fileno(), 0, MANIFEST_ROOM)
-
-    def tables(self) -> list[str]:
-        """Names of the tables written so far."""
-        return sorted(name for name in TABLES if (self._partial / name).is_dir())
-
-    def log_path(self, run: int) -> Path:
-        """Where the access log of a run is to be put."""
-        return log_path(self._partial, run)
-
-    def finish(self, manifest: Manifest) -> None:
-        """Adds the manifest and puts the directory into its place.
-
-        Raises:
-            InputError: something else took the place meanwhile.
-            RunFailedError: it cannot be written.
-        """
-        text = manifest.model_dump_json(indent=2) + "\n"
-        try:
-            with (self._partial / MANIFEST).open("r+b") as file:
-                file.write(text.encode())
-                file.truncate()
-        except OSError as error:
-            raise RunFailedError(f"{self.path / MANIFEST}: cannot be written: {error.strerror}") from None
-        check_free(self.path)
-        self._partial.rename(self.path)
-
-    def discard(self) -> None:
-        """Removes what was not finished."""
-        shutil.rmtree(self._partial, ignore_errors=True)
 
 
 def default_directory(name: str, root: str | Path = "results") -> Path:

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import Field
 
 from waspbench.errors import InputError
+from waspbench.results.check import Check
 from waspbench.results.formats import FORMAT, Record, read_document
 from waspbench.results.result import Result
 from waspbench.results.store import MANIFEST, load, load_manifest
@@ -68,12 +69,16 @@ class StudyResult(Record):
     mode: str
     seed: int
     results: str
-    """Directory."""
+    """Directory; empty where none is kept."""
     complete: bool
     """Whether every point has all its runs."""
     valid: bool
     """Whether it is complete and every point is valid."""
     points: list[StudyPoint] = Field(default_factory=list)
+    checks: list[Check] = Field(default_factory=list)
+    """What became of the experiment's conditions (``assert``), and of those from the command line; none where results
+    are read again.
+    """
 
     def to_json(self) -> str:
         """The result as one JSON object."""

@@ -521,6 +521,11 @@ class RunSummary(Record):
         return not self.invalid
 
     @property
+    def stopped(self) -> bool:
+        """Whether the run was ended before its time by whoever made it, and not because something failed."""
+        return self.failure is None and any(reason.code == "stopped" for reason in self.invalid)
+
+    @property
     def failure(self) -> str | None:
         """Why the run ended before its time, unless it was stopped."""
         return next((reason.message for reason in self.invalid if reason.code == "failed"), None)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from waspbench import _core
-from waspbench.errors import Argument, InputError, Problem, RunFailedError
+from waspbench.errors import Argument, InputError, Problem
 from waspbench.experiment import Clients, Experiment, Mode, accept, resolve
 from waspbench.experiment.conditions import Condition, condition, objective
 from waspbench.experiment.search import Search
@@ -29,13 +28,13 @@ from waspbench.results.capacity import (
 )
 from waspbench.results.checks import lacking, run_value
 from waspbench.results.reasons import advice_of
-from waspbench.results.records import RunRecord, missing_files, read_record, record_path, write_run, write_text
+from waspbench.results.records import RunRecord, missing_files, read_record, record_path, write_record, write_text
 from waspbench.results.study import StudyPlan
-from waspbench.runner.campaign import Campaign, OnProgress, StudyProgress
 from waspbench.runner.executors import Executor
+from waspbench.runner.job import BOTTLENECKS, DISTURBANCES, Done, Job
 from waspbench.runner.lengths import LONGEST, longer
-from waspbench.runner.once import BOTTLENECKS, DISTURBANCES, Done, Job
 from waspbench.runner.pilots import FEW, wants_of
+from waspbench.runner.pipeline import NothingMeasuredError, OnProgress, Pipeline, StudyProgress
 from waspbench.runner.study import prepare
 from waspbench.runner.timing import time_limit
 from waspbench.stats.capacity import BoundsError, Capacity, CapacitySearch, CapacitySweep, Reading
@@ -132,33 +131,16 @@ def _check_load(experiment: Experiment, load: int, mode: Mode) -> None:
         raise InputError(Problem(high, str(problem), load, True) for problem in error.problems) from None
 
 
-class CapacityStudy(Campaign):
-    """A search for capacity in its directory; begun, resumed and run as a `waspbench.runner.study.Study` is."""
+class CapacityStudy(Pipeline[CapacityResult]):
+    """A search for capacity in its directory."""
 
-    def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path) -> None:
-        super().__init__(plan, found, directory)
+    def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path, *, kept: bool = True) -> None:
+        super().__init__(plan, found, directory, kept=kept)
         asked = dict(plan.search)
         self.search = Search(**{**asked, "objectives": tuple(asked["objectives"])})
         self._objectives = [condition(text, Argument("search.objectives")) for text in self.search.objectives]
         runs = self.points[0].experiment.measure.runs
         self._places = [_Place(point, machine_of(self.search, runs)) for point in self.points]
-
-    def run(self, *, jobs: int | None = None, on_progress: OnProgress | None = None) -> CapacityResult:
-        """Makes the runs that are missing, and returns what was found. Interrupts and errors are those of
-        `waspbench.runner.study.Study.run`.
-        """
-        shown = on_progress or (lambda progress: None)
-        try:
-            with self._executor(jobs, lambda sample: shown(self._progress(sample))) as executor:
-                while self._advance(executor):
-                    for done in executor.collect(1.0):
-                        self._take(done)
-                    shown(self._progress(None))
-        except BaseException:
-            with suppress(RunFailedError):
-                self.summarise()
-            raise
-        return self.summarise()
 
     def summarise(self) -> CapacityResult:
         """Writes ``capacity.json`` and returns it."""
@@ -179,38 +161,56 @@ class CapacityStudy(Campaign):
 
     @property
     def empty(self) -> bool:
-        """Whether no run is finished."""
-        return not any(place.readings for place in self._places)
+        """Whether no run has been made."""
+        return not any(self.directory.rglob("runs/run-*.json"))
 
-    def _advance(self, executor: Executor) -> bool:
-        """Begins what can be begun; says whether anything is left."""
-        left = False
+    def _finished(self) -> CapacityResult:
+        if not any(place.readings for place in self._places):
+            raise NothingMeasuredError
+        return self.summarise()
+
+    def _look(self) -> None:
         for place in self._places:
-            while not place.running and (load := place.machine.next_load()) is not None:
-                record = self._known(place, load)
-                if record is not None:
-                    self._tell(place, load, record)
-                elif executor.room:
-                    place.running = True
-                    executor.submit(self._job(place, load), self._spec(with_load(place.point.experiment, load)))
-                else:
-                    break
-            left = left or place.machine.next_load() is not None
-        return left
+            self._remember(place)
+
+    def _over(self) -> bool:
+        return all(place.machine.next_load() is None for place in self._places)
+
+    def _submit(self, executor: Executor) -> None:
+        for place in self._places:
+            if executor.room and not place.running and (load := self._remember(place)) is not None:
+                place.running = True
+                executor.submit(self._job(place, load), self._spec(with_load(place.point.experiment, load)))
+
+    def _remember(self, place: _Place) -> int | None:
+        """Tells a point's search of the runs that it asks for and that were made before; the load that is next."""
+        while (load := place.machine.next_load()) is not None and (record := self._known(place, load)) is not None:
+            self._tell(place, load, record)
+        return load
 
     def _folder(self, place: _Place, load: int) -> Path:
         return self.place(place.point.index) / f"load-{load}"
 
     def _known(self, place: _Place, load: int) -> RunRecord | None:
-        """The record of the run that is next, if it was made before and is whole."""
+        """The record of the run that is next, if it was made before and needs no other attempt."""
         folder = self._folder(place, load)
         path = record_path(folder, len(place.readings))
         if not path.exists():
             return None
         record = read_record(path)
-        if record.summary is None or missing_files(folder, record) or self._lengthened(place, load, record.summary):
+        if record.summary is None or not record.whole or missing_files(folder, record):
             return None
-        return record
+        made, asked = record.summary.interval_s, seconds(place.point.experiment.measure.duration)
+        if made > asked:
+            place.seconds[load] = max(made, place.seconds.get(load, 0.0))
+        if record.attempts == 1 and self._is_spoilt(record.summary) and not self._went_on(place):
+            place.attempt, place.first = 2, record.summary
+            return None
+        return None if self._lengthened(place, load, record.summary) else record
+
+    def _went_on(self, place: _Place) -> bool:
+        """Whether the run after the next one was made before, so that the next one was taken as it is."""
+        return any(self.place(place.point.index).glob(f"load-*/runs/run-{len(place.readings) + 1}.json"))
 
     def _lengthened(self, place: _Place, load: int, summary: RunSummary) -> bool:
         """Whether a run was too short for its longest transactions, or for a percentile of an objective, so that it and
@@ -253,25 +253,36 @@ class CapacityStudy(Campaign):
         load = done.job.load
         assert load is not None
         place.running = False
-        self._ended(done)
-        if place.attempt == 1 and (done.failure is not None or self._spoilt(done)):
+        if done.stopped:
+            return
+        spoilt = done.failure is not None or self._is_spoilt(done.summary)
+        if place.attempt == 1 and spoilt and not done.final and not self.stopped:
             place.attempt, place.first = 2, done.summary
             return
-        if done.summary is not None and self._lengthened(place, load, done.summary):
-            return
-        record = RunRecord(
-            run=done.job.run, attempts=place.attempt, first=place.first, failure=done.failure, summary=done.summary
-        )
+        record = self._record(place, load, done)
         place.attempt, place.first = 1, None
-        if done.summary is None:
-            write_run(self._folder(place, load), record, {})
-        self._tell(place, load, record)
+        if done.summary is None or not self._lengthened(place, load, done.summary):
+            self._tell(place, load, record)
 
-    def _spoilt(self, done: Done) -> bool:
+    def _record(self, place: _Place, load: int, done: Done) -> RunRecord:
+        """The record of a run after its last attempt. If that failed, the figures of a first one that was disturbed are
+        taken; if there are none, it is written that the run failed.
+        """
+        folder = self._folder(place, load)
+        if done.summary is not None:
+            return RunRecord(run=done.job.run, attempts=place.attempt, first=place.first, summary=done.summary)
+        if place.first is not None:
+            record = read_record(record_path(folder, done.job.run)).after(done.failure or "failed")
+        else:
+            record = RunRecord(run=done.job.run, attempts=place.attempt, failure=done.failure, summary=None)
+        write_record(folder, record)
+        return record
+
+    def _is_spoilt(self, summary: RunSummary | None) -> bool:
         """Whether the machine, not the load, was to blame, so that a second attempt may go better."""
-        if self._mode == "sim" or done.summary is None:
+        if self._mode == "sim" or summary is None:
             return False
-        return any(reason.code in DISTURBANCES | BOTTLENECKS for reason in done.summary.invalid)
+        return any(reason.code in DISTURBANCES | BOTTLENECKS for reason in summary.invalid)
 
     def _tell(self, place: _Place, load: int, record: RunRecord) -> None:
         summary = record.summary
@@ -286,6 +297,7 @@ class CapacityStudy(Campaign):
         else:
             reading = self._reading(place, load, record, summary, confirming)
         place.readings.append(reading)
+        place.attempt, place.first = 1, None
         machine.tell(Reading(load, reading.throughput, reading.meets, reading.counts, failed=reading.failed))
 
     def _reading(
@@ -333,10 +345,18 @@ class CapacityStudy(Campaign):
     def _progress(self, sample: _core.Sample | None) -> StudyProgress:
         done = sum(len(place.readings) for place in self._places)
         expected = sum(self._runs_left(place) for place in self._places)
-        left = self._time_left(expected)
-        running = [place for place in self._places if place.running]
-        at = f"{text_of(running[0].point.settings)} load={running[0].machine.next_load()}".strip() if running else ""
-        return StudyProgress(done, done + expected, 0, left, at, sample)
+        now = next((place for place in self._places if place.running), None)
+        at = "" if now is None else f"{text_of(now.point.settings)} load={now.machine.next_load()}".strip()
+        return StudyProgress(
+            done=done,
+            total=done + expected,
+            failed=0,
+            left=self._time_left(expected),
+            at=at,
+            sample=sample,
+            run=done,
+            attempt=1 if now is None else now.attempt,
+        )
 
     def _runs_left(self, place: _Place) -> int:
         """Runs at most until a point's search is over."""

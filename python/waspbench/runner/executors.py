@@ -11,14 +11,14 @@ import os
 import signal
 import time
 from abc import abstractmethod
-from collections import deque
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from waspbench import _core
 from waspbench.closing import Closing
-from waspbench.errors import WaspError
-from waspbench.runner.once import Done, Job, Watch, make
+from waspbench.errors import RunFailedError, WaspError
+from waspbench.runner.job import Done, Job, Making, make
 from waspbench.testbed import Spec
 
 GRACE = 60.0
@@ -28,20 +28,41 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Executor(Closing):
-    """Takes jobs and gives back what became of them. A context manager: leaving it ends what still runs."""
+    """Takes jobs and gives back what became of them. A context manager: leaving it gives up what still runs."""
+
+    sample: _core.Sample | None = None
+    """The last second of the run that is made in this process, as of the last `advance`."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many jobs it does at the same time."""
 
     @property
     @abstractmethod
     def room(self) -> int:
         """How many more jobs it takes now."""
 
+    @property
+    @abstractmethod
+    def busy(self) -> bool:
+        """Whether it has a job that was not collected."""
+
     @abstractmethod
     def submit(self, job: Job, spec: Spec | None = None) -> None:
         """Begins a job; only when there is room."""
 
     @abstractmethod
-    def collect(self, timeout: float) -> list[Done]:
-        """Jobs that came to an end, after at most ``timeout`` seconds if none did."""
+    def advance(self, timeout: float) -> None:
+        """Goes on until a job comes to an end, or for ``timeout`` seconds at most."""
+
+    @abstractmethod
+    def collect(self) -> list[Done]:
+        """Jobs that came to an end and were not collected before. It does not wait."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Ends what runs as soon as possible. A run of this process is to be gone on with, and has what it measured."""
 
     @abstractmethod
     def close(self) -> None:
@@ -49,28 +70,54 @@ class Executor(Closing):
 
 
 class Here(Executor):
-    """Runs in this process, one after the other, each when it is collected."""
+    """Runs in this process, one after the other: nothing of them happens but in `advance`."""
 
-    def __init__(self, watch: Watch | None = None) -> None:
-        self._watch = watch
-        self._jobs: deque[tuple[Job, Spec | None]] = deque()
+    def __init__(self) -> None:
+        self._making: Making | None = None
+
+    @property
+    def width(self) -> int:
+        """One."""
+        return 1
 
     @property
     def room(self) -> int:
         """One at a time."""
-        return 1 - len(self._jobs)
+        return 0 if self.busy else 1
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is a run."""
+        return self._making is not None
 
     def submit(self, job: Job, spec: Spec | None = None) -> None:
-        """Keeps the job until `collect`."""
-        self._jobs.append((job, spec))
+        """Keeps the job until `advance`."""
+        self._making = Making(job, spec)
 
-    def collect(self, timeout: float) -> list[Done]:
-        """Makes the run."""
-        return [make(job, spec, self._watch) for job, spec in [self._jobs.popleft()]] if self._jobs else []
+    def advance(self, timeout: float) -> None:
+        """Goes on with the run for at most ``timeout`` seconds."""
+        making = self._making
+        # An interrupt may have come when the job was done.
+        self.sample = making.step(timeout) if making is not None and making.done is None else None
+
+    def collect(self) -> list[Done]:
+        """The run, if it has come to its end."""
+        making = self._making
+        if making is None or making.done is None:
+            return []
+        self._making = None
+        return [making.done]
+
+    def stop(self) -> None:
+        """Ends the run, whose figures are kept."""
+        if self._making is not None:
+            self._making.stop()
 
     def close(self) -> None:
-        """Forgets what was not begun."""
-        self._jobs.clear()
+        """Gives up what is not finished."""
+        making, self._making = self._making, None
+        if making is not None:
+            making.close()
 
 
 @dataclass
@@ -88,7 +135,16 @@ class Processes(Executor):
         self._context = multiprocessing.get_context("spawn")
         self._count = count
         self._workers: list[_Worker] = []
-        self._lost: list[Done] = []
+
+    @property
+    def width(self) -> int:
+        """The number of processes."""
+        return self._count
+
+    @property
+    def busy(self) -> bool:
+        """Whether a worker has a job."""
+        return any(worker.job is not None for worker in self._workers)
 
     @property
     def room(self) -> int:
@@ -101,19 +157,29 @@ class Processes(Executor):
             raise ValueError("a live run is made in the process that placed it")
         worker = next((worker for worker in self._workers if worker.job is None), None) or self._started()
         worker.job, worker.deadline = job, time.monotonic() + job.time_limit + GRACE
-        worker.pipe.send(job)
+        with contextlib.suppress(ConnectionError):  # `collect` finds that it has died
+            worker.pipe.send(job)
 
-    def collect(self, timeout: float) -> list[Done]:
+    def advance(self, timeout: float) -> None:
+        """Waits until a worker sends something or dies, or for ``timeout`` seconds at most."""
+        if self.busy:
+            wait([worker.pipe for worker in self._workers if worker.job is not None], timeout)
+
+    def collect(self) -> list[Done]:
         """What workers sent, and the jobs of those that died or had to be killed, as failures."""
         busy = [worker for worker in self._workers if worker.job is not None]
-        found, self._lost = self._lost, []
-        ready = set(wait([worker.pipe for worker in busy], 0.0 if found else timeout)) if busy else set()
+        ready = set(wait([worker.pipe for worker in busy], 0.0)) if busy else set()
+        found = []
         for worker in busy:
             if worker.pipe in ready:
                 found.append(self._answer(worker))
             elif time.monotonic() > worker.deadline:
                 found.append(self._dropped(worker, "did not end within its time limit, and was killed"))
         return found
+
+    def stop(self) -> None:
+        """Ends all workers: a simulated run is short, and nothing of one that is not finished is kept."""
+        self.close()
 
     def close(self) -> None:
         """Ends all workers."""
@@ -149,7 +215,7 @@ class Processes(Executor):
         worker.pipe.close()
         self._workers.remove(worker)
         code = worker.process.exitcode
-        return Done(job, job.time_limit, failure=f"the run {why} (exit status {code})")
+        return Done(job, job.time_limit, error=RunFailedError(f"the run {why} (exit status {code})"))
 
 
 def _work(pipe: Connection, parent: int) -> None:
@@ -165,7 +231,7 @@ def _answer_to(job: Job) -> Done:
     try:
         return make(job)
     except WaspError as error:
-        return Done(job, 0.0, failure=str(error), fatal=True)
+        return Done(job, 0.0, error=error, fatal=True)
 
 
 def _end_with(parent: int) -> None:

@@ -42,7 +42,7 @@ class Schedule:
     """``least`` runs of each of ``points`` points, and more where ``until`` asks for them.
 
     ``finished`` are runs that need not be made, with their throughput (None: failed and not to be repeated).
-    ``unready`` points need their lengths found first.
+    Of ``again`` the first attempt was made before. ``unready`` points need their lengths found first.
     """
 
     def __init__(
@@ -54,17 +54,22 @@ class Schedule:
         order: Order = "shuffled",
         seed: int = 1,
         finished: dict[tuple[int, int], float | None] | None = None,
+        again: Iterable[tuple[int, int]] = (),
         unready: Iterable[int] = (),
     ) -> None:
         waiting = set(unready)
+        self._tried = set(again)
         self._until = until
         self._points = [_Point({}, least, point not in waiting) for point in range(points)]
         for (point, run), value in (finished or {}).items():
             self._points[point].values[run] = value
         tasks = [
-            Task(point, run) for point in range(points) for run in range(least) if run not in self._points[point].values
+            self._first(point, run)
+            for point in range(points)
+            for run in range(least)
+            if run not in self._points[point].values
         ]
-        if order == "shuffled":
+        if order == "shuffled" and points > 1:  # one point has nothing to favour
             random.Random(f"wasp order {seed}").shuffle(tasks)
         self._queue = deque([Task(point, None) for point in sorted(waiting)] + tasks)
         self._running: set[Task] = set()
@@ -81,14 +86,11 @@ class Schedule:
             self._queue.append(task)
         return None
 
-    def done(self, task: Task, throughput: float | None = None, *, again: bool = False, more: bool = False) -> None:
-        """``task`` came to an end: with a throughput, with none because it failed, or to be tried ``again``; a pilot
-        with another to come if there are to be ``more``.
+    def done(self, task: Task, throughput: float | None = None, *, more: bool = False) -> None:
+        """``task`` came to an end: with a throughput, or with none because it failed; a pilot with another to come if
+        there are to be ``more``.
         """
         self._running.remove(task)
-        if again:
-            self._queue.append(Task(task.point, task.run, task.attempt + 1))
-            return
         if more:
             self._queue.appendleft(Task(task.point, None))
             return
@@ -98,6 +100,15 @@ class Schedule:
             return
         point.values[task.run] = throughput
         self._extend(task.point)
+
+    def again(self, task: Task, *, at_once: bool) -> None:
+        """``task`` came to an end and is to be made again: ``at_once``, or when all others are made."""
+        self._running.remove(task)
+        second = Task(task.point, task.run, task.attempt + 1)
+        if at_once:
+            self._queue.appendleft(second)
+        else:
+            self._queue.append(second)
 
     def give_up(self, point: int) -> list[Task]:
         """Takes the runs of a point out that are not begun: they cannot be made."""
@@ -126,5 +137,9 @@ class Schedule:
                 return
             run, point.issued = point.issued, point.issued + 1
             if run not in point.values:
-                self._queue.append(Task(number, run))
+                self._queue.append(self._first(number, run))
                 return
+
+    def _first(self, point: int, run: int) -> Task:
+        """A run that this schedule makes for the first time; of some the first attempt was made before."""
+        return Task(point, run, 2 if (point, run) in self._tried else 1)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from waspbench.errors import InputError
+from waspbench.errors import InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment
 from waspbench.experiment.resolve import FIRST_DURATION, duration_of, warmup_of
 from waspbench.experiment.sweep import Point
@@ -75,25 +75,33 @@ class Searches:
         if pilot is not None:
             self._disturbed[index] = pilot
 
-    def tell(self, index: int, pilot: Pilot | None, failure: str | None) -> str | None:
+    def tell(self, index: int, pilot: Pilot | None, error: WaspError | None) -> RunFailedError | None:
         """What a pilot said, or why it failed; returns why the point has no lengths, if that is certain."""
         search = self._by_point[index]
         before = self._disturbed.pop(index, None)
         said = pilot or before
         if said is None:
-            return f"pilot run {len(search.pilots) + 1}: {failure or 'failed'}"
+            return _failed(len(search.pilots) + 1, error)
         search.tell(said)
         pilots = [each.model_dump() for each in search.pilots]
         write_text(self._place(index) / LENGTHS, json.dumps({"pilots": pilots}, indent=2) + "\n")
-        return search.given_up
+        return self.given_up(index)
 
-    def given_up(self, index: int) -> str | None:
+    def given_up(self, index: int) -> RunFailedError | None:
         """Why no lengths were found for a point, where its search has ended without any."""
-        return self._by_point[index].given_up
+        why = self._by_point[index].given_up
+        return None if why is None else RunFailedError(why)
 
     def is_over(self, index: int) -> bool:
         """Whether no other pilot of a point is to be made."""
         return self._by_point[index].over
+
+
+def _failed(pilot: int, error: WaspError | None) -> RunFailedError:
+    """The failure of a pilot by its number, from 1."""
+    if isinstance(error, RunFailedError):
+        return RunFailedError(f"pilot run {pilot}: {error.message}", field=error.field)
+    return RunFailedError(f"pilot run {pilot}: {error or 'failed'}")
 
 
 def _fields(experiment: Experiment) -> tuple[str, ...]:

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from waspbench import _core, live
-from waspbench.errors import RunFailedError
+from waspbench.errors import Argument, InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode, accept, resolve
+from waspbench.experiment.conditions import Condition, all_of
 from waspbench.experiment.load import read
 from waspbench.experiment.sweep import Point, points, text_of, uncollected
 from waspbench.experiment.units import exact
 from waspbench.outcome import manifest_of, result_of
 from waspbench.results import Reason, Result, RunSummary, check_free, populations_of
+from waspbench.results.checks import judge
 from waspbench.results.manifest import now, versions
-from waspbench.results.records import RunRecord, missing_files, records_of, table_path, write_run, write_text
+from waspbench.results.records import (
+    RunRecord,
+    missing_files,
+    record_path,
+    records_of,
+    table_path,
+    write_record,
+    write_text,
+)
 from waspbench.results.store import MANIFEST, read_table
-from waspbench.results.study import JOURNAL, StudyPlan, StudyPoint, StudyResult, study_result
-from waspbench.runner.campaign import Campaign, OnProgress, StudyProgress
-from waspbench.runner.once import BOTTLENECKS, DISTURBANCES, Done, Job
+from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, study_result
+from waspbench.runner.executors import Executor
+from waspbench.runner.job import BOTTLENECKS, DISTURBANCES, Done, Job
+from waspbench.runner.pipeline import NothingMeasuredError, OnProgress, Pipeline, StudyProgress
 from waspbench.runner.schedule import Schedule, Task
 from waspbench.runner.searches import FIRST_PILOT, LENGTHS, Searches
 from waspbench.runner.timing import OVERHEAD, length, time_limit
@@ -31,10 +40,29 @@ from waspbench.stats.stopping import Until
 from waspbench.testbed import machine
 from waspbench.workload.serving import check_log
 
+Source = Experiment | Mapping[str, Any] | str | Path
+"""An experiment, the content of an experiment file, or the path of one."""
+
+
+def document_of(experiment: Source) -> Mapping[str, Any]:
+    """The content of the file of ``experiment``.
+
+    Raises:
+        InputError: the file cannot be read, or it is no experiment of any kind.
+    """
+    if isinstance(experiment, Experiment):
+        return experiment.model_dump(exclude_unset=True, by_alias=True)
+    if isinstance(experiment, (str, Path)):
+        return read(experiment)
+    if isinstance(experiment, Mapping):
+        return dict(experiment)
+    message = "must be the path of an experiment file, its content as a mapping, or an Experiment"
+    raise InputError.at(Argument("experiment"), message, experiment)
+
 
 def prepare(
     document: Mapping[str, Any],
-    directory: Path,
+    directory: Path | None,
     *,
     mode: Mode | None = None,
     thresholds: Sequence[str] = (),
@@ -42,6 +70,7 @@ def prepare(
     emulator_cpus: str | None = None,
 ) -> tuple[StudyPlan, list[Point]]:
     """The plan for the experiment file with the content ``document``, every point of it checked; nothing is written.
+    Without a ``directory`` the results are to be returned only.
 
     Raises:
         InputError: something is not valid.
@@ -56,7 +85,11 @@ def prepare(
             live.check_access_log(point.experiment, chosen)
             check_log(point.experiment)
     live.placement(chosen, server_cpus, emulator_cpus)
-    check_free(directory)
+    conditions(first, thresholds)
+    if directory is not None:
+        check_free(directory)
+    elif first.server.access_log:
+        raise InputError.at("server.access_log", "is kept with the results; name a directory for them (output)", True)
     plan = StudyPlan(
         id=uuid.uuid4().hex,
         created=now(),
@@ -74,86 +107,93 @@ def prepare(
     return plan, found
 
 
-class Study(Campaign):
-    """A study in its directory. `begin` makes the directory or `open` finds it; `run` makes what is left."""
+def conditions(experiment: Experiment, thresholds: Sequence[str]) -> list[Condition]:
+    """The conditions of an experiment, and ``thresholds`` beside them.
 
-    def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path) -> None:
-        super().__init__(plan, found, directory)
+    Raises:
+        InputError: one is not valid.
+    """
+    return [*all_of(experiment.thresholds, (), "assert"), *all_of({}, thresholds, Argument("thresholds"))]
+
+
+class Study(Pipeline[StudyResult]):
+    """An experiment in its directory, with all its points and runs."""
+
+    def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path, *, kept: bool = True) -> None:
+        super().__init__(plan, found, directory, kept=kept)
         self._searches = Searches(self.place)
+        self._schedule = Schedule(0, 0)
+        self._tasks: dict[tuple[int, int | None], Task] = {}
+        self._numbers: dict[tuple[int, int | None], int] = {}
+        self._latest: Task | None = None
         self._earlier: dict[tuple[int, int | None], list[str]] = {}
         self._first: dict[tuple[int, int | None], RunSummary | None] = {}
-        self._finished = 0
+        self._before = 0
+        self._made = 0
         self._failed = 0
-
-    def run(self, *, jobs: int | None = None, on_progress: OnProgress | None = None) -> StudyResult:
-        """Makes the runs that are missing, and returns the result of all.
-
-        ``jobs`` is the number of processes of a simulated sweep; the CPUs unless given. After a KeyboardInterrupt what
-        is finished is kept and marked, and the interrupt is raised again.
-
-        Raises:
-            RunFailedError: no run can be made any more, such as on a full disk. What is finished is kept.
-        """
-        self._forget_damaged()
-        schedule = self._schedule()
-        shown = on_progress or (lambda progress: None)
-        task_of: dict[tuple[int, int | None], Task] = {}
-        try:
-            with self._executor(jobs, lambda sample: shown(self._progress(schedule, task_of, sample))) as executor:
-                parallel = executor.room
-                while not schedule.over:
-                    while executor.room and (task := schedule.next()) is not None:
-                        task_of.pop((task.point, task.run), None)  # the last is the one in progress
-                        task_of[(task.point, task.run)] = task
-                        executor.submit(self._job(task), self._spec(self.points[task.point].experiment))
-                    for done in executor.collect(1.0):
-                        self._take(schedule, task_of, done)
-                    shown(self._progress(schedule, task_of, None, parallel))
-        except BaseException:
-            with suppress(RunFailedError):  # what ended it is the error to report; resuming writes the manifests
-                self.summarise()
-            raise
-        return self.summarise()
+        self._failure: WaspError | None = None
 
     def summarise(self) -> StudyResult:
-        """Writes the manifest of every point that has a finished run, and returns the result."""
-        made = [self._summarised(point) for point in self.points]
-        return study_result(self.plan, self.directory, made)
+        """Writes the manifest of every point that has a finished run, and returns the result, its checks included."""
+        result = study_result(self.plan, self.directory, [self._summarised(point) for point in self.points])
+        found = judge(result, conditions(self.points[0].experiment, self.plan.thresholds))
+        return result.model_copy(update={"checks": found})
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing in the directory to go on from."""
-        return not any(map(_is_begun, map(self.place, range(len(self.points)))))
+        return not any(_is_begun(self.place(point.index)) for point in self.points)
 
-    def discard_if_empty(self) -> bool:
-        """Removes the directory if it is `empty`, and says whether it did."""
-        if not self.empty:
-            return False
-        shutil.rmtree(self.directory)
-        return True
+    def _finished(self) -> StudyResult:
+        result = self.summarise()
+        records = [record for point in self.points for record in records_of(self.place(point.index))]
+        if any(record.summary and (record.failure is None or self.stopped) for record in records):
+            return result if self._kept else _without_directory(result)
+        if self.stopped:
+            raise NothingMeasuredError
+        raise self._failure or RunFailedError("no run was finished")
 
     # What is left to do.
 
+    def _look(self) -> None:
+        self._forget_damaged()
+        self._schedule = self._planned()
+
+    def _over(self) -> bool:
+        return self._schedule.over
+
+    def _submit(self, executor: Executor) -> None:
+        while executor.room and (task := self._schedule.next()) is not None:
+            self._tasks[_key(task)] = self._latest = task
+            if task.run is not None:
+                self._numbers.setdefault(_key(task), self._before + len(self._numbers))
+            executor.submit(self._job(task), self._spec(self.points[task.point].experiment))
+
     def _forget_damaged(self) -> None:
-        """Removes the record of each run that has no figures or whose tables are damaged: it is made again."""
+        """Removes the record of each run whose tables are damaged: it is made again."""
         for point in self.points:
             place = self.place(point.index)
             for record in records_of(place):
-                if record.failure is not None or missing_files(place, record):
-                    (place / "runs" / f"run-{record.run}.json").unlink()
+                if missing_files(place, record):
+                    record_path(place, record.run).unlink()
 
-    def _schedule(self) -> Schedule:
+    def _planned(self) -> Schedule:
         measure = self.points[0].experiment.measure
         finished: dict[tuple[int, int], float | None] = {}
-        unready = []
+        again, unready = [], []
         for point in self.points:
-            place = self.place(point.index)
-            for record in records_of(place):
-                finished[(point.index, record.run)] = record.summary.throughput if record.summary else None
+            # A run that failed or was stopped is kept until one takes its place.
+            for record in records_of(self.place(point.index)):
+                key, summary = (point.index, record.run), record.summary
+                if summary is not None and _is_over(record, self._mode):
+                    finished[key] = summary.throughput
+                elif summary is not None and record.whole:
+                    again.append(key)
+                    self._earlier[key], self._first[key] = _disturbed(summary, self._mode), summary
             search = self._searches.open(point)
             if search is not None and search.found is None:
                 unready.append(point.index)
-        self._finished = len(finished)
+        self._made = self._before = len(finished)
         schedule = Schedule(
             len(self.points),
             measure.runs,
@@ -161,12 +201,13 @@ class Study(Campaign):
             order=measure.order,
             seed=self.plan.seed,
             finished=finished,
+            again=again,
             unready=unready,
         )
         for index in unready:
-            given_up = self._searches.given_up(index)
-            if given_up is not None:
-                self._fail_all(schedule, index, given_up)
+            failure = self._searches.given_up(index)
+            if failure is not None:
+                self._fail_all(schedule, index, failure)
         return schedule
 
     def _job(self, task: Task) -> Job:
@@ -186,94 +227,102 @@ class Study(Campaign):
             pilot=pilot,
             fields=self._searches.fields(task.point),
             attempt=task.attempt,
-            earlier=tuple(self._earlier.get((task.point, task.run), ())),
-            first=self._first.get((task.point, task.run)),
+            earlier=tuple(self._earlier.get(_key(task), ())),
+            first=self._first.get(_key(task)),
+            kept=self._kept,
         )
 
     # What became of it.
 
-    def _take(self, schedule: Schedule, task_of: dict[tuple[int, int | None], Task], done: Done) -> None:
-        run = None if done.job.pilot is not None else done.job.run
-        task = task_of[(done.job.point, run)]
-        self._log(task, done)
-        self._ended(done)
+    def _take(self, done: Done) -> None:
+        task = self._tasks[(done.job.point, None if done.job.pilot is not None else done.job.run)]
+        if done.stopped:
+            return  # it is not done, and what it measured is on the disk
         wrong = _wrong(done, self._mode)
-        if wrong and task.attempt == 1:
-            self._earlier[(task.point, task.run)] = wrong
-            self._first[(task.point, task.run)] = done.summary
+        if wrong and task.attempt == 1 and not done.final and not self.stopped:
+            self._earlier[_key(task)], self._first[_key(task)] = wrong, done.summary or done.partial
             if done.job.pilot is not None:
                 self._searches.keep(task.point, done.pilot)
-            schedule.done(task, again=True)
-            return
-        if done.job.pilot is not None:
-            self._take_pilot(schedule, task, done)
-            return
-        throughput = done.summary.throughput if done.summary else self._kept(task, done)
-        self._finished += 1
-        schedule.done(task, throughput)
+            self._schedule.again(task, at_once=done.error is not None)
+        elif done.job.pilot is not None:
+            self._take_pilot(task, done)
+        else:
+            self._take_run(task, done)
 
-    def _kept(self, task: Task, done: Done) -> float | None:
-        """After a failed second attempt: the first one's figures, if it has any, or else a record of the failure."""
+    def _take_run(self, task: Task, done: Done) -> None:
+        throughput = done.summary.throughput if done.summary else self._after_failure(task, done)
+        self._made += 1
+        self._schedule.done(task, throughput)
+        asked = isinstance(done.error, RunFailedError) and done.error.field is not None
+        if asked and done.error is not None and not _has_figures(self.place(task.point)):
+            # What is asked for is at fault, and the other runs ask for the same.
+            self._fail_all(self._schedule, task.point, done.error)
+
+    def _after_failure(self, task: Task, done: Done) -> float | None:
+        """The throughput of a first attempt that was whole, if there is one. Figures that were measured before a
+        failure, or before an earlier session was stopped, are kept; if there are none, a record of the failure is
+        written.
+        """
         assert task.run is not None
+        assert done.error is not None
+        self._failure = self._failure or done.error
         place = self.place(task.point)
-        before = [record for record in records_of(place) if record.run == task.run and record.summary is not None]
-        if before and before[0].summary is not None:
-            return before[0].summary.throughput
-        self._fail(task.point, task.run, done.failure or "failed", done.job.attempt)
-        return None
+        record = next((each for each in records_of(place) if each.run == task.run and each.summary is not None), None)
+        if record is None or record.summary is None:
+            self._fail(task.point, task.run, done.error, done.job.attempt)
+            return None
+        if record.summary.stopped:
+            write_record(place, record.model_copy(update={"failure": str(done.error)}))
+        elif record.attempts < done.job.attempt:
+            write_record(place, record.after(str(done.error)))
+        return record.summary.throughput if record.whole else None
 
-    def _fail(self, point: int, run: int, failure: str, attempts: int) -> None:
+    def _fail(self, point: int, run: int, error: WaspError, attempts: int) -> None:
         self._failed += 1
+        self._failure = self._failure or error
         earlier = self._earlier.get((point, run), [])
-        record = RunRecord(run=run, attempts=attempts, earlier=earlier, failure=failure, summary=None)
-        write_run(self.place(point), record, {})
+        record = RunRecord(run=run, attempts=attempts, earlier=earlier, failure=str(error), summary=None)
+        write_record(self.place(point), record)
 
-    def _take_pilot(self, schedule: Schedule, task: Task, done: Done) -> None:
-        self._earlier.pop((task.point, None), None)
-        self._first.pop((task.point, None), None)
-        failure = self._searches.tell(task.point, done.pilot, done.failure)
+    def _take_pilot(self, task: Task, done: Done) -> None:
+        self._earlier.pop(_key(task), None)
+        self._first.pop(_key(task), None)
+        failure = self._searches.tell(task.point, done.pilot, done.error)
         over = failure is not None or self._searches.is_over(task.point)
-        schedule.done(task, more=not over)
+        self._schedule.done(task, more=not over)
         if failure is not None:
-            self._fail_all(schedule, task.point, failure)
+            self._fail_all(self._schedule, task.point, failure)
 
-    def _fail_all(self, schedule: Schedule, point: int, failure: str) -> None:
-        """Gives up the runs of a point whose lengths were not found."""
+    def _fail_all(self, schedule: Schedule, point: int, error: WaspError) -> None:
+        """Gives up the runs of a point that are not begun: none of them can go better."""
         for waiting in schedule.give_up(point):
             if waiting.run is not None:
-                self._finished += 1
-                self._fail(point, waiting.run, failure, 1)
+                self._made += 1
+                self._fail(point, waiting.run, error, 1)
 
-    def _log(self, task: Task, done: Done) -> None:
-        entry = {
-            "at": now(),
-            "point": task.point,
-            "run": task.run,
-            "attempt": task.attempt,
-            "seconds": round(done.seconds, 3),
-            "failure": done.failure,
-        }
-        try:
-            with (self.directory / JOURNAL).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(entry) + "\n")
-        except OSError as error:
-            message = f"{self.directory / JOURNAL}: cannot be written: {error.strerror}"
-            raise RunFailedError(message, self._with_results) from None
-
-    def _progress(
-        self,
-        schedule: Schedule,
-        task_of: Mapping[tuple[int, int | None], Task],
-        sample: _core.Sample | None,
-        parallel: int = 1,
-    ) -> StudyProgress:
-        done = self._finished
-        left = self._time_left(schedule.left, parallel, self._expected())
-        last = list(task_of.values())[-1] if task_of else None
-        at = "" if last is None else text_of(self.points[last.point].settings)
-        is_pilot = last is not None and last.run is None and not self._searches.is_over(last.point)
-        pilot = self._searches.pilot(last.point)[0] + 1 if last is not None and is_pilot else None
-        return StudyProgress(done, done + schedule.left, self._failed, left, at, sample, pilot)
+    def _progress(self, sample: _core.Sample | None) -> StudyProgress:
+        left = self._schedule.left
+        so_far = StudyProgress(
+            done=self._made,
+            total=self._made + left,
+            failed=self._failed,
+            left=self._time_left(left, self._expected()),
+            at="",
+            sample=sample,
+            run=self._made,
+        )
+        task = self._latest
+        if task is None:
+            return so_far
+        is_pilot = task.run is None and not self._searches.is_over(task.point)
+        return replace(
+            so_far,
+            at=text_of(self.points[task.point].settings),
+            pilot=self._searches.pilot(task.point)[0] + 1 if is_pilot else None,
+            run=self._numbers.get(_key(task), self._made),
+            attempt=task.attempt,
+            earlier=tuple(self._earlier.get(_key(task), ())) if task.attempt > 1 else (),
+        )
 
     def _expected(self) -> float | None:
         """Seconds that a live run takes; None in simulation, where only the first can tell."""
@@ -287,7 +336,7 @@ class Study(Campaign):
         finished = [record for record in records if record.summary is not None]
         if not finished:
             return StudyPoint(index=point.index, varied=point.settings, result=None)
-        result = self._result(point, records, finished)
+        result = self._combined(point, records, finished)
         manifest = manifest_of(
             point.experiment,
             result,
@@ -301,12 +350,12 @@ class Study(Campaign):
         write_text(place / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
         return StudyPoint(index=point.index, varied=point.settings, result=result)
 
-    def _result(self, point: Point, records: Sequence[RunRecord], finished: Sequence[RunRecord]) -> Result:
+    def _combined(self, point: Point, records: Sequence[RunRecord], finished: Sequence[RunRecord]) -> Result:
         place = self.place(point.index)
         summaries: list[RunSummary] = [record.summary for record in finished if record.summary is not None]
         scenario = resolve(point.experiment, 0, mode=self._mode)
         scenario["measure"] |= self._searches.measure(point.index)
-        missing = self._missing(point, records)
+        missing, interrupted = self._missing(point, records)
         return result_of(
             point.experiment,
             scenario,
@@ -314,41 +363,76 @@ class Study(Campaign):
             [populations_of(read_table(table_path(place, "histogram", run.run))) for run in summaries],
             testbed=finished[0].testbed,
             missing=missing,
-            interrupted=missing is not None and missing.code == "interrupted",
+            interrupted=interrupted,
             place=str(place),
             lengths=self._searches.found(point.index),
         )
 
-    def _missing(self, point: Point, records: Sequence[RunRecord]) -> Reason | None:
+    def _missing(self, point: Point, records: Sequence[RunRecord]) -> tuple[Reason | None, bool]:
+        """Why runs are missing or not whole, if any are, and whether some are still to be made."""
+        until = _until(point.experiment)
+        ended = {
+            (0, record.run): record.summary.throughput if record.whole and record.summary else None
+            for record in records
+            if _is_over(record, self._mode) or record.failure is not None
+        }
+        schedule = Schedule(1, point.experiment.measure.runs, until=until, finished=ended)
         failed = [record for record in records if record.failure is not None]
         if failed:
             first = failed[0]
             more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-            return Reason(run=None, code="failed", message=f"run {first.run + 1} failed{more}: {first.failure}")
-        values = {(0, record.run): record.summary.throughput for record in records if record.summary is not None}
-        schedule = Schedule(1, point.experiment.measure.runs, until=_until(point.experiment), finished={**values})
+            why = f"run {first.run + 1} failed{more}: {first.failure}"
+            return Reason(run=None, code="failed", message=why), not schedule.over
         if schedule.over:
-            return None
-        message = f"stopped before all runs were made: {len(values)} of at least {len(values) + schedule.left}"
-        return Reason(run=None, code="interrupted", message=message)
+            return None, False
+        total = f"{'at least ' if until else ''}{len(ended) + schedule.left}"
+        message = f"stopped before all runs were made: {len(ended)} of {total}"
+        return Reason(run=None, code="interrupted", message=message), True
+
+
+def _key(task: Task) -> tuple[int, int | None]:
+    return (task.point, task.run)
 
 
 def _is_begun(place: Path) -> bool:
-    """Whether a point has a finished run, or pilots of a search that has not given up."""
-    records = records_of(place)
-    return any(record.summary for record in records) or (not records and (place / LENGTHS).exists())
+    """Whether a point has figures, or pilots of a search that has not given up."""
+    return _has_figures(place) or (not records_of(place) and (place / LENGTHS).exists())
+
+
+def _has_figures(place: Path) -> bool:
+    return any(record.summary for record in records_of(place))
+
+
+def _is_over(record: RunRecord, mode: Mode) -> bool:
+    """Whether a run came to its end, and no second attempt is due: one that an interrupt prevented."""
+    if not record.whole or record.summary is None:
+        return False
+    return record.attempts > 1 or not _disturbed(record.summary, mode)
 
 
 def _wrong(done: Done, mode: Mode) -> list[str]:
-    """What is wrong with a run that a second attempt could do better: it failed, or the machine disturbed it. A
-    simulated run would only repeat itself, and whoever made runs again for what their transactions did would select
-    them.
+    """What is wrong with a run that a second attempt could do better: it failed, or the machine disturbed it."""
+    if isinstance(done.error, RunFailedError):
+        return [done.error.message]
+    return [] if done.summary is None else _disturbed(done.summary, mode)
+
+
+def _disturbed(summary: RunSummary, mode: Mode) -> list[str]:
+    """How the machine disturbed a run. A simulated one would only repeat itself, and whoever made runs again for what
+    their transactions did would select them.
     """
-    if done.failure is not None:
-        return [done.failure]
-    if mode == "sim" or done.summary is None:
+    if mode == "sim":
         return []
-    return [reason.message for reason in done.summary.invalid if reason.code in DISTURBANCES | BOTTLENECKS]
+    return [reason.message for reason in summary.invalid if reason.code in DISTURBANCES | BOTTLENECKS]
+
+
+def _without_directory(result: StudyResult) -> StudyResult:
+    """A result that has no directory."""
+    made = [
+        point.model_copy(update={"result": point.result and point.result.model_copy(update={"results": None})})
+        for point in result.points
+    ]
+    return result.model_copy(update={"results": "", "points": made})
 
 
 def _until(experiment: Experiment) -> Until | None:
@@ -359,32 +443,35 @@ def _until(experiment: Experiment) -> Until | None:
 
 
 def study(
-    experiment: Mapping[str, Any] | str | Path,
+    experiment: Source,
     *,
     output: str | Path,
     mode: Mode | None = None,
     jobs: int | None = None,
+    server_cpus: str | None = None,
+    emulator_cpus: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> StudyResult:
     """Makes every run of an experiment with a sweep, into the new directory ``output``.
 
+    A KeyboardInterrupt ends it early: what was measured is returned, not ``complete``, and `resume` goes on. If nothing
+    was measured, the interrupt is raised again.
+
     Args:
-        experiment: the content of an experiment file, or the path of one.
+        experiment: the path of an experiment file, its content as a mapping, or an `Experiment`.
         output: directory to make.
         mode: live or sim; unless given the experiment's own, else live where this machine can do it.
         jobs: processes side by side in simulation; the CPUs unless given.
+        server_cpus: CPUs of the server in live runs, such as "0" or "0-1"; chosen unless given.
+        emulator_cpus: CPUs of the emulator in live runs, a thread on each; one is chosen unless given.
         on_progress: called about once a second.
 
     Raises:
         InputError: something is not valid.
         CannotRunError: this machine cannot do it.
-        RunFailedError: it could not be finished; `resume` goes on.
+        RunFailedError: all runs failed, or it could not be finished; `resume` goes on where anything is kept.
     """
-    document = read(experiment) if isinstance(experiment, (str, Path)) else experiment
-    plan, found = prepare(document, Path(output), mode=mode)
+    plan, found = prepare(
+        document_of(experiment), Path(output), mode=mode, server_cpus=server_cpus, emulator_cpus=emulator_cpus
+    )
     return Study.begin(plan, found, Path(output)).run(jobs=jobs, on_progress=on_progress)
-
-
-def resume(directory: str | Path, *, jobs: int | None = None, on_progress: OnProgress | None = None) -> StudyResult:
-    """Makes the runs that are missing in a study's directory. For the errors see `study`."""
-    return Study.open(Path(directory)).run(jobs=jobs, on_progress=on_progress)

@@ -15,8 +15,10 @@ from waspbench.experiment import parse
 from waspbench.experiment.units import seconds
 from waspbench.live import choose_mode
 from waspbench.results import Manifest, load_manifest, populations_of
-from waspbench.results.store import read_table
-from waspbench.session import run
+from waspbench.results.store import MANIFEST, read_table
+from waspbench.results.study import is_study, read_plan
+from waspbench.runner.api import run
+from waspbench.runner.lock import DirectoryLock
 from waspbench.stats.histogram import merge
 from waspbench.validation.places import PLACES, RUNS, Place
 from waspbench.validation.sides import SHORTEST, Side
@@ -54,7 +56,7 @@ def kept(place: Place, results: Path) -> float | None:
         return None
     if not results.is_dir():
         raise InputError.at(Argument("results"), "a directory would be valid", str(results))
-    lengths = {_length(_checked(place, made)) for made in sorted(results.iterdir())}
+    lengths = {_length(_checked(place, made)) for made in sorted(results.iterdir()) if not _was_killed(place, made)}
     if len(lengths) > 1:
         raise InputError.at(Argument("results"), "runs of one length would be valid", str(results))
     return lengths.pop() if lengths else None
@@ -74,9 +76,10 @@ def measured(place: Place, duration: float, results: Path) -> Measured:
     refused: list[str] = []
     for number in count():
         where = results / f"{number}"
-        if len(counted) == RUNS or (len(refused) > REFUSED and not where.exists()):
+        there = where.exists() and not _was_killed(place, where)
+        if len(counted) == RUNS or (len(refused) > REFUSED and not there):
             break
-        if not where.exists():
+        if not there:
             try:
                 _make(place.document(duration) | {"seed": number + 1}, where)
             except RunFailedError as error:
@@ -98,7 +101,18 @@ def measured(place: Place, duration: float, results: Path) -> Measured:
     )
 
 
+def _was_killed(place: Place, where: Path) -> bool:
+    """Whether a run of a configuration was begun there and killed."""
+    if not is_study(where) or (where / MANIFEST).exists():
+        return False
+    plan = read_plan(where)
+    return (plan.kind, plan.points, plan.name) == ("sweep", 1, place.document(SHORTEST)["name"])
+
+
 def _make(document: dict[str, Any], where: Path) -> None:
+    if where.exists():
+        with DirectoryLock(where):
+            shutil.rmtree(where)
     if run(document, mode="live", output=where).interrupted:
         shutil.rmtree(where)
         raise KeyboardInterrupt

@@ -15,7 +15,7 @@ from waspbench.experiment.delay import Delay, ExponentialDelay
 from waspbench.experiment.units import seconds
 from waspbench.live import choose_cpus, managed, running
 from waspbench.results import RunSummary
-from waspbench.session import OneRun
+from waspbench.runner.one_run import OneRun
 from waspbench.testbed import ProgramSpec, TestbedSpec, linux
 from waspbench.testbed.aside import NICENESS
 

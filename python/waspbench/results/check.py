@@ -1,0 +1,36 @@
+"""What became of a condition on results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from waspbench.experiment.sweep import text_of
+from waspbench.results.formats import Record
+
+
+class Check(Record):
+    """One condition at one point."""
+
+    point: int
+    """Number of the point, from 0."""
+    varied: dict[str, Any]
+    """Values of the swept fields, by path."""
+    condition: str
+    """Such as ``p99 < 800ms``."""
+    value: float | None
+    """The figure: in /s, bit/s, milliseconds, or as a share; None without a result, and of too few transactions for a
+    percentile.
+    """
+    ci90: tuple[float, float] | None
+    """90 % interval of the figure; None where there is none."""
+    judged: float | None
+    """The interval's unfavourable end; the value itself where one run gives no interval."""
+    passed: bool
+    why: str
+    """What was judged, in words."""
+
+    @property
+    def line(self) -> str:
+        """What became of it, where, and why."""
+        at = f" at {text_of(self.varied)}" if self.varied else ""
+        return f"{'passed' if self.passed else 'FAILED'}  {self.condition}{at}: {self.why}"

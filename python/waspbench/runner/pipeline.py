@@ -1,0 +1,478 @@
+"""Many runs in one directory, made second by second: what every command and every function of the package drives.
+
+What is to be run next, and what is made of it, is a subclass's: `waspbench.runner.study.Study` for the points of an
+experiment, `waspbench.runner.capacity.CapacityStudy` for a search.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Self, TypeVar
+
+from waspbench import _core, live
+from waspbench.closing import Closing
+from waspbench.errors import Argument, CannotRunError, InputError, RunFailedError, WaspError
+from waspbench.experiment import Experiment, Mode
+from waspbench.experiment.sweep import Point, points
+from waspbench.interrupts import ignored, postponed
+from waspbench.results import check_free
+from waspbench.results.formats import FORMAT
+from waspbench.results.manifest import now
+from waspbench.results.placing import Room
+from waspbench.results.records import write_record, write_text
+from waspbench.results.study import JOURNAL, STUDY, StudyPlan, point_directory, read_plan
+from waspbench.runner.executors import Executor, Here, Processes
+from waspbench.runner.job import Done
+from waspbench.runner.lock import DirectoryLock
+from waspbench.testbed import Placement, Spec
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """How far a study is."""
+
+    done: int
+    """Runs that are finished, those of earlier sessions included."""
+    total: int
+    """Runs in all, as far as is known."""
+    failed: int
+    """Runs without figures."""
+    left: float | None
+    """Seconds until the end, as far as can be told."""
+    at: str
+    """The point of the run that ``run`` is."""
+    sample: _core.Sample | None = None
+    """The last second of a run that is made in this process."""
+    pilot: int | None = None
+    """Number of the pilot that this run is, from 1; None if it is measured."""
+    run: int = 0
+    """Number of the run that was begun last, or of one of those that are made side by side, from 0, in the order in
+    which runs are begun.
+    """
+    attempt: int = 1
+    """2 where that run is made again, because the first attempt failed or was disturbed."""
+    earlier: tuple[str, ...] = ()
+    """What was wrong with its first attempt; empty where this is the first."""
+
+
+OnProgress = Callable[[StudyProgress], object]
+
+
+class NothingMeasuredError(RunFailedError):
+    """It was stopped before anything was measured."""
+
+    def __init__(self, message: str = "stopped before anything was measured", kept: Path | None = None) -> None:
+        super().__init__(message, kept)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.message, self.kept)
+
+
+class Pipeline(Closing, Generic[R]):
+    """Many runs in one directory. `begin` makes the directory or `open` finds it.
+
+    Call `step` until `done`, then `wait`; `stop` at any time ends it early. `run` does all of this. In this process
+    nothing runs beside the engine's own thread between two calls, so that Python stays out of the way of what is
+    measured. Leaving it as a context manager, or `close`, takes the testbed away; what is finished is kept, and a
+    directory that was made for nothing is removed. One process at a time has the directory.
+    """
+
+    def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path, *, kept: bool = True) -> None:
+        self.plan = plan
+        self.points = list(found)
+        self.directory = directory
+        self.stopped = False
+        """Whether it was to end before its time. It may have been complete by then."""
+        self._kept = kept
+        self._new = False
+        self._jobs: int | None = None
+        self._mode: Mode = "live" if plan.mode == "live" else "sim"
+        self._placement: Placement | None = None
+        self._times: list[float] = []
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._lock: DirectoryLock | None = None
+        self._room = Room(directory, _room_for(self.points))
+        self._executor: Executor | None = None
+        self._closed = False
+        self._error: WaspError | None = None
+        self._result: R | None = None
+
+    @classmethod
+    def begin(cls, plan: StudyPlan, found: Sequence[Point], directory: Path | None) -> Self:
+        """Makes the directory with the plan in it; without one the results are in a place that is removed at the end.
+
+        Raises:
+            InputError: it exists, or cannot be made.
+            CannotRunError: this machine has not all servers, or no place for what is removed at the end.
+            RunFailedError: the disk is full.
+        """
+        check_servers(plan, found)
+        made = None
+        try:
+            with postponed():
+                if directory is None:
+                    temporary = _temporary()
+                    made = cls(plan, found, Path(temporary.name), kept=False)
+                    made._temporary = temporary
+                else:
+                    made = cls(plan, found, directory)
+                    _make(directory)
+                made._new = True
+                write_text(made.directory / STUDY, plan.model_dump_json(indent=2) + "\n")
+                made._hold()
+        except BaseException:
+            if made is not None:
+                made.close()
+            raise
+        return made
+
+    @classmethod
+    def open(cls, directory: Path) -> Self:
+        """What was begun in ``directory``.
+
+        Raises:
+            InputError: there is nothing, it is of another format than this version writes, or another process makes
+                its runs.
+            RunFailedError: the disk is full.
+        """
+        plan = read_plan(directory)
+        if plan.format < FORMAT:
+            message = (
+                f"these results can be read, but not gone on with: this version writes format {FORMAT}, and the runs "
+                "of one experiment must be of one kind; begin anew"
+            )
+            raise InputError.at(f"{directory / STUDY}: format", message, plan.format)
+        made = cls(plan, points(plan.document), directory)
+        made._hold()
+        return made
+
+    def run(self, *, jobs: int | None = None, on_progress: OnProgress | None = None) -> R:
+        """Makes the runs that are missing, and returns the result of all.
+
+        A KeyboardInterrupt ends it early: what was measured is returned, and it is `stopped`. If nothing was measured,
+        the interrupt is raised again. For the other errors see `use`, `step` and `wait`.
+        """
+        with self:
+            self.use(jobs)
+            try:
+                while not self.done:
+                    progress = self.step()
+                    if on_progress is not None:
+                        on_progress(progress)
+                return self.wait()
+            except KeyboardInterrupt:
+                with ignored():
+                    self.stopped = True
+                    self.stop()
+                    try:
+                        return self.wait()
+                    except NothingMeasuredError:
+                        raise KeyboardInterrupt from None
+
+    def use(self, jobs: int | None) -> None:
+        """Sets the number of processes of a simulated sweep; the CPUs unless told.
+
+        Raises:
+            InputError: there can be no such number, or the runs are made one after the other.
+        """
+        check_jobs(jobs, self.plan)
+        self._jobs = jobs
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to run, as far as is known: the first `step` finds out."""
+        if self._closed or self._error is not None:
+            return True
+        if self._executor is None:
+            return self.stopped
+        return not self._executor.busy and (self.stopped or self._over())
+
+    def step(self, timeout: float = 1.0) -> StudyProgress:
+        """Begins what can be begun, and goes on with it for ``timeout`` seconds at most.
+
+        Raises:
+            CannotRunError, InputError: this machine cannot make the first run, or what is asked for is not valid.
+            RunFailedError: no run can be made any more, such as on a full disk. What is finished is kept.
+            ValueError: it is closed.
+        """
+        if self._closed:
+            raise ValueError("it is closed")
+        try:
+            return self._go_on(timeout)
+        except WaspError as error:
+            self._error = self._with_results(error)
+            raise self._error from None
+
+    def stop(self) -> None:
+        """Ends the present run as soon as possible, and makes no other. What was measured is kept."""
+        if self._closed:
+            return
+        if self._executor is None:  # an interrupt may come while it is made
+            self.stopped = True
+        elif not self.done:
+            self.stopped = True
+            self._executor.stop()
+
+    def wait(self) -> R:
+        """Makes what is left, and returns the result.
+
+        Raises:
+            NothingMeasuredError: it was stopped before anything was measured.
+            RunFailedError: all runs failed, and this is the first one's failure; or it was closed before.
+            WaspError: what `step` raised, if it did.
+        """
+        if self._result is not None:
+            return self._result
+        with ignored() if self.stopped else nullcontext():
+            while not self.done:
+                self.step()
+            if self._error is None and self._closed:
+                raise RunFailedError("it was closed before its end")
+            # An interrupt waits for the result, which would be lost.
+            with postponed():
+                try:
+                    self._result = self._ended()
+                finally:
+                    self.close()
+        return self._result
+
+    def close(self) -> None:
+        """Gives up what is not finished, and keeps what is."""
+        if self._closed:
+            return
+        with postponed():
+            self._closed = True
+            executor, self._executor = self._executor, None
+            try:
+                if executor is not None:
+                    executor.close()
+            finally:
+                try:
+                    self._put_away(begun=executor is not None)
+                finally:
+                    if self._lock is not None:
+                        self._lock.close()
+
+    def place(self, index: int) -> Path:
+        """Where the results of a point are."""
+        return point_directory(self.directory, index, len(self.points))
+
+    # What a subclass does.
+
+    @property
+    @abstractmethod
+    def empty(self) -> bool:
+        """Whether there is nothing in the directory to go on from."""
+
+    @abstractmethod
+    def summarise(self) -> R:
+        """Writes what follows from the runs, and returns it."""
+
+    @abstractmethod
+    def _finished(self) -> R:
+        """The same when all is done. Raises RunFailedError if no run came to its end, NothingMeasuredError if it was
+        stopped before anything was measured.
+        """
+
+    @abstractmethod
+    def _look(self) -> None:
+        """Finds out what is left to do, before the first run."""
+
+    @abstractmethod
+    def _over(self) -> bool:
+        """Whether no run is left to begin, and none is being made."""
+
+    @abstractmethod
+    def _submit(self, executor: Executor) -> None:
+        """Gives the executor as many jobs as it has room for."""
+
+    @abstractmethod
+    def _take(self, done: Done) -> None:
+        """Takes in what became of a job."""
+
+    @abstractmethod
+    def _progress(self, sample: _core.Sample | None) -> StudyProgress:
+        """How far it is."""
+
+    # What all have in common.
+
+    @property
+    def _alone(self) -> bool:
+        """Whether runs are made one after the other, in this process."""
+        return _is_alone(self.plan)
+
+    def _at_work(self) -> Executor:
+        """The executor, which is made for the first run."""
+        if self._executor is None:
+            self._look()
+            self._executor = Here() if self._alone else Processes(self._jobs or len(os.sched_getaffinity(0)))
+        return self._executor
+
+    def _hold(self) -> None:
+        """Takes the directory for this process, and room in it."""
+        self._lock = DirectoryLock(self.directory)
+        try:
+            self._room.take()
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _go_on(self, timeout: float) -> StudyProgress:
+        executor = self._at_work()
+        with postponed():  # what is begun, and what has ended, must not be forgotten for an interrupt
+            if not self.stopped:
+                self._submit(executor)
+        executor.advance(timeout)
+        with postponed():
+            for done in executor.collect():
+                self._times.append(done.seconds)
+                self._log(done)
+                if done.fatal:
+                    raise self._fatal(done)
+                self._take(done)
+        return self._progress(executor.sample)
+
+    def _ended(self) -> R:
+        """The result, after the last run."""
+        if self._error is not None:
+            raise self._error
+        try:
+            self._at_work()  # what was found before belongs to the result, even where it was stopped at once
+            self._room.release()
+            return self._finished()
+        except WaspError as error:
+            self._error = self._with_results(error)
+            raise self._error from None
+
+    def _with_results(self, error: WaspError) -> WaspError:
+        """The error, and where what was measured is kept. The disk has room again for what says so."""
+        self._room.release()
+        kept = self.directory if self._kept and not self.empty else None
+        if kept is None:
+            return error
+        if isinstance(error, NothingMeasuredError):
+            return NothingMeasuredError(kept=kept)
+        if isinstance(error, RunFailedError) or (isinstance(error, CannotRunError) and self._times):
+            return RunFailedError(error.message, kept, error.field)
+        return error
+
+    def _put_away(self, *, begun: bool) -> None:
+        """Leaves of the directory what is to be kept."""
+        self._room.release()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+        elif self._new and self.empty:
+            shutil.rmtree(self.directory, ignore_errors=True)
+        elif self._result is None and begun and not self.empty:
+            with suppress(WaspError):  # what ended it is the error to report; resuming writes the manifests
+                self.summarise()
+
+    def _spec(self, experiment: Experiment) -> Spec | None:
+        if self._mode == "sim":
+            return None
+        if self._placement is None:
+            self._placement = live.choose_cpus(self.plan.server_cpus, self.plan.emulator_cpus)
+        return live.spec(experiment, self._placement)
+
+    def _fatal(self, done: Done) -> WaspError:
+        """What is to be raised when no other run can go better. The figures of this one are kept if they can be."""
+        self._room.release()
+        if done.lost is not None:
+            with suppress(RunFailedError):
+                write_record(Path(done.job.directory), done.lost)
+        assert done.error is not None
+        return done.error
+
+    def _log(self, done: Done) -> None:
+        """Writes into the journal what became of a job."""
+        job = done.job
+        entry = {
+            "at": now(),
+            "point": job.point,
+            "run": None if job.pilot is not None else job.run,
+            **({} if job.load is None else {"load": job.load}),
+            "attempt": job.attempt,
+            "seconds": round(done.seconds, 3),
+            "failure": done.failure,
+            **({"stopped": True} if done.stopped else {}),
+        }
+        path = self.directory / JOURNAL
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+        except OSError as error:
+            raise RunFailedError(f"{path}: cannot be written: {error.strerror}") from None
+
+    def _time_left(self, runs: int, expected: float | None = None) -> float | None:
+        """Seconds that ``runs`` runs will take; ``expected`` is the length of one before any has told."""
+        each = sum(self._times) / len(self._times) if self._times else expected
+        return None if each is None else each * runs / max(1, min(self._at_work().width, runs or 1))
+
+
+def check_jobs(jobs: int | None, plan: StudyPlan) -> None:
+    """Refuses a number of processes that would not be obeyed.
+
+    Raises:
+        InputError: there can be no such number, or the runs are made one after the other.
+    """
+    if jobs is not None and jobs < 1:
+        raise InputError.at(Argument("jobs"), "must be at least 1", jobs)
+    if jobs is not None and jobs > 1 and _is_alone(plan):
+        message = "only simulated runs of a sweep are made side by side; leave it out"
+        raise InputError.at(Argument("jobs"), message, jobs)
+
+
+def check_servers(plan: StudyPlan, found: Sequence[Point]) -> None:
+    """Makes sure, before anything is measured, that this machine has each server of a live sweep, for the most
+    connections that a point of the file has.
+
+    Raises:
+        CannotRunError, InputError: see `waspbench.live.spec`.
+    """
+    if plan.mode != "live":
+        return
+    placement = live.choose_cpus(plan.server_cpus, plan.emulator_cpus)
+    rising = sorted((point.experiment for point in found), key=live.connections)
+    by_server = {experiment.server.model_dump_json(): experiment for experiment in rising}
+    for experiment in by_server.values():
+        live.spec(experiment, placement)
+
+
+def _is_alone(plan: StudyPlan) -> bool:
+    return plan.mode == "live" or plan.points == 1
+
+
+def _room_for(found: Sequence[Point]) -> int:
+    """Bytes that the manifests of all points take, and a record: 4 KiB for each run and group, and 16 KiB for each
+    point. Of a sweep of thousands of points they do not stand beside its tables, and 16 MiB do.
+    """
+    measure = found[0].experiment.measure
+    runs = measure.runs if measure.until is None else measure.until.max_runs
+    groups = sum(len(point.experiment.clients) for point in found)
+    return min((16 * len(found) + 4 * runs * groups + 32) << 10, 16 << 20)
+
+
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="waspbench-", ignore_cleanup_errors=True)
+    except OSError as error:
+        message = f"there is no place for what is removed at the end: {error.strerror or error}"
+        raise CannotRunError(f"{message}; name a directory for the results (output)") from None
+
+
+def _make(directory: Path) -> None:
+    check_free(directory)
+    try:
+        directory.mkdir(parents=True)
+    except OSError as error:
+        raise InputError.at(Argument("output"), f"cannot be made: {error.strerror}", str(directory)) from None
