@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+import signal
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -205,6 +206,14 @@ def pretended_live(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that can do live runs, of which none is made."""
     monkeypatch.setattr(live, "live_support", lambda: Support(True))
     monkeypatch.setattr(live, "spec", lambda experiment, placement: None)
+
+
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl-C, which a process that is started in the background ignores."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

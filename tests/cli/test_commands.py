@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from answered_runs import answered
 from defaults import DEFAULT_HTTP
 from fake_core import FakeEngine
 from waiting import HANGS, SOON
@@ -256,12 +257,31 @@ def test_the_demo_compares_no_loss_with_loss(
 ) -> None:
     monkeypatch.setattr(live, "live_support", lambda: Support(False, "no device"))
     assert invoke(["demo"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "sim: this machine cannot do live: no device"
+    output = capsys.readouterr()
+    assert output.err.splitlines()[0] == "sim: this machine cannot do live: no device"
+    lines = output.out.splitlines()
     assert [scenario["clients"][0]["loss"]["down"] is None for scenario in engine.scenarios] == [True, False]
     assert any(line.split() == ["no", "loss", "3", "%", "loss", "change"] for line in lines)
-    assert any(line.startswith("results, 3 % loss: results/") for line in lines)
+    assert lines[-1].startswith("results: results/")
     assert max(map(len, lines)) <= 80
+
+
+def test_the_demo_says_why_a_part_of_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch, engine: FakeEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(live, "live_support", lambda: Support(False, "no device"))
+    answered(monkeypatch, lambda job: "the engine gave up" if job.point == 1 else None)
+    assert invoke(["demo"]) == 5
+    assert "3 % loss: not valid: no run came to its end: the engine gave up" in capsys.readouterr().out.splitlines()
+
+
+def test_an_interrupt_anywhere_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("waspbench.validation.tcp.SIMULATED", (interrupted,))
+    assert invoke(["validate", "tcp"]) == 130
+    assert capsys.readouterr().err == "wasp: interrupted\n"
 
 
 SAMPLE: _core.Sample = {

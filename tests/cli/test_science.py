@@ -111,13 +111,27 @@ def test_results_can_be_resumed_listed_shown_compared_and_queried(made: None, ca
 def test_capacity_is_found_and_shown_again(capsys: Capture) -> None:
     flags = ["--set", "sweep={}", "--set", "server.model.per_request=1ms", "--high", "64", "--json", "-o", "out"]
     assert invoke(["capacity", "e.toml", *flags]) == 0
-    [point] = json.loads(capsys.readouterr().out)["points"]
+    printed = capsys.readouterr()
+    [point] = json.loads(printed.out)["points"]
+    assert printed.err.splitlines()[:2] == [
+        "sim: as asked",
+        "note: wasp run judges the file's [assert]; a search has objectives (--slo)",
+    ]
     assert point["capacity"] == pytest.approx(1000, rel=0.02)
     assert point["bottleneck"] == "server"
     assert invoke(["show", "out"]) == 0
     assert "bottleneck: server; saturated: server CPU 100 % busy" in capsys.readouterr().out
     assert invoke(["resume", "out"]) == 0
     assert invoke(["resume", "out", "--junit", "j.xml"]) == 2
+
+
+def test_a_search_of_which_all_runs_fail_is_status_4(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture, here: Path
+) -> None:
+    answered(monkeypatch, lambda job: "gone")
+    assert invoke(["capacity", "e.toml", "--set", "sweep={}", "--high", "64", "-o", "out"]) == 4
+    assert capsys.readouterr().err.splitlines()[-1] == "wasp: gone"
+    assert [path.name for path in here.iterdir()] == ["e.toml"]
 
 
 def test_normality_is_judged_of_many_runs(capsys: Capture) -> None:

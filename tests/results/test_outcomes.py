@@ -16,6 +16,7 @@ from waspbench.results import Result, errors
 from waspbench.results.checks import junit, markdown
 from waspbench.results.comparing import compare_results
 from waspbench.results.study import study_of
+from waspbench.testbed import Support
 
 LOSSY: dict[str, Any] = {
     "name": "lossy",
@@ -129,12 +130,12 @@ def test_the_demo_tells_of_errors(engine: FakeEngine, monkeypatch: pytest.Monkey
     import fake_core
 
     monkeypatch.setitem(fake_core.OUTCOMES, "reset", 200)
-    monkeypatch.setattr("waspbench.cli.demo.choose_mode", lambda *_: ("sim", "as asked"))
+    monkeypatch.setattr("waspbench.live.live_support", lambda: Support(False, "no device"))
     assert invoke(["demo"]) == 0
     said = capsys.readouterr().out
     assert "reset transactions" in said
     assert "status 200" in said
-    assert "note, 3 % loss: 3.0 % of 6,600 transactions were not ok: reset 200" in said
+    assert "3 % loss: note: 3.0 % of 6,600 transactions were not ok: reset 200" in said
 
 
 SCENARIO: dict[str, Any] = {

@@ -5,27 +5,30 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from answered_runs import Answer, answered
+from fake_core import FakeEngine
 from measured_runs import summary
-from waspbench import InputError, resume, run
+from waspbench import CannotRunError, InputError, RunFailedError, live, resume, run
 from waspbench.cli import science_text
-from waspbench.experiment import parse
+from waspbench.experiment import Experiment, parse
 from waspbench.experiment.search import Search
 from waspbench.experiment.units import seconds
-from waspbench.results import FORMAT, Invalid
+from waspbench.results import FORMAT, Invalid, RunSummary
+from waspbench.results.bottleneck import bottleneck_of
 from waspbench.results.capacity import CAPACITY, CapacityResult, LoadReading, load_capacity, readings_at
 from waspbench.results.comparing import compare_results
 from waspbench.results.records import read_record, record_path
-from waspbench.runner.capacity import CapacityStudy, bottleneck_of, capacity, with_load
+from waspbench.runner.capacity import CapacityStudy, capacity, prepare_capacity, with_load
 from waspbench.runner.job import Job
 from waspbench.runner.lengths import LONGEST
 from waspbench.runner.pipeline import StudyProgress
-from waspbench.stats.capacity import Capacity
+from waspbench.stats.capacity import Capacity, CapacitySearch, Reading
 
 DOCUMENT: dict[str, Any] = {
     "name": "c",
@@ -203,8 +206,9 @@ def test_a_second_attempt_that_an_interrupt_prevented_is_made_by_resuming(
         return summary(float(job.load or 0), job.run).model_copy(update={"invalid": against})
 
     jobs = answered(monkeypatch, answer)
-    with pytest.raises(KeyboardInterrupt):
-        capacity(DOCUMENT, mode="live", output=tmp_path / "out", search=SEARCH)
+    cut = capacity(DOCUMENT, mode="live", output=tmp_path / "out", search=SEARCH)
+    assert not cut.complete
+    assert point(cut).readings == []
     calm = True
     result = resume(tmp_path / "out")
     assert isinstance(result, CapacityResult)
@@ -250,7 +254,7 @@ def test_progress_counts_the_runs_of_a_search(monkeypatch: pytest.MonkeyPatch, t
     answered(monkeypatch, lambda job: summary(float(job.load or 0), job.run))
     capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH, on_progress=seen.append)
     assert [progress.run for progress in seen] == sorted(progress.run for progress in seen)
-    assert seen[-1].run == seen[-1].done > 5
+    assert seen[-1].run == seen[-1].done - 1 > 5
 
 
 def test_a_server_is_not_saturated_by_what_other_programs_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -266,11 +270,235 @@ def test_a_server_is_not_saturated_by_what_other_programs_do(monkeypatch: pytest
     assert "server CPU 39 % busy" in found.why
 
 
-def test_runs_that_all_fail_are_not_the_emulators_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    answered(monkeypatch, lambda job: "gone")
-    found = point(capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH))
+def test_a_search_of_which_all_runs_fail_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jobs = answered(monkeypatch, lambda job: f"gone at {job.load}")
+    with pytest.raises(RunFailedError) as raised:
+        capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH)
+    assert (raised.value.message, raised.value.kept) == (f"gone at {jobs[0].load}", None)
+    assert len({job.load for job in jobs}) > 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_asked_for_wrongly_is_tried_at_one_load_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jobs = answered(monkeypatch, lambda job: RunFailedError("it ended with status 1", field="server.command"))
+    with pytest.raises(RunFailedError, match=r"^server\.command: it ended with status 1$") as raised:
+        capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH)
+    assert raised.value.field == "server.command"
+    assert [(job.load, job.attempt) for job in jobs] == [(jobs[0].load, 1), (jobs[0].load, 2)]
+
+
+@pytest.mark.usefixtures("pretended_live")
+def test_a_point_of_which_all_runs_fail_is_not_the_emulators_fault(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = DOCUMENT | {"mode": "live", "sweep": {"clients.rtt": ["20ms", "30ms"]}}
+    answered(monkeypatch, lambda job: "gone" if job.point == 1 else summary(float(job.load or 0), job.run))
+    result = capacity(asked, output=tmp_path / "out", search=SEARCH)
+    assert result.complete
+    assert not result.valid
+    found = result.points[1]
     assert (found.capacity, found.valid, found.bottleneck) == (None, False, "unknown")
     assert found.why.endswith("clients: failed: gone")
+
+
+def test_a_second_attempt_says_what_was_wrong_with_the_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def answer(job: Job) -> Answer:
+        return "gone" if (job.run, job.attempt) == (1, 1) else summary(float(job.load or 0), job.run)
+
+    seen: list[StudyProgress] = []
+    jobs = answered(monkeypatch, answer)
+    result = capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH, on_progress=seen.append)
+    assert [job.earlier for job in jobs if job.run == 1] == [(), ("gone",)]
+    assert [progress.earlier for progress in seen if progress.attempt == 2] == [("gone",)]
+    assert (point(result).readings[1].attempts, seen[-1].failed) == (2, 0)
+
+
+def few(job: Job) -> RunSummary:
+    """Fewer transactions than a percentile of an objective needs, unless the interval is longer than the file's."""
+    length = seconds(job.scenario["measure"]["duration"])
+    made = summary(10.0 * (job.load or 0), job.run)
+    changes = {"outcomes": {"ok": round(2000 * (length - 1)) + 50}, "interval_s": length}
+    return made.model_copy(update=changes | {"all_response_time_ms": made.response_time_ms})
+
+
+TAIL = Search(high=128, objectives=("p99 < 60s",))
+
+
+def test_figures_of_a_run_that_was_too_short_do_not_stand_for_one_that_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def answer(job: Job) -> Answer:
+        found = few(job)
+        return "gone" if job.load == 128 and found.interval_s > 1 else found
+
+    seen: list[StudyProgress] = []
+    jobs = answered(monkeypatch, answer)
+    result = capacity(DOCUMENT, output=tmp_path / "out", search=TAIL, on_progress=seen.append)
+    at = [reading for reading in point(result).readings if reading.load == 128]
+    assert [(reading.failed, reading.notes) for reading in at] == [(True, ["failed: gone"])]
+    made = [job for job in jobs if job.load == 128]
+    assert [(job.run, job.attempt) for job in made] == [(made[0].run, attempt) for attempt in (1, 1, 2)]
+    record = read_record(record_path(tmp_path / "out" / "load-128", made[0].run))
+    assert (record.failure, record.summary) == ("gone", None)
+    told = [progress.earlier for progress in seen if progress.at == "load=128"]
+    length = made[1].scenario["measure"]["duration"]
+    assert told == [(), (f"its interval was too short; now {length}",), ("gone",)]
+
+
+@pytest.mark.usefixtures("pretended_live")
+def test_a_search_that_is_over_stays_as_it_is_when_it_is_resumed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def answer(job: Job) -> Answer:
+        if (job.run, job.attempt) == (1, 2):
+            return "gone"
+        against = [Invalid(code="steal", message="the hypervisor took 3 %")] if job.run == 1 else []
+        return few(job).model_copy(update={"invalid": against})
+
+    answered(monkeypatch, answer)
+    result = capacity(DOCUMENT, mode="live", output=tmp_path / "out", search=TAIL)
+    assert result.complete
+    jobs = answered(monkeypatch, answer)
+    assert resume(tmp_path / "out") == result
+    assert jobs == []
+
+
+@pytest.mark.usefixtures("pretended_live")
+def test_a_server_must_be_ready_for_the_most_clients(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def spec(experiment: Experiment, placement: Any) -> None:
+        asked.append(experiment.clients[0].count)
+        if asked[-1] > 64:
+            raise CannotRunError("it cannot keep so many connections open", "server.kind")
+
+    monkeypatch.setattr(live, "spec", spec)
+    jobs = answered(monkeypatch, lambda job: summary(float(job.load or 0), job.run))
+    with pytest.raises(CannotRunError) as raised:
+        capacity(DOCUMENT, mode="live", output=tmp_path / "out", search=SEARCH)
+    message = "search.high: 128: server.kind: it cannot keep so many connections open"
+    assert (str(raised.value), raised.value.field) == (message, "search.high")
+    assert asked == [8, 128]
+    assert list(tmp_path.iterdir()) == []
+    # A sweep goes up in powers of two.
+    capacity(DOCUMENT, mode="live", output=tmp_path / "out", search=Search("sweep", low=8, high=127))
+    assert max(asked[2:]) == max(job.load or 0 for job in jobs) == 64
+
+
+def test_figures_whose_tables_are_lost_do_not_stand_for_a_run_that_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH)
+    lost = point(whole).readings[1]
+    folder = tmp_path / "out" / f"load-{lost.load}"
+    (folder / "transactions" / "run-1.parquet").unlink()
+    with monkeypatch.context() as patch:
+        answered(patch, lambda job: "gone")
+        failed = resume(tmp_path / "out")
+    assert isinstance(failed, CapacityResult)
+    reading = point(failed).readings[1]
+    assert (reading.load, reading.failed, reading.notes) == (lost.load, True, ["failed: gone"])
+    assert not (folder / "histogram" / "run-1.parquet").exists()
+    assert resume(tmp_path / "out") == whole
+
+
+def test_a_search_of_which_the_only_run_was_cut_short_goes_on(engine: FakeEngine, tmp_path: Path) -> None:
+    engine.interrupt_at = (0, 2)
+    cut = capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH)
+    assert not cut.complete
+    assert point(cut).readings == []
+    rest = resume(tmp_path / "out")
+    assert isinstance(rest, CapacityResult)
+    assert rest.complete
+
+
+def test_a_point_that_was_given_up_is_tried_again_by_resuming(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wrong = RunFailedError("it ended with status 1", field="server.command")
+    mended = False
+
+    def answer(job: Job) -> Answer:
+        return wrong if job.point == 1 and not mended else summary(float(job.load or 0), job.run)
+
+    asked = DOCUMENT | {"sweep": {"clients.rtt": ["20ms", "30ms"]}}
+    jobs = answered(monkeypatch, answer)
+    result = capacity(asked, output=tmp_path / "out", search=SEARCH, jobs=1)
+    assert result.complete
+    assert result.points[1].why.endswith("failed: server.command: it ended with status 1")
+    assert sum(job.point == 1 for job in jobs) == 2
+    mended = True
+    again = resume(tmp_path / "out", jobs=1)
+    assert isinstance(again, CapacityResult)
+    assert again.points[0] == result.points[0]
+    assert again.points[1].capacity is not None
+
+
+def test_an_interrupt_while_earlier_runs_are_read_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, whole: Path, tmp_path: Path
+) -> None:
+    directory = Path(shutil.copytree(whole, tmp_path / "copy"))
+    real, told = CapacitySearch.tell, count()
+
+    def interrupted(self: CapacitySearch, reading: Reading) -> None:
+        if next(told) == 2:
+            raise KeyboardInterrupt
+        real(self, reading)
+
+    monkeypatch.setattr(CapacitySearch, "tell", interrupted)
+    again = CapacityStudy.open(directory).run()
+    assert again == load_capacity(directory)
+    assert (again.complete, point(again)) == (True, point(load_capacity(whole)))
+
+
+def test_a_run_that_ended_when_its_search_was_stopped_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    answered(monkeypatch, lambda job: summary(float(job.load or 0), job.run))
+    plan, found = prepare_capacity(DOCUMENT, tmp_path / "out", SEARCH)
+    with CapacityStudy.begin(plan, found, tmp_path / "out") as search:
+        search.step()
+        search._at_work().submit(search._job(search._places[0], 51))
+        search._at_work().advance(1.0)
+        search._at_work().collect()  # and nobody takes it
+        search.stop()
+        assert [reading.run for reading in point(search.wait()).readings] == [0, 1]
+
+
+def test_a_failure_after_figures_of_a_run_that_was_too_short_gives_no_point_up(
+    monkeypatch: pytest.MonkeyPatch, pretended_live: None, tmp_path: Path
+) -> None:
+    def answer(job: Job) -> Answer:
+        if job.attempt == 2:
+            return RunFailedError("it ended with status 1", field="server.command")
+        against = [Invalid(code="steal", message="the hypervisor took 3 %")] if len(jobs) == 1 else []
+        return few(job).model_copy(update={"invalid": against})
+
+    jobs = answered(monkeypatch, answer)
+    assert capacity(DOCUMENT, mode="live", output=tmp_path / "out", search=TAIL).complete
+    assert [(job.run, job.attempt) for job in jobs[:3]] == [(0, 1), (0, 2), (0, 1)]
+
+
+def test_numbers_of_a_resumed_search_count_what_was_made_before(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answered(monkeypatch, lambda job: summary(float(job.load or 0), job.run))
+    readings = point(capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH)).readings
+    for reading in (readings[1], readings[-1]):
+        record_path(tmp_path / "out" / f"load-{reading.load}", reading.run).unlink()
+    seen: list[StudyProgress] = []
+    resume(tmp_path / "out", on_progress=seen.append)
+    assert [(progress.run, progress.done) for progress in seen] == [
+        (1, 2), (len(readings) - 1, len(readings))
+    ]  # fmt: skip
+
+
+def test_runs_of_several_points_have_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def answer(job: Job) -> Answer:
+        return "gone" if (job.run, job.attempt) == (0, 1) else summary(float(job.load or 0), job.run)
+
+    seen: list[StudyProgress] = []
+    answered(monkeypatch, answer)
+    asked = DOCUMENT | {"sweep": {"clients.rtt": ["20ms", "30ms"]}}
+    capacity(asked, output=tmp_path / "out", search=SEARCH, jobs=1, on_progress=seen.append)
+    again = {(progress.run, progress.at.partition(" ")[0]) for progress in seen if progress.earlier}
+    assert len({run for run, _ in again}) == len({at for _, at in again}) == 2
 
 
 @pytest.mark.parametrize("method", ["search", "sweep"])

@@ -6,7 +6,6 @@ import errno
 import pickle
 import signal
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +29,6 @@ EXPERIMENT: dict[str, Any] = {
     "clients": [{"name": "homes", "count": 4}],
     "measure": {"runs": 3},
 }
-
-
-@pytest.fixture
-def heard() -> Iterator[None]:
-    """Ctrl-C, which a process that is started in the background ignores."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupting(monkeypatch: pytest.MonkeyPatch, method: str) -> None:

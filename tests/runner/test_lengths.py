@@ -23,7 +23,8 @@ from waspbench.results.lengths import Pilot, PilotGroup, Want
 from waspbench.results.records import records_of
 from waspbench.results.study import StudyResult
 from waspbench.runner import study as study_module
-from waspbench.runner.job import Job
+from waspbench.runner.attempts import FirstAttempt
+from waspbench.runner.job import Done, Job
 from waspbench.runner.lengths import GROWTH, LONGEST, MOST, LengthSearch, PilotLengths, differing
 from waspbench.runner.searches import LENGTHS
 from waspbench.runner.study import Study, prepare
@@ -358,7 +359,11 @@ def test_a_time_limit_is_that_of_the_first_lengths(tmp_path: Path) -> None:
 def test_a_pilot_that_was_disturbed_counts_where_the_next_attempt_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(study_module, "_wrong", lambda done, mode: ["steal"] if done.job.pilot else [])
+    def disturbed(done: Done, mode: str) -> FirstAttempt | None:
+        again = done.job.pilot is not None and done.job.attempt == 1
+        return FirstAttempt(("steal",), done.summary) if again else None
+
+    monkeypatch.setattr(study_module, "first_attempt", disturbed)
     answered(monkeypatch, lambda job: "gone" if job.pilot is not None and job.attempt == 2 else None)
     [point] = study(CLIENTS, output=tmp_path / "out").points
     assert point.result is not None

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,18 @@ from fake_core import FakeEngine
 from measured_runs import summary
 from small_disk import small_disk
 from waspbench import InputError, RunFailedError, StudyResult, live, load, resume, run
+from waspbench.experiment import parse, resolve
 from waspbench.results import FORMAT, Invalid, RunSummary
 from waspbench.results.placing import Room
 from waspbench.results.records import record_path, records_of
 from waspbench.results.study import STUDY, load_study, read_plan
+from waspbench.runner import attempts
 from waspbench.runner import study as module
+from waspbench.runner.attempts import FirstAttempt, first_attempt
 from waspbench.runner.executors import Processes
 from waspbench.runner.job import Done, Job
 from waspbench.runner.one_run import OneRun
-from waspbench.runner.pipeline import Pipeline, StudyProgress
+from waspbench.runner.pipeline import StudyProgress
 from waspbench.runner.study import prepare, study
 from waspbench.runner.timing import estimate
 from waspbench.stats import mean_interval
@@ -238,10 +242,11 @@ def test_summaries_read_no_transactions(whole: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.root(live=False)
-def test_a_full_disk_ends_a_study_and_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_full_disk_ends_a_study_and_loses_nothing(jobs: int, tmp_path: Path) -> None:
     with small_disk(tmp_path / "small", "220k") as mount:
         with pytest.raises(RunFailedError, match=r"No space left on device.*what was measured is kept in"):
-            study(DOCUMENT, output=mount / "out", jobs=1)
+            study(DOCUMENT, output=mount / "out", jobs=jobs)
         kept = [record for n in range(4) for record in records_of(mount / "out" / "points" / f"{n:04d}")]
         assert 0 < len(kept) < 12
         assert list(mount.rglob("*.partial")) == []
@@ -355,13 +360,23 @@ def test_what_is_asked_for_and_fails_twice_is_not_tried_in_the_other_runs(
 
 
 def test_a_point_whose_runs_all_fail_leaves_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(Pipeline, "_alone", True)
     refused = RunFailedError("the kernel refuses 'x'", field="server.congestion")
     jobs = answered(monkeypatch, lambda job: refused if job.point == 2 else None)
-    result = study(DOCUMENT, output=tmp_path / "out")
+    result = study(DOCUMENT, output=tmp_path / "out", jobs=1)
     assert [point.result is not None for point in result.points] == [True, True, False, True]
     assert sum(job.point == 2 for job in jobs) == 2
     assert [record.failure for record in records_of(tmp_path / "out" / "points" / "0002")] == [str(refused)] * 3
+
+
+def test_a_point_with_figures_has_no_failure_also_where_its_manifest_is_not_written_yet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answered(monkeypatch, lambda job: "gone" if job.point == 1 or job.run == 0 else None)
+    result = study(DOCUMENT, output=tmp_path / "out", jobs=1)
+    assert [point.failure for point in result.points] == [None, "gone", None, None]
+    for manifest in (tmp_path / "out").rglob("manifest.json"):
+        manifest.unlink()
+    assert [point.failure for point in load_study(tmp_path / "out").points] == [None, "gone", None, None]
 
 
 def test_a_run_that_fails_when_others_have_figures_takes_none_with_it(
@@ -382,14 +397,24 @@ def test_a_live_run_that_the_machine_disturbed_is_tried_once_more() -> None:
     ]
     job = Job(0, 0, {}, "", 1.0)
     done = Done(job, 1.0, summary=summary(100.0).model_copy(update={"invalid": invalid}))
-    assert module._wrong(done, "live") == ["the hypervisor took 3 %"]
-    assert module._wrong(done, "sim") == []
+    first = first_attempt(done, "live")
+    assert first is not None
+    assert (first.wrong, first.figures) == (("the hypervisor took 3 %",), done.summary)
+    assert first_attempt(done, "sim") is None
+    assert first_attempt(replace(done, job=replace(job, attempt=2)), "live") is None
+
+
+def test_a_server_that_ended_is_not_tried_again() -> None:
+    done = Done(Job(0, 0, {}, "", 1.0), 1.0, error=RunFailedError("gone"))
+    assert first_attempt(done, "sim") is not None
+    assert first_attempt(replace(done, final=True), "sim") is None
 
 
 def test_both_attempts_of_a_run_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     disturbed = ["the hypervisor took 3 %"]
     first = summary(100.0)
-    monkeypatch.setattr(module, "_wrong", lambda done, mode: disturbed if done.summary == first else [])
+    attempt = FirstAttempt(tuple(disturbed), first)
+    monkeypatch.setattr(module, "first_attempt", lambda done, mode: attempt if done.summary == first else None)
     answered(monkeypatch, lambda job: first if (job.run, job.attempt) == (1, 1) else None)
     result = study(ONE, output=tmp_path / "out")
     once, again, _ = records_of(tmp_path / "out")
@@ -430,7 +455,8 @@ def test_a_second_attempt_that_an_interrupt_prevented_is_made_by_resuming(
 def test_a_disturbed_run_whose_second_attempt_fails_keeps_its_figures(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(module, "_disturbed", lambda summary, mode: ["the hypervisor took 3 %"])
+    disturbed = ("the hypervisor took 3 %",)
+    monkeypatch.setattr(attempts, "disturbed_attempt", lambda summary, mode: FirstAttempt(disturbed, summary))
     jobs = answered(monkeypatch, lambda job: "gone" if job.attempt == 2 else None)
     result = study(ONE, output=tmp_path / "out")
     assert result.complete
@@ -488,6 +514,15 @@ def test_a_run_that_fails_twice_with_figures_keeps_the_first_ones_and_counts_for
     records = records_of(tmp_path / "out")
     assert [(record.attempts, record.earlier) for record in records] == [(2, ["attempt 2: the device went"])] * 3
     assert not load(tmp_path / "out").interrupted
+
+
+def test_an_interrupt_of_a_sweep_in_this_process_keeps_the_run_under_way(engine: FakeEngine, tmp_path: Path) -> None:
+    engine.interrupt_at = (0, 2)
+    result = study(DOCUMENT, output=tmp_path / "out", jobs=1)
+    assert not result.complete
+    [cut] = [run for point in result.points if point.result is not None for run in point.result.runs if run.stopped]
+    assert 0 < cut.interval_s < 10
+    assert resumed(tmp_path / "out").complete
 
 
 def test_an_interrupt_of_processes_keeps_what_is_finished(tmp_path: Path) -> None:
@@ -557,6 +592,29 @@ def test_a_worker_that_dies_fails_its_run(tmp_path: Path) -> None:
         executor.advance(10.0)
         [done] = executor.collect()
     assert done.failure == "the run ended with its process (exit status -9)"
+
+
+INTERRUPTED = """
+import json, os, signal, sys
+from waspbench.runner.executors import Processes
+from waspbench.runner.job import Job
+if __name__ == "__main__":
+    with Processes(1) as executor:
+        executor.submit(Job(0, 0, json.loads(sys.argv[1]), sys.argv[2], 60.0))
+        os.kill(executor._workers[0].process.pid, signal.SIGINT)
+        executor.advance(60.0)
+        [done] = executor.collect()
+    print(done.failure)
+"""
+
+
+def test_a_worker_leaves_interrupts_to_its_parent_from_its_beginning(tmp_path: Path) -> None:
+    # In a process of its own: the first worker is begun otherwise than those after it.
+    (tmp_path / "script.py").write_text(INTERRUPTED)
+    scenario = json.dumps(resolve(parse(ONE), 0, mode="sim"))
+    command = [sys.executable, "-P", str(tmp_path / "script.py"), scenario, str(tmp_path / "out")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (said.stdout, said.stderr) == ("None\n", "")
 
 
 def test_the_engine_is_told_each_run_in_turn(engine: FakeEngine, tmp_path: Path) -> None:

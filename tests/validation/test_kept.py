@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +14,9 @@ import waspbench
 from fake_core import FakeEngine
 from waspbench import _core
 from waspbench.errors import CannotRunError, InputError, RunFailedError
+from waspbench.results.study import StudyResult
+from waspbench.runner.batch import measure
+from waspbench.runner.study import Study
 from waspbench.validation import kept
 from waspbench.validation.places import PLACES, RUNS
 
@@ -21,21 +24,21 @@ PLACE = PLACES[0]
 
 
 class Machine:
-    """Makes runs, and writes them as live ones; ``reasons`` are those against the next ones."""
+    """Makes runs that are not live, and writes into them the ``reasons`` against the next ones."""
 
-    def __init__(self, reasons: list[str] | None = None) -> None:
+    def __init__(self, engine: FakeEngine) -> None:
+        self._engine = engine
         self.seeds: list[int] = []
-        self.reasons = reasons or []
+        self.reasons: list[str] = []
 
-    def run(self, document: dict[str, Any], mode: str, output: Path) -> SimpleNamespace:
-        assert mode == "live"
+    def measure(self, document: dict[str, Any], directory: Path) -> None:
         self.seeds.append(document["seed"])
         reason = self.reasons.pop(0) if self.reasons else ""
         if reason == "failed":
             raise RunFailedError("nginx: gone")
-        waspbench.run(document, mode="sim", output=output)
-        rewritten(output, mode="live", **against(reason))
-        return SimpleNamespace(interrupted=reason == "interrupted")
+        self._engine.interrupt_at = (0, 2) if reason == "interrupted" else None
+        measure(document, directory)
+        rewritten(directory, **against(reason))
 
 
 def against(reason: str) -> dict[str, Any]:
@@ -51,10 +54,11 @@ def rewritten(where: Path, **fields: Any) -> None:
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    FakeEngine().install(monkeypatch)
-    made = Machine()
-    monkeypatch.setattr(kept, "run", made.run)
+def machine(monkeypatch: pytest.MonkeyPatch, pretended_live: None) -> Machine:
+    engine = FakeEngine()
+    engine.install(monkeypatch)
+    made = Machine(engine)
+    monkeypatch.setattr(kept, "measure", made.measure)
     return made
 
 
@@ -95,6 +99,23 @@ def test_an_interrupted_run_is_not_kept(machine: Machine, tmp_path: Path) -> Non
     with pytest.raises(KeyboardInterrupt):
         kept.measured(PLACE, 20.0, tmp_path)
     assert [one.name for one in tmp_path.iterdir()] == ["0"]
+
+
+@pytest.mark.usefixtures("heard")
+def test_an_interrupt_at_the_end_of_a_run_ends_all_and_keeps_it(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real = Study.summarise
+
+    def interrupted(self: Study) -> StudyResult:
+        signal.raise_signal(signal.SIGINT)
+        return real(self)
+
+    monkeypatch.setattr(Study, "summarise", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        kept.measured(PLACE, 20.0, tmp_path)
+    assert machine.seeds == [1]
+    assert waspbench.load_study(tmp_path / "0").complete
 
 
 def test_a_run_that_was_killed_is_made_anew(machine: Machine, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from waspbench.cli.status import Status
 from waspbench.experiment import parse
 from waspbench.results import RunSummary
 from waspbench.results.summary import ServerTcp
+from waspbench.runner.batch import Simulated
 from waspbench.stats import Histogram
 from waspbench.validation import counts, kept, linux, sides
 from waspbench.validation.kept import Measured
@@ -65,7 +66,7 @@ def measured(kernel: Side, refused: Sequence[str] = ()) -> Measured:
 
 
 def compared(kernel: Side, model: Side, monkeypatch: pytest.MonkeyPatch, refused: Sequence[str] = ()) -> Table:
-    monkeypatch.setattr(linux, "simulated", lambda place, kernel, duration: (20.0, model))
+    monkeypatch.setattr(linux, "simulated", lambda places, kernel, lengths: [(place, 20.0, model) for place in places])
     monkeypatch.setattr(linux, "measured", lambda place, duration, results: measured(kernel, refused))
     return linux.compare(Path("nowhere"), PLACES[:1])
 
@@ -171,18 +172,21 @@ def test_runs_are_as_long_as_their_rate_and_their_variance_ask_for(
 ) -> None:
     asked: list[str] = []
 
-    def simulate(document: dict[str, Any], number: int) -> tuple[RunSummary, Histogram]:
-        asked.append(document["measure"]["duration"])
-        one = ran(number, 1_000.0 + spread * 10 * (number // 3 % 2)).model_copy(update={"throughput": throughput})
-        return one, times()
+    def simulate(documents: Sequence[dict[str, Any]], runs: int) -> Iterator[list[Simulated]]:
+        for document in documents:
+            asked.append(document["measure"]["duration"])
+            means = [1_000.0 + spread * 10 * (number // 3 % 2) for number in range(runs)]
+            made = [ran(number, mean) for number, mean in enumerate(means)]
+            yield [Simulated(run.model_copy(update={"throughput": throughput}), times()) for run in made]
 
-    monkeypatch.setattr(sides, "_simulate", simulate)
-    duration, model = sides.simulated(PLACES[0], KERNEL)
-    assert duration == seconds
-    lengths = ["20s"] if seconds == sides.SHORTEST else ["20s", f"{seconds:.0f}s"]
-    assert asked == [length for length in lengths for _ in range(sides.TWINS)]
+    monkeypatch.setattr(sides, "simulate", simulate)
+    place = PLACES[0]
+    [(of, duration, model)] = sides.simulated([place], KERNEL, {place.name: None})
+    assert (of, duration) == (place, seconds)
+    assert asked == (["20s"] if seconds == sides.SHORTEST else ["20s", f"{seconds:.0f}s"])
     assert len(model.runs) == sides.TWINS
-    assert sides.simulated(PLACES[0], KERNEL, 33.0)[0] == 33.0
+    [(_, kept, _)] = sides.simulated([place], KERNEL, {place.name: 33.0})
+    assert (kept, asked[-1]) == (33.0, "33s")
 
 
 def test_each_configuration_can_be_parsed_and_has_a_name_of_its_own() -> None:

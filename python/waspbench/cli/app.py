@@ -32,6 +32,7 @@ app = App(
     version=f"wasp {_core.version()}",
     default_parameter=Parameter(negative=(), show_default=False, allow_leading_hyphen=False),
     result_action="return_value",
+    suppress_keyboard_interrupt=False,
 )
 
 COMMANDS: dict[str, tuple[str, Group, str]] = {

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from waspbench.cli import status
 from waspbench.cli.options import (
     MEASURE,
     EmulatorCpus,
@@ -23,9 +22,6 @@ from waspbench.cli.study import document_of
 from waspbench.errors import InputError
 from waspbench.experiment.load import parse
 from waspbench.experiment.search import Search
-
-if TYPE_CHECKING:
-    from waspbench.runner.capacity import CapacityStudy
 
 SEARCH = Search()
 """How capacity is searched unless told otherwise."""
@@ -81,33 +77,21 @@ def capacity(
     most = SEARCH.most if max_runs is None else max_runs
     fresh = SEARCH.confirm if confirm is None else confirm
     search = Search("sweep" if sweep else "search", low, high, most, fresh, tuple(slo or ()))
-    asked = parse(document).mode
-    from waspbench.live import choose_mode
-    from waspbench.results import default_directory
+    asked = parse(document)
+    from functools import partial
+
+    from waspbench.cli import studies
     from waspbench.runner.capacity import CapacityStudy, prepare_capacity
 
-    directory = output or default_directory(str(document.get("name")))
-    plan, found = prepare_capacity(
+    begun = studies.prepared(
         document,
-        directory,
-        search,
-        mode=asked,
+        output,
+        partial(prepare_capacity, search=search),
+        mode=asked.mode,
+        jobs=jobs,
         server_cpus=server_cpus,
         emulator_cpus=emulator_cpus,
     )
-    print(f"{plan.mode}: {choose_mode(None, found[0].experiment)[1]}", file=sys.stderr)
-    return searched(CapacityStudy.begin(plan, found, directory), jobs, json)
-
-
-def searched(study: CapacityStudy, jobs: int | None, json: bool) -> int:
-    """Makes what is left of a search and prints its result; returns the exit status."""
-    from waspbench.cli import science_text as words
-    from waspbench.cli import studies
-
-    result = studies.followed(study, jobs)
-    if result is None:
-        return status.Status.INTERRUPTED
-    print(result.to_json() if json else words.capacity(result), end="\n" if json else "")
-    if study.stopped and not result.complete:
-        return studies.interrupted(study)
-    return status.Status.DONE if result.valid else status.Status.INVALID
+    if asked.thresholds:
+        print("note: wasp run judges the file's [assert]; a search has objectives (--slo)", file=sys.stderr)
+    return studies.made(CapacityStudy.begin(*begun), jobs, studies.Outputs(json))

@@ -95,13 +95,11 @@ def _begun(document: dict[str, object], source: Path, mode: ModeName | None, out
     """The runs of an experiment of one point."""
     from waspbench.cli import studies
     from waspbench.experiment.sweep import points
-    from waspbench.results import default_directory
     from waspbench.runner.study import Study
 
     if len(points(document)) != 1:
         raise InputError.at(str(source), "has a sweep; normality is judged at one point: --set 'sweep={}'")
-    directory = output or default_directory(str(document.get("name")))
-    return Study.begin(*studies.planned(document, directory, mode=mode), directory)
+    return Study.begin(*studies.prepared(document, output, mode=mode))
 
 
 def _judged(loaded: StudyResult, source: Path, metric: str, json: bool) -> int:

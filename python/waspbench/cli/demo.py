@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
 from waspbench.cli import status, studies, table
-from waspbench.experiment import Experiment, parse
-from waspbench.live import choose_mode
-from waspbench.results import Result, default_directory
-from waspbench.runner.api import only
-from waspbench.runner.study import Study, document_of, prepare
+from waspbench.results.study import StudyPoint
+from waspbench.runner.study import Study
 
-LOSSES = (("no loss", None), ("3 % loss", "3%"))
-
-
-def experiment(loss: str | None) -> Experiment:
-    """256 clients at 100 ms before the built-in server, with so much two-state loss."""
-    clients = {"count": 256, "rtt": "100ms"} | ({"loss": loss} if loss else {})
-    name = f"demo-loss-{loss.rstrip('%')}" if loss else "demo-no-loss"
-    return parse({"name": name, "clients": [clients], "measure": {"warmup": "4s", "duration": "8s", "runs": 1}})
+EXPERIMENT: dict[str, Any] = {
+    "name": "demo",
+    "clients": [{"count": 256, "rtt": "100ms"}],
+    "measure": {"warmup": "4s", "duration": "8s", "runs": 1, "order": "listed"},
+    "sweep": {"clients.loss": ["0%", "3%"]},
+}
+"""256 clients at 100 ms before the built-in server, without loss and with two-state loss."""
+NAMES = ("no loss", "3 % loss")
 
 
-def demo() -> int:
-    """Runs both experiments, prints the comparison, and returns the exit status."""
-    mode, why = choose_mode(None, experiment(None))
-    print(f"{mode}: {why}", flush=True)
-    columns: list[tuple[str, Result]] = []
-    stopped = False
-    for name, loss in LOSSES:
-        asked = experiment(loss)
-        directory = default_directory(asked.name)
-        study = Study.begin(*prepare(document_of(asked), directory, mode=mode), directory)
-        found = studies.followed(study)
-        if found is not None:
-            columns.append((name, only(found)))
-        stopped = found is None or study.stopped
-        if stopped:
-            break
-    if not columns:
+def demo() -> status.Status:
+    """Makes both runs, prints the comparison, and returns the exit status."""
+    study = Study.begin(*studies.prepared(EXPERIMENT, None))
+    found = studies.followed(study, jobs=1)
+    if found is None:
         return status.Status.INTERRUPTED
     print("\nThe built-in server, 256 clients at 100 ms, 1 KiB files\n")
-    print(table.compare(columns))
-    for name, result in columns:
-        for reason in result.invalid_reasons:
-            print(f"not valid, {name}: {reason.message} [{reason.code}]")
-        if result.advice is not None:
-            print(f"advice, {name}: {result.advice.text}")
-        for note in result.notes:
-            print(f"note, {name}: {note}")
-        print(f"results, {name}: {result.results}")
-    return status.Status.INTERRUPTED if stopped else status.of(*(result for _, result in columns))
+    named = list(zip(NAMES, found.points, strict=True))
+    print(table.compare([(name, point.result) for name, point in named if point.result is not None]))
+    for name, point in named:
+        for remark in _remarks(point):
+            print(textwrap.fill(f"{name}: {remark}", 79, subsequent_indent="  "))
+    print(f"results: {found.results}")
+    return studies.interrupted(study) if study.stopped and not found.complete else studies.outcome(found)
+
+
+def _remarks(point: StudyPoint) -> Iterator[str]:
+    yield from (f"not valid: {text}" for text in studies.against(point))
+    if point.result is None:
+        return
+    if point.result.advice is not None:
+        yield f"advice: {point.result.advice.text}"
+    yield from (f"note: {note}" for note in point.result.notes)

@@ -34,21 +34,18 @@ def show(
     json: Json = False,
 ) -> int:
     """Print results again."""
-    from waspbench.cli import science_text as words
     from waspbench.cli import studies
     from waspbench.results import catalogue
     from waspbench.results.asked import with_asked
+    from waspbench.results.capacity import load_capacity
     from waspbench.results.study import is_study, load_study, read_plan
 
     try:
         directory = catalogue.find(name, root)
     except (OSError, sqlite3.Error) as error:
         raise InputError.at(str(catalogue.location()), f"cannot be used: {error}") from None
-    if is_study(directory) and read_plan(directory).kind == "capacity":
-        found = words.load_capacity(directory)
-        print(found.to_json() if json else words.capacity(found), end="\n" if json else "")
-        return status.Status.DONE if found.valid else status.Status.INVALID
-    result = with_asked(load_study(directory))
+    is_search = is_study(directory) and read_plan(directory).kind == "capacity"
+    result = load_capacity(directory) if is_search else with_asked(load_study(directory))
     print(studies.text(result, json), end="")
     return status.Status.DONE if result.valid else status.Status.INVALID
 

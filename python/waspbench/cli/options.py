@@ -45,7 +45,7 @@ Jobs = Annotated[
     Parameter(
         metavar="N",
         group=MACHINE,
-        help="Simulated runs side by side in a sweep. [default: the CPUs]",
+        help="Simulated runs side by side in a sweep; 1 makes them in this process. [default: the CPUs]",
     ),
 ]
 FileArgument = Annotated[Path, Parameter(name="FILE.toml", help="The experiment.")]

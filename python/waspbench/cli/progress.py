@@ -48,7 +48,8 @@ class ProgressLine:
         if not progress.earlier or told == self._told:
             return
         self._told = told
-        line = f"{_name(progress)} again: {'; '.join(progress.earlier)}\n"
+        at = f" ({progress.at})" if progress.at else ""
+        line = f"{_name(progress)}{at} again: {'; '.join(progress.earlier)}\n"
         self._write(f"\r\x1b[K{line}" if self._in_place else line)
 
     def _show(self, line: str) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
-from waspbench.results.capacity import CapacityResult, PointCapacity, load_capacity
+from waspbench.results.capacity import CapacityResult, PointCapacity
 from waspbench.results.catalogue import Entry
 from waspbench.results.columns import LOADS, aligned, cells, heads_of, left_of
 from waspbench.results.comparing import Compared, ComparisonResult
 from waspbench.results.normal import NormalityResult
 
-__all__ = ["capacity", "comparison", "entries", "load_capacity", "normality", "table"]
+__all__ = ["capacity", "comparison", "entries", "normality", "table"]
 
 _UNITS = {"throughput": "/s", "capacity": "/s", "goodput": "bit/s"}
 

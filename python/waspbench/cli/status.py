@@ -5,12 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from waspbench.errors import Problem
-
-if TYPE_CHECKING:
-    from waspbench.results import Result
 
 
 class Status(IntEnum):
@@ -30,13 +26,6 @@ class Status(IntEnum):
     """Done, but the result must not be trusted."""
     INTERRUPTED = 130
     """Ended by Ctrl-C; what was measured until then is kept and marked."""
-
-
-def of(*results: Result) -> Status:
-    """The status that tells of ``results``."""
-    if any(result.interrupted for result in results):
-        return Status.INTERRUPTED
-    return Status.DONE if all(result.valid for result in results) else Status.INVALID
 
 
 def complain(problems: Iterable[Problem | str]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from waspbench.cli import status, table
+from waspbench.cli import science_text, status, table
 from waspbench.cli.progress import ProgressLine, clock
 from waspbench.errors import InputError, WaspError
 from waspbench.experiment import Mode
@@ -17,11 +17,12 @@ from waspbench.experiment.sweep import Point
 from waspbench.experiment.sweep import text_of as point_text
 from waspbench.live import choose_mode
 from waspbench.results import Result, catalogue, default_directory
+from waspbench.results.capacity import CapacityResult
 from waspbench.results.checks import junit, markdown, notes
 from waspbench.results.columns import GROUP, POINTS, aligned, has_groups, left_of, point_heads, point_lines
 from waspbench.results.reasons import longest
 from waspbench.results.remarks import remarks
-from waspbench.results.study import StudyPlan, StudyResult, is_study
+from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, is_study
 from waspbench.runner.pipeline import Pipeline, check_jobs
 from waspbench.runner.searches import LENGTHS
 from waspbench.runner.study import Study, prepare
@@ -50,39 +51,49 @@ def begin(
     jobs: int | None = None,
     dry_run: bool = False,
     outputs: Outputs,
-) -> int:
+) -> status.Status:
     """Makes a study and prints its result, or with ``dry_run`` what it would be; returns the exit status."""
-    directory = output or default_directory(str(document.get("name")))
-    plan, found = planned(
+    plan, found, directory = prepared(
         document,
-        directory,
+        output,
         mode=mode,
+        jobs=jobs,
         thresholds=thresholds,
         server_cpus=server_cpus,
         emulator_cpus=emulator_cpus,
     )
-    check_jobs(jobs, plan)
     if dry_run:
         print(dry(found, "live" if plan.mode == "live" else "sim", jobs), end="")
         return status.Status.DONE
     return made(Study.begin(plan, found, directory), jobs, outputs)
 
 
-def planned(
-    document: Mapping[str, Any], directory: Path, *, mode: Mode | None = None, **more: Any
-) -> tuple[StudyPlan, list[Point]]:
-    """What `waspbench.runner.study.prepare` makes; the mode and why it was chosen go to standard error."""
-    plan, found = prepare(document, directory, mode=mode, **more)
+def prepared(
+    document: Mapping[str, Any],
+    output: Path | None,
+    how: Callable[..., tuple[StudyPlan, list[Point]]] = prepare,
+    *,
+    mode: Mode | None = None,
+    jobs: int | None = None,
+    **more: Any,
+) -> tuple[StudyPlan, list[Point], Path]:
+    """What `Pipeline.begin` takes: what ``how`` makes of an experiment, and where its results go. The mode and why it
+    was chosen go to standard error.
+    """
+    directory = output or default_directory(str(document.get("name")))
+    plan, found = how(document, directory, mode=mode, **more)
+    check_jobs(jobs, plan)
     print(f"{plan.mode}: {choose_mode(mode, found[0].experiment)[1]}", file=sys.stderr)
-    return plan, found
+    return plan, found, directory
 
 
-def made(study: Study, jobs: int | None, outputs: Outputs) -> int:
-    """Makes what is left of a study and prints its result; returns the exit status."""
+def made(study: Pipeline[StudyResult | CapacityResult], jobs: int | None, outputs: Outputs) -> status.Status:
+    """Makes what is left of a study or a search and prints its result; returns the exit status."""
     result = followed(study, jobs)
     if result is None:
         return status.Status.INTERRUPTED
-    _write(outputs, result)
+    if isinstance(result, StudyResult):
+        _write(outputs, result)
     print(text(result, outputs.json), end="")
     return interrupted(study) if study.stopped and not result.complete else outcome(result)
 
@@ -108,7 +119,7 @@ def followed(study: Pipeline[R], jobs: int | None = None) -> R | None:
     return result
 
 
-def interrupted(study: Pipeline[R]) -> status.Status:
+def interrupted(study: Pipeline[Any]) -> status.Status:
     """Says how to go on with what was interrupted; the exit status."""
     status.complain([f"interrupted; wasp resume {study.directory} makes the rest"])
     return status.Status.INTERRUPTED
@@ -122,9 +133,9 @@ def register(directory: Path) -> None:
         print(f"wasp: not in the catalogue: {error}", file=sys.stderr)
 
 
-def outcome(result: StudyResult) -> status.Status:
-    """The exit status of a finished study."""
-    if any(not check.passed for check in result.checks):
+def outcome(result: StudyResult | CapacityResult) -> status.Status:
+    """The exit status of a finished study or search."""
+    if isinstance(result, StudyResult) and any(not check.passed for check in result.checks):
         return status.Status.CHECK_FAILED
     return status.Status.DONE if result.valid else status.Status.INVALID
 
@@ -142,8 +153,10 @@ def _write(outputs: Outputs, result: StudyResult) -> None:
             raise InputError.at(flag, f"cannot be written: {error.strerror}", str(path)) from None
 
 
-def text(result: StudyResult, json: bool) -> str:
-    """What is printed: the one result of an experiment without a sweep, or a line for each point."""
+def text(result: StudyResult | CapacityResult, json: bool) -> str:
+    """What is printed: the one result of an experiment without a sweep, a line for each point, or each capacity."""
+    if isinstance(result, CapacityResult):
+        return result.to_json() + "\n" if json else science_text.capacity(result)
     only = result.points[0].result if len(result.points) == 1 else None
     if json:
         shown: Result | StudyResult = result if only is None else only.model_copy(update={"checks": result.checks})
@@ -167,12 +180,7 @@ def report(result: StudyResult) -> str:
     ]
     lines = [f"{result.name}: {result.mode}, {len(result.points)} points, seed {result.seed}", ""]
     lines += aligned([*names.values(), *point_heads(by_group=by_group)], rows, [GROUP, *left_of(POINTS)])
-    reasons = [
-        f"{_at(point.varied)}{reason.message} [{reason.code}]"
-        for point in result.points
-        if point.result is not None
-        for reason in point.result.invalid_reasons
-    ]
+    reasons = [f"{_at(point.varied)}{text}" for point in result.points for text in against(point)]
     advice = longest(point.result.advice for point in result.points if point.result is not None)
     lines += (
         _listed("Not to be trusted:", reasons)
@@ -182,6 +190,13 @@ def report(result: StudyResult) -> str:
     if not result.complete:
         lines += ["", "Not complete: some points have not all their runs."]
     return "\n".join([*lines, "", f"results: {result.results}"]) + "\n"
+
+
+def against(point: StudyPoint) -> list[str]:
+    """What speaks against a point."""
+    if point.result is None:
+        return [f"no run came to its end: {point.failure}"] if point.failure else []
+    return [f"{reason.message} [{reason.code}]" for reason in point.result.invalid_reasons]
 
 
 _MOST_LISTED = 20

@@ -68,19 +68,15 @@ def resume(
     markdown: Markdown = None,
 ) -> int:
     """Make the runs that are missing in a directory of results, after whatever interrupted them."""
-    from waspbench.cli import capacity, studies
+    from waspbench.cli import studies
     from waspbench.results.study import read_plan
     from waspbench.runner.api import opened
-    from waspbench.runner.study import Study
 
     if read_plan(directory).kind == "capacity":
         for name, given in (("--junit", junit), ("--markdown", markdown)):
             if given is not None:
                 raise InputError.at(name, "a search for capacity has no checks", str(given))
-    study = opened(directory)
-    if isinstance(study, Study):
-        return studies.made(study, jobs, studies.Outputs(json, junit, markdown))
-    return capacity.searched(study, jobs, json)
+    return studies.made(opened(directory), jobs, studies.Outputs(json, junit, markdown))
 
 
 def document_of(file: Path, settings: list[str] | None, mode: str | None) -> dict[str, Any]:

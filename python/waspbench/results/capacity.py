@@ -44,9 +44,9 @@ class LoadReading(Record):
     counts: bool
     """Whether it did not fail and the emulator left the server its say."""
     failed: bool = False
-    """Whether it was not made, or had too many errors at a load that is too much for the server."""
+    """Whether it did not come to its end, or had too many errors at a load that is too much for the server."""
     outcomes: dict[str, int] | None = None
-    """Transactions by outcome; None if it was not made, and in results of older versions."""
+    """Transactions by outcome; None if it did not come to its end, and in results of older versions."""
     statuses: dict[str, int] | None = None
     """Whole responses by status code; None likewise."""
     confirming: bool
@@ -61,7 +61,7 @@ class LoadReading(Record):
 
     @property
     def unmade(self) -> bool:
-        """Whether it has no figures."""
+        """Whether it did not come to its end, so that it has no figures here."""
         return self.failed and self.outcomes is None
 
 

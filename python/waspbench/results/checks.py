@@ -192,7 +192,7 @@ def _reasons(study: StudyResult) -> list[str]:
     for point in study.points:
         at = f" ({text_of(point.varied)})" if point.varied else ""
         if point.result is None:
-            found.append(f"no run is finished{at}")
+            found.append((f"no run came to its end: {point.failure}" if point.failure else "no run is finished") + at)
         else:
             found += [reason.message + at for reason in point.result.invalid_reasons]
     advice = longest(point.result.advice for point in study.points if point.result is not None)

@@ -10,7 +10,7 @@ power cut) leaves whole files only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import polars as pl
 from pydantic import Field
 
 from waspbench.errors import InputError, RunFailedError
+from waspbench.results.access_log import log_path
 from waspbench.results.formats import FORMAT, Record, read_document
 from waspbench.results.placing import place
 from waspbench.results.store import NEEDED, ORDER, write_table
@@ -167,3 +168,25 @@ def missing_files(point: Path, record: RunRecord) -> list[Path]:
         for name, size in record.files.items()
         if not (path := table_path(point, name, record.run)).is_file() or path.stat().st_size != size
     ]
+
+
+def failure_without_figures(records: Sequence[RunRecord]) -> str | None:
+    """Why a point with these records has no figures; None if it has some, or no run of it failed."""
+    if any(record.summary is not None for record in records):
+        return None
+    return next((record.failure for record in records if record.failure is not None), None)
+
+
+def forget_run(point: Path, record: RunRecord) -> None:
+    """Removes the record and the tables of a run, and leaves its server's access log."""
+    record_path(point, record.run).unlink(missing_ok=True)
+    for name in record.files:
+        table_path(point, name, record.run).unlink(missing_ok=True)
+
+
+def forget_damaged(point: Path) -> None:
+    """Removes each run of a point whose tables are damaged, with its server's access log: it is to be made again."""
+    for record in records_of(point):
+        if missing_files(point, record):
+            forget_run(point, record)
+            log_path(point, record.run).unlink(missing_ok=True)

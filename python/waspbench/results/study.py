@@ -18,6 +18,7 @@ from pydantic import Field
 from waspbench.errors import InputError
 from waspbench.results.check import Check
 from waspbench.results.formats import FORMAT, Record, read_document
+from waspbench.results.records import failure_without_figures, records_of
 from waspbench.results.result import Result
 from waspbench.results.store import MANIFEST, load, load_manifest
 
@@ -60,6 +61,8 @@ class StudyPoint(Record):
     """Values of the swept fields, by path."""
     result: Result | None
     """Its figures; None while no run of it is finished."""
+    failure: str | None = None
+    """Why it has none, where its runs failed."""
 
 
 class StudyResult(Record):
@@ -156,5 +159,6 @@ def study_result(plan: StudyPlan, directory: Path, points: Sequence[StudyPoint])
 def _load_point(directory: Path, index: int, points: int) -> StudyPoint:
     place = point_directory(directory, index, points)
     if not (place / MANIFEST).exists():
-        return StudyPoint(index=index, varied={}, result=None)
+        failure = failure_without_figures(records_of(place))
+        return StudyPoint(index=index, varied={}, result=None, failure=failure)
     return StudyPoint(index=index, varied=load_manifest(place).varied, result=load(place))

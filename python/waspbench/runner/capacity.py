@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from waspbench import _core
-from waspbench.errors import Argument, InputError, Problem
+from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError, WaspError
 from waspbench.experiment import Clients, Experiment, Mode, accept, resolve
 from waspbench.experiment.conditions import Condition, condition, objective
 from waspbench.experiment.search import Search
 from waspbench.experiment.sweep import Point, text_of
 from waspbench.experiment.units import AUTO, duration, seconds
 from waspbench.results import RunSummary, errors
+from waspbench.results.access_log import log_path
+from waspbench.results.bottleneck import bottleneck_of
 from waspbench.results.capacity import (
     CAPACITY,
     EXCUSED,
-    LINK_FULL,
     SATURATED,
-    Bottleneck,
     CapacityResult,
     LoadReading,
     PointCapacity,
@@ -28,16 +28,32 @@ from waspbench.results.capacity import (
 )
 from waspbench.results.checks import lacking, run_value
 from waspbench.results.reasons import advice_of
-from waspbench.results.records import RunRecord, missing_files, read_record, record_path, write_record, write_text
+from waspbench.results.records import (
+    RunRecord,
+    forget_damaged,
+    forget_run,
+    read_record,
+    record_path,
+    records_of,
+    write_text,
+)
 from waspbench.results.study import StudyPlan
+from waspbench.runner.attempts import (
+    FirstAttempt,
+    disturbed_attempt,
+    first_attempt,
+    is_beyond_help,
+    is_over,
+    write_failure,
+)
 from waspbench.runner.executors import Executor
-from waspbench.runner.job import BOTTLENECKS, DISTURBANCES, Done, Job
+from waspbench.runner.job import BOTTLENECKS, Done, Job
 from waspbench.runner.lengths import LONGEST, longer
 from waspbench.runner.pilots import FEW, wants_of
-from waspbench.runner.pipeline import NothingMeasuredError, OnProgress, Pipeline, StudyProgress
-from waspbench.runner.study import prepare
+from waspbench.runner.pipeline import NothingMeasuredError, OnProgress, Pipeline, StudyProgress, check_servers
+from waspbench.runner.study import Source, document_of, prepare
 from waspbench.runner.timing import time_limit
-from waspbench.stats.capacity import BoundsError, Capacity, CapacitySearch, CapacitySweep, Reading
+from waspbench.stats.capacity import BoundsError, CapacitySearch, CapacitySweep, Reading
 
 TOO_SHORT = frozenset({"censored", "silent", "cycles"})
 """Reasons against a run after which it is made again with a longer interval."""
@@ -51,11 +67,19 @@ class _Place:
     machine: CapacitySearch | CapacitySweep
     readings: list[LoadReading] = field(default_factory=list)
     running: bool = False
-    attempt: int = 1
-    first: RunSummary | None = None
-    """The figures of the first attempt of the present run."""
+    first: FirstAttempt | None = None
+    """The first attempt at the present run, where this is the second."""
+    lengthened: bool = False
+    """Whether the present run was made before, and was too short."""
+    given_up: bool = False
+    """Whether what is asked for is at fault, so that no other load can go better."""
     seconds: dict[int, float] = field(default_factory=dict)
     """Length of the measured interval by load, where the file's was too short for the longest transactions."""
+
+    @property
+    def next_load(self) -> int | None:
+        """The load of the next run; None when the search is over."""
+        return None if self.given_up else self.machine.next_load()
 
 
 def prepare_capacity(
@@ -87,9 +111,9 @@ def prepare_capacity(
     groups = max(len(point.experiment.clients) for point in found)
     if search.low < groups:
         raise InputError.at(Argument("search.low"), f"must be at least {groups}, one client for each group", search.low)
-    machine_of(search, measure.runs)
+    most = _most(search, found[0].experiment)
     for point in found:
-        _check_load(with_load(point.experiment, search.high), search.high, "live" if plan.mode == "live" else "sim")
+        _check_load(with_load(point.experiment, most), most, "live" if plan.mode == "live" else "sim")
     asked = {**vars(search), "objectives": list(objectives)}
     return plan.model_copy(update={"kind": "capacity", "search": asked}), found
 
@@ -123,6 +147,17 @@ def with_load(experiment: Experiment, load: int) -> Experiment:
     return experiment.model_copy(update={"clients": changed})
 
 
+def _search_of(plan: StudyPlan) -> Search:
+    asked = dict(plan.search)
+    return Search(**{**asked, "objectives": tuple(asked["objectives"])})
+
+
+def _most(search: Search, experiment: Experiment) -> int:
+    """The most clients that a search can ask for."""
+    machine = machine_of(search, experiment.measure.runs)
+    return machine.loads()[-1] if isinstance(machine, CapacitySweep) else search.high
+
+
 def _check_load(experiment: Experiment, load: int, mode: Mode) -> None:
     try:
         accept(experiment, mode)
@@ -136,16 +171,34 @@ class CapacityStudy(Pipeline[CapacityResult]):
 
     def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path, *, kept: bool = True) -> None:
         super().__init__(plan, found, directory, kept=kept)
-        asked = dict(plan.search)
-        self.search = Search(**{**asked, "objectives": tuple(asked["objectives"])})
+        self.search = _search_of(plan)
         self._objectives = [condition(text, Argument("search.objectives")) for text in self.search.objectives]
+        self._places = self._new_places()
+        self._failure: WaspError | None = None
+        self._latest: tuple[int, Job, tuple[str, ...]] | None = None
+        """The run that was begun last, with its number, and why it is made again."""
+
+    def _new_places(self) -> list[_Place]:
         runs = self.points[0].experiment.measure.runs
-        self._places = [_Place(point, machine_of(self.search, runs)) for point in self.points]
+        return [_Place(point, machine_of(self.search, runs)) for point in self.points]
+
+    @classmethod
+    def _check_servers(cls, plan: StudyPlan, found: Sequence[Point]) -> None:
+        search = _search_of(plan)
+        check_servers(plan, [with_load(point.experiment, search.low) for point in found])
+        most = _most(search, found[0].experiment)
+        high = Argument("search.high")
+        try:
+            check_servers(plan, [with_load(point.experiment, most) for point in found])
+        except InputError as error:
+            raise InputError(Problem(high, str(problem), most, True) for problem in error.problems) from None
+        except CannotRunError as error:
+            raise CannotRunError(f"{most}: {error}", high) from None
 
     def summarise(self) -> CapacityResult:
         """Writes ``capacity.json`` and returns it."""
         made = [self._point(place) for place in self._places]
-        complete = all(place.machine.next_load() is None for place in self._places)
+        complete = all(place.next_load is None for place in self._places)
         result = CapacityResult(
             name=self.plan.name,
             mode=self.plan.mode,
@@ -161,60 +214,74 @@ class CapacityStudy(Pipeline[CapacityResult]):
 
     @property
     def empty(self) -> bool:
-        """Whether no run has been made."""
-        return not any(self.directory.rglob("runs/run-*.json"))
+        """Whether no run has figures."""
+        return not any(read_record(path).summary for path in self.directory.rglob("runs/run-*.json"))
 
     def _finished(self) -> CapacityResult:
-        if not any(place.readings for place in self._places):
+        if self.stopped:  # a worker may have ended when it was stopped
+            for place in self._places:
+                self._remember(place)
+        if any(not reading.unmade for place in self._places for reading in place.readings):
+            return self.summarise()
+        if not self.stopped:
+            raise self._failure or RunFailedError("no run was finished")
+        if self.empty:
             raise NothingMeasuredError
         return self.summarise()
 
     def _look(self) -> None:
+        self._places = self._new_places()  # an interrupt may have come while it was told of earlier runs
         for place in self._places:
+            for folder in self.place(place.point.index).glob("load-*"):
+                forget_damaged(folder)
             self._remember(place)
 
     def _over(self) -> bool:
-        return all(place.machine.next_load() is None for place in self._places)
+        return all(place.next_load is None for place in self._places)
 
     def _submit(self, executor: Executor) -> None:
         for place in self._places:
             if executor.room and not place.running and (load := self._remember(place)) is not None:
                 place.running = True
-                executor.submit(self._job(place, load), self._spec(with_load(place.point.experiment, load)))
+                job = self._job(place, load)
+                self._latest = (self._number(job.point, job.run, self._made), job, self._why_again(place, job))
+                if place.lengthened:
+                    log_path(Path(job.directory), job.run).unlink(missing_ok=True)
+                executor.submit(job, self._spec(with_load(place.point.experiment, load)))
 
     def _remember(self, place: _Place) -> int | None:
         """Tells a point's search of the runs that it asks for and that were made before; the load that is next."""
-        while (load := place.machine.next_load()) is not None and (record := self._known(place, load)) is not None:
+        while (load := place.next_load) is not None and (record := self._known(place, load)) is not None:
             self._tell(place, load, record)
         return load
 
     def _folder(self, place: _Place, load: int) -> Path:
         return self.place(place.point.index) / f"load-{load}"
 
+    def _path(self, place: _Place, load: int) -> Path:
+        """Where the record of the run that is next is."""
+        return record_path(self._folder(place, load), len(place.readings))
+
     def _known(self, place: _Place, load: int) -> RunRecord | None:
-        """The record of the run that is next, if it was made before and needs no other attempt."""
-        folder = self._folder(place, load)
-        path = record_path(folder, len(place.readings))
-        if not path.exists():
-            return None
-        record = read_record(path)
-        if record.summary is None or not record.whole or missing_files(folder, record):
+        """The record of the run that is next, if it was made before and is not to be made again. If it is, ``place``
+        has why, and how long it is to be.
+        """
+        path = self._path(place, load)
+        record = read_record(path) if path.exists() else None
+        if record is None or record.summary is None or not record.whole:
             return None
         made, asked = record.summary.interval_s, seconds(place.point.experiment.measure.duration)
         if made > asked:
             place.seconds[load] = max(made, place.seconds.get(load, 0.0))
-        if record.attempts == 1 and self._is_spoilt(record.summary) and not self._went_on(place):
-            place.attempt, place.first = 2, record.summary
+        if not is_over(record, self._mode):
+            place.first = disturbed_attempt(record.summary, self._mode)
             return None
         return None if self._lengthened(place, load, record.summary) else record
 
-    def _went_on(self, place: _Place) -> bool:
-        """Whether the run after the next one was made before, so that the next one was taken as it is."""
-        return any(self.place(place.point.index).glob(f"load-*/runs/run-{len(place.readings) + 1}.json"))
-
     def _lengthened(self, place: _Place, load: int, summary: RunSummary) -> bool:
-        """Whether a run was too short for its longest transactions, or for a percentile of an objective, so that it and
-        the others at its load are to be longer. One that says nothing of the server is left as it is.
+        """Whether a run was too short for its longest transactions, or for a percentile of an objective. Then it is
+        made again, and ``place`` has the length of all runs at its load. One that says nothing of the server is left as
+        it is.
         """
         codes = {reason.code for reason in summary.invalid}
         few = bool(self._lacking(summary) and summary.outcomes.get("ok") and "errors" not in codes)
@@ -224,6 +291,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
         if codes & BOTTLENECKS or not wants or summary.interval_s >= LONGEST:
             return False
         place.seconds[load] = longer(summary.interval_s, wants)
+        place.lengthened = True
         return True
 
     def _lacking(self, summary: RunSummary) -> list[str]:
@@ -233,7 +301,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
 
     def _job(self, place: _Place, load: int) -> Job:
         experiment = with_load(place.point.experiment, load)
-        run = len(place.readings)
+        run, first = len(place.readings), place.first
         scenario = resolve(experiment, run, mode=self._mode)
         if load in place.seconds:
             scenario["measure"]["duration"] = duration(place.seconds[load])
@@ -243,8 +311,9 @@ class CapacityStudy(Pipeline[CapacityResult]):
             scenario=scenario,
             directory=str(self._folder(place, load)),
             time_limit=time_limit(experiment, scenario),
-            attempt=place.attempt,
-            first=place.first,
+            attempt=1 if first is None else 2,
+            earlier=() if first is None else first.wrong,
+            first=None if first is None else first.figures,
             load=load,
         )
 
@@ -255,40 +324,40 @@ class CapacityStudy(Pipeline[CapacityResult]):
         place.running = False
         if done.stopped:
             return
-        spoilt = done.failure is not None or self._is_spoilt(done.summary)
-        if place.attempt == 1 and spoilt and not done.final and not self.stopped:
-            place.attempt, place.first = 2, done.summary
+        place.lengthened = place.lengthened and done.error is not None
+        first = None if self.stopped else first_attempt(done, self._mode)
+        if first is not None:
+            place.first = first
             return
-        record = self._record(place, load, done)
-        place.attempt, place.first = 1, None
-        if done.summary is None or not self._lengthened(place, load, done.summary):
+        record = self._failed(place, done) if done.error is not None else read_record(self._path(place, load))
+        place.first, place.lengthened = None, False
+        if record.summary is None or not record.whole or not self._lengthened(place, load, record.summary):
             self._tell(place, load, record)
+        figures = record.whole or any(not reading.unmade for reading in place.readings)
+        place.given_up = is_beyond_help(done.error) and not figures
 
-    def _record(self, place: _Place, load: int, done: Done) -> RunRecord:
-        """The record of a run after its last attempt. If that failed, the figures of a first one that was disturbed are
-        taken; if there are none, it is written that the run failed.
+    def _failed(self, place: _Place, done: Done) -> RunRecord:
+        """Writes, and returns, what is kept of a run that failed. Figures of one that was too short do not stand for
+        it.
         """
-        folder = self._folder(place, load)
-        if done.summary is not None:
-            return RunRecord(run=done.job.run, attempts=place.attempt, first=place.first, summary=done.summary)
-        if place.first is not None:
-            record = read_record(record_path(folder, done.job.run)).after(done.failure or "failed")
-        else:
-            record = RunRecord(run=done.job.run, attempts=place.attempt, failure=done.failure, summary=None)
-        write_record(folder, record)
-        return record
+        assert done.error is not None
+        job, folder = done.job, Path(done.job.directory)
+        self._failure = self._failure or done.error
+        for before in records_of(folder):
+            if place.lengthened and before.run == job.run and before.whole:
+                forget_run(folder, before)
+        return write_failure(folder, job.run, done.error, job.attempt, place.first)
 
-    def _is_spoilt(self, summary: RunSummary | None) -> bool:
-        """Whether the machine, not the load, was to blame, so that a second attempt may go better."""
-        if self._mode == "sim" or summary is None:
-            return False
-        return any(reason.code in DISTURBANCES | BOTTLENECKS for reason in summary.invalid)
+    def _why_again(self, place: _Place, job: Job) -> tuple[str, ...]:
+        if place.lengthened and not job.earlier:
+            return (f"its interval was too short; now {job.scenario['measure']['duration']}",)
+        return job.earlier
 
     def _tell(self, place: _Place, load: int, record: RunRecord) -> None:
         summary = record.summary
         machine = place.machine
         confirming = isinstance(machine, CapacitySearch) and machine.phase() == "confirm"
-        if summary is None:
+        if summary is None or not record.whole:
             notes = [f"failed: {record.failure}"]
             reading = LoadReading(
                 run=record.run, load=load, throughput=0.0, server_cpu=None, meets=True, counts=False, failed=True,
@@ -297,7 +366,6 @@ class CapacityStudy(Pipeline[CapacityResult]):
         else:
             reading = self._reading(place, load, record, summary, confirming)
         place.readings.append(reading)
-        place.attempt, place.first = 1, None
         machine.tell(Reading(load, reading.throughput, reading.meets, reading.counts, failed=reading.failed))
 
     def _reading(
@@ -343,25 +411,30 @@ class CapacityStudy(Pipeline[CapacityResult]):
         )
 
     def _progress(self, sample: _core.Sample | None) -> StudyProgress:
-        done = sum(len(place.readings) for place in self._places)
         expected = sum(self._runs_left(place) for place in self._places)
-        now = next((place for place in self._places if place.running), None)
-        at = "" if now is None else f"{text_of(now.point.settings)} load={now.machine.next_load()}".strip()
-        return StudyProgress(
-            done=done,
-            total=done + expected,
-            failed=0,
+        so_far = StudyProgress(
+            done=self._made,
+            total=self._made + expected,
+            failed=sum(reading.unmade for place in self._places for reading in place.readings),
             left=self._time_left(expected),
-            at=at,
+            at="",
             sample=sample,
-            run=done,
-            attempt=1 if now is None else now.attempt,
+            run=self._made,
         )
+        if self._latest is None:
+            return so_far
+        run, job, again = self._latest
+        at = f"{text_of(self.points[job.point].settings)} load={job.load}".strip()
+        return replace(so_far, at=at, run=run, attempt=job.attempt, earlier=again)
+
+    @property
+    def _made(self) -> int:
+        return sum(len(place.readings) for place in self._places)
 
     def _runs_left(self, place: _Place) -> int:
         """Runs at most until a point's search is over."""
         machine = place.machine
-        if machine.next_load() is None:
+        if place.next_load is None:
             return 0
         if isinstance(machine, CapacitySweep):
             return len(machine.loads()) * machine.runs - len(place.readings)
@@ -422,68 +495,27 @@ def _holds(record: RunRecord, condition: Condition) -> bool:
     return value is not None and condition.holds(value)
 
 
-def bottleneck_of(
-    experiment: Experiment, found: Capacity | None, cpu: float | None, goodput: float, readings: Sequence[LoadReading]
-) -> tuple[Bottleneck, str]:
-    """What set the limit at the load that was found, as far as can be told from all readings, and why."""
-    if found is None:
-        return _nothing_found(readings)
-    busy = "server CPU unknown" if cpu is None else f"server CPU {100 * cpu:.0f} % busy"
-    unmet = ""
-    if found.limited_by == "objective":
-        unmet = f"; the objective was not met from {found.limit} clients on"
-    elif found.limited_by == "failed":
-        unmet = f"; at {found.limit} clients a run {_failure(readings, found.limit)}"
-    if cpu is not None and cpu >= SATURATED:
-        return "server", f"saturated: {busy}{unmet}"
-    if unmet:
-        return "unknown", f"not saturated: {busy}{unmet}"
-    if found.limited_by == "emulator":
-        return "emulator", f"from {found.limit} clients on the emulator was the bottleneck; {busy}"
-    rate = experiment.network.shared.down.rate
-    if rate is not None and goodput >= LINK_FULL * _core.parse_rate(rate):
-        return "network", f"the shared link ({rate}) was full; {busy}"
-    if found.edge == "high":
-        most = f"{found.load} clients are the most that were tried, and"
-        if _grew(found, readings):
-            return "clients", f"{most} throughput still grew; {busy}"
-        return "unknown", f"not saturated: {busy}; {most} it is not shown that throughput still grew"
-    return "unknown", f"not saturated: {busy}"
-
-
-def _nothing_found(readings: Sequence[LoadReading]) -> tuple[Bottleneck, str]:
-    if not readings or any(reading.counts for reading in readings):
-        return "unknown", "no load counted and met the objective"
-    last = readings[-1]
-    bottleneck: Bottleneck = "unknown" if all(reading.failed for reading in readings) else "emulator"
-    return bottleneck, f"no run counted; at {last.load} clients: {'; '.join(last.notes)}"
-
-
-def _failure(readings: Sequence[LoadReading], load: int | None) -> str:
-    """What the first run that failed at a load says of it."""
-    return next(reading.notes[0] for reading in readings if reading.load == load and reading.failed)
-
-
-def _grew(found: Capacity, readings: Sequence[LoadReading]) -> bool:
-    """Whether throughput at the load found is above that of the next lower one by more than its interval allows."""
-    lower = max((reading.load for reading in readings if reading.load < found.load and reading.counts), default=None)
-    if lower is None or found.interval is None:
-        return False
-    below = [reading.throughput for reading in readings_at(readings, lower)]
-    return bool(below) and found.interval[0] > sum(below) / len(below)
-
-
 def capacity(
-    experiment: Mapping[str, Any],
+    experiment: Source,
     *,
     output: str | Path,
     search: Search | None = None,
     mode: Mode | None = None,
     jobs: int | None = None,
+    server_cpus: str | None = None,
+    emulator_cpus: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> CapacityResult:
-    """Finds the capacity at every point of an experiment, into the new directory ``output``. For the arguments and
-    errors see `waspbench.runner.study.study`.
+    """Finds the capacity at every point of an experiment, into the new directory ``output``. Its ``assert`` is left
+    alone: a search has objectives. For the arguments and errors see `waspbench.study`.
     """
-    plan, found = prepare_capacity(experiment, Path(output), search or Search(), mode=mode)
-    return CapacityStudy.begin(plan, found, Path(output)).run(jobs=jobs, on_progress=on_progress)
+    directory = Path(output)
+    plan, found = prepare_capacity(
+        document_of(experiment),
+        directory,
+        search or Search(),
+        mode=mode,
+        server_cpus=server_cpus,
+        emulator_cpus=emulator_cpus,
+    )
+    return CapacityStudy.begin(plan, found, directory).run(jobs=jobs, on_progress=on_progress)

@@ -12,6 +12,7 @@ import signal
 import time
 from abc import abstractmethod
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
@@ -193,7 +194,13 @@ class Processes(Executor):
     def _started(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_work, args=(theirs, os.getpid()), daemon=True)
-        process.start()
+        # A worker that Ctrl-C reaches before `_work` would print a traceback. The tracker would unblock it.
+        resource_tracker.ensure_running()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         worker = _Worker(process, ours)
         self._workers.append(worker)
@@ -220,8 +227,8 @@ class Processes(Executor):
 
 def _work(pipe: Connection, parent: int) -> None:
     """A worker: makes the runs that come through the pipe until it closes."""
-    _end_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
+    _end_with(parent)
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
             pipe.send(_answer_to(pipe.recv()))

@@ -1,4 +1,4 @@
-"""Many runs in one directory, made second by second: what every command and every function of the package drives.
+"""Many runs in one directory, made second by second: what commands and functions drive to make runs that are kept.
 
 What is to be run next, and what is made of it, is a subclass's: `waspbench.runner.study.Study` for the points of an
 experiment, `waspbench.runner.capacity.CapacityStudy` for a search.
@@ -34,7 +34,7 @@ from waspbench.runner.job import Done
 from waspbench.runner.lock import DirectoryLock
 from waspbench.testbed import Placement, Spec
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,9 @@ class StudyProgress:
     attempt: int = 1
     """2 where that run is made again, because the first attempt failed or was disturbed."""
     earlier: tuple[str, ...] = ()
-    """What was wrong with its first attempt; empty where this is the first."""
+    """Why that run is made again; empty where it is made for the first time. Of runs that are made side by side only
+    the one that was begun last is told.
+    """
 
 
 OnProgress = Callable[[StudyProgress], object]
@@ -78,7 +80,7 @@ class NothingMeasuredError(RunFailedError):
         return type(self), (self.message, self.kept)
 
 
-class Pipeline(Closing, Generic[R]):
+class Pipeline(Closing, Generic[R_co]):
     """Many runs in one directory. `begin` makes the directory or `open` finds it.
 
     Call `step` until `done`, then `wait`; `stop` at any time ends it early. `run` does all of this. In this process
@@ -99,13 +101,14 @@ class Pipeline(Closing, Generic[R]):
         self._mode: Mode = "live" if plan.mode == "live" else "sim"
         self._placement: Placement | None = None
         self._times: list[float] = []
+        self._numbers: dict[tuple[int, int], int] = {}
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._lock: DirectoryLock | None = None
         self._room = Room(directory, _room_for(self.points))
         self._executor: Executor | None = None
         self._closed = False
         self._error: WaspError | None = None
-        self._result: R | None = None
+        self._result: R_co | None = None
 
     @classmethod
     def begin(cls, plan: StudyPlan, found: Sequence[Point], directory: Path | None) -> Self:
@@ -116,12 +119,12 @@ class Pipeline(Closing, Generic[R]):
             CannotRunError: this machine has not all servers, or no place for what is removed at the end.
             RunFailedError: the disk is full.
         """
-        check_servers(plan, found)
+        cls._check_servers(plan, found)
         made = None
         try:
             with postponed():
                 if directory is None:
-                    temporary = _temporary()
+                    temporary = temporary_directory()
                     made = cls(plan, found, Path(temporary.name), kept=False)
                     made._temporary = temporary
                 else:
@@ -156,7 +159,7 @@ class Pipeline(Closing, Generic[R]):
         made._hold()
         return made
 
-    def run(self, *, jobs: int | None = None, on_progress: OnProgress | None = None) -> R:
+    def run(self, *, jobs: int | None = None, on_progress: OnProgress | None = None) -> R_co:
         """Makes the runs that are missing, and returns the result of all.
 
         A KeyboardInterrupt ends it early: what was measured is returned, and it is `stopped`. If nothing was measured,
@@ -223,7 +226,7 @@ class Pipeline(Closing, Generic[R]):
             self.stopped = True
             self._executor.stop()
 
-    def wait(self) -> R:
+    def wait(self) -> R_co:
         """Makes what is left, and returns the result.
 
         Raises:
@@ -269,17 +272,24 @@ class Pipeline(Closing, Generic[R]):
 
     # What a subclass does.
 
+    @classmethod
+    def _check_servers(cls, plan: StudyPlan, found: Sequence[Point]) -> None:
+        """Makes sure, before anything is measured, that this machine has all servers. For the errors see
+        `check_servers`.
+        """
+        check_servers(plan, [point.experiment for point in found])
+
     @property
     @abstractmethod
     def empty(self) -> bool:
         """Whether there is nothing in the directory to go on from."""
 
     @abstractmethod
-    def summarise(self) -> R:
+    def summarise(self) -> R_co:
         """Writes what follows from the runs, and returns it."""
 
     @abstractmethod
-    def _finished(self) -> R:
+    def _finished(self) -> R_co:
         """The same when all is done. Raises RunFailedError if no run came to its end, NothingMeasuredError if it was
         stopped before anything was measured.
         """
@@ -306,16 +316,12 @@ class Pipeline(Closing, Generic[R]):
 
     # What all have in common.
 
-    @property
-    def _alone(self) -> bool:
-        """Whether runs are made one after the other, in this process."""
-        return _is_alone(self.plan)
-
     def _at_work(self) -> Executor:
         """The executor, which is made for the first run."""
         if self._executor is None:
             self._look()
-            self._executor = Here() if self._alone else Processes(self._jobs or len(os.sched_getaffinity(0)))
+            jobs = 1 if _is_alone(self.plan) else self._jobs or len(os.sched_getaffinity(0))
+            self._executor = Here() if jobs == 1 else Processes(jobs)
         return self._executor
 
     def _hold(self) -> None:
@@ -342,7 +348,7 @@ class Pipeline(Closing, Generic[R]):
                 self._take(done)
         return self._progress(executor.sample)
 
-    def _ended(self) -> R:
+    def _ended(self) -> R_co:
         """The result, after the last run."""
         if self._error is not None:
             raise self._error
@@ -413,6 +419,12 @@ class Pipeline(Closing, Generic[R]):
         except OSError as error:
             raise RunFailedError(f"{path}: cannot be written: {error.strerror}") from None
 
+    def _number(self, point: int, run: int, done: int) -> int:
+        """The number of a run in the order in which runs are begun, after ``done`` that are finished; it is given when
+        it is asked for first.
+        """
+        return self._numbers.setdefault((point, run), max(done, 1 + max(self._numbers.values(), default=-1)))
+
     def _time_left(self, runs: int, expected: float | None = None) -> float | None:
         """Seconds that ``runs`` runs will take; ``expected`` is the length of one before any has told."""
         each = sum(self._times) / len(self._times) if self._times else expected
@@ -432,9 +444,8 @@ def check_jobs(jobs: int | None, plan: StudyPlan) -> None:
         raise InputError.at(Argument("jobs"), message, jobs)
 
 
-def check_servers(plan: StudyPlan, found: Sequence[Point]) -> None:
-    """Makes sure, before anything is measured, that this machine has each server of a live sweep, for the most
-    connections that a point of the file has.
+def check_servers(plan: StudyPlan, found: Sequence[Experiment]) -> None:
+    """Makes sure that this machine has each server of live runs, for the most connections that it will have.
 
     Raises:
         CannotRunError, InputError: see `waspbench.live.spec`.
@@ -442,7 +453,7 @@ def check_servers(plan: StudyPlan, found: Sequence[Point]) -> None:
     if plan.mode != "live":
         return
     placement = live.choose_cpus(plan.server_cpus, plan.emulator_cpus)
-    rising = sorted((point.experiment for point in found), key=live.connections)
+    rising = sorted(found, key=live.connections)
     by_server = {experiment.server.model_dump_json(): experiment for experiment in rising}
     for experiment in by_server.values():
         live.spec(experiment, placement)
@@ -462,7 +473,8 @@ def _room_for(found: Sequence[Point]) -> int:
     return min((16 * len(found) + 4 * runs * groups + 32) << 10, 16 << 20)
 
 
-def _temporary() -> tempfile.TemporaryDirectory[str]:
+def temporary_directory() -> tempfile.TemporaryDirectory[str]:
+    """A directory that is removed at the end. Raises CannotRunError if there is no place for it."""
     try:
         return tempfile.TemporaryDirectory(prefix="waspbench-", ignore_cleanup_errors=True)
     except OSError as error:

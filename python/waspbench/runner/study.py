@@ -21,17 +21,24 @@ from waspbench.results.checks import judge
 from waspbench.results.manifest import now, versions
 from waspbench.results.records import (
     RunRecord,
-    missing_files,
-    record_path,
+    failure_without_figures,
+    forget_damaged,
     records_of,
     table_path,
-    write_record,
     write_text,
 )
 from waspbench.results.store import MANIFEST, read_table
 from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, study_result
+from waspbench.runner.attempts import (
+    FirstAttempt,
+    disturbed_attempt,
+    first_attempt,
+    is_beyond_help,
+    is_over,
+    write_failure,
+)
 from waspbench.runner.executors import Executor
-from waspbench.runner.job import BOTTLENECKS, DISTURBANCES, Done, Job
+from waspbench.runner.job import Done, Job
 from waspbench.runner.pipeline import NothingMeasuredError, OnProgress, Pipeline, StudyProgress
 from waspbench.runner.schedule import Schedule, Task
 from waspbench.runner.searches import FIRST_PILOT, LENGTHS, Searches
@@ -124,11 +131,8 @@ class Study(Pipeline[StudyResult]):
         self._searches = Searches(self.place)
         self._schedule = Schedule(0, 0)
         self._tasks: dict[tuple[int, int | None], Task] = {}
-        self._numbers: dict[tuple[int, int | None], int] = {}
         self._latest: Task | None = None
-        self._earlier: dict[tuple[int, int | None], list[str]] = {}
-        self._first: dict[tuple[int, int | None], RunSummary | None] = {}
-        self._before = 0
+        self._first: dict[tuple[int, int | None], FirstAttempt] = {}
         self._made = 0
         self._failed = 0
         self._failure: WaspError | None = None
@@ -156,7 +160,8 @@ class Study(Pipeline[StudyResult]):
     # What is left to do.
 
     def _look(self) -> None:
-        self._forget_damaged()
+        for point in self.points:
+            forget_damaged(self.place(point.index))
         self._schedule = self._planned()
 
     def _over(self) -> bool:
@@ -166,16 +171,8 @@ class Study(Pipeline[StudyResult]):
         while executor.room and (task := self._schedule.next()) is not None:
             self._tasks[_key(task)] = self._latest = task
             if task.run is not None:
-                self._numbers.setdefault(_key(task), self._before + len(self._numbers))
+                self._number(task.point, task.run, self._made)
             executor.submit(self._job(task), self._spec(self.points[task.point].experiment))
-
-    def _forget_damaged(self) -> None:
-        """Removes the record of each run whose tables are damaged: it is made again."""
-        for point in self.points:
-            place = self.place(point.index)
-            for record in records_of(place):
-                if missing_files(place, record):
-                    record_path(place, record.run).unlink()
 
     def _planned(self) -> Schedule:
         measure = self.points[0].experiment.measure
@@ -185,15 +182,15 @@ class Study(Pipeline[StudyResult]):
             # A run that failed or was stopped is kept until one takes its place.
             for record in records_of(self.place(point.index)):
                 key, summary = (point.index, record.run), record.summary
-                if summary is not None and _is_over(record, self._mode):
+                if summary is not None and is_over(record, self._mode):
                     finished[key] = summary.throughput
-                elif summary is not None and record.whole:
+                elif summary is not None and record.whole and (first := disturbed_attempt(summary, self._mode)):
                     again.append(key)
-                    self._earlier[key], self._first[key] = _disturbed(summary, self._mode), summary
+                    self._first[key] = first
             search = self._searches.open(point)
             if search is not None and search.found is None:
                 unready.append(point.index)
-        self._made = self._before = len(finished)
+        self._made = len(finished)
         schedule = Schedule(
             len(self.points),
             measure.runs,
@@ -218,6 +215,7 @@ class Study(Pipeline[StudyResult]):
             number += FIRST_PILOT
         scenario = resolve(experiment, number, mode=self._mode)
         scenario["measure"] |= self._searches.measure(task.point, pilot)
+        first = self._first.get(_key(task))
         return Job(
             point=task.point,
             run=number,
@@ -227,8 +225,8 @@ class Study(Pipeline[StudyResult]):
             pilot=pilot,
             fields=self._searches.fields(task.point),
             attempt=task.attempt,
-            earlier=tuple(self._earlier.get(_key(task), ())),
-            first=self._first.get(_key(task)),
+            earlier=() if first is None else first.wrong,
+            first=None if first is None else first.figures,
             kept=self._kept,
         )
 
@@ -238,9 +236,9 @@ class Study(Pipeline[StudyResult]):
         task = self._tasks[(done.job.point, None if done.job.pilot is not None else done.job.run)]
         if done.stopped:
             return  # it is not done, and what it measured is on the disk
-        wrong = _wrong(done, self._mode)
-        if wrong and task.attempt == 1 and not done.final and not self.stopped:
-            self._earlier[_key(task)], self._first[_key(task)] = wrong, done.summary or done.partial
+        first = None if self.stopped else first_attempt(done, self._mode)
+        if first is not None:
+            self._first[_key(task)] = first
             if done.job.pilot is not None:
                 self._searches.keep(task.point, done.pilot)
             self._schedule.again(task, at_once=done.error is not None)
@@ -250,42 +248,25 @@ class Study(Pipeline[StudyResult]):
             self._take_run(task, done)
 
     def _take_run(self, task: Task, done: Done) -> None:
-        throughput = done.summary.throughput if done.summary else self._after_failure(task, done)
+        assert task.run is not None
         self._made += 1
-        self._schedule.done(task, throughput)
-        asked = isinstance(done.error, RunFailedError) and done.error.field is not None
-        if asked and done.error is not None and not _has_figures(self.place(task.point)):
-            # What is asked for is at fault, and the other runs ask for the same.
+        if done.error is None:
+            assert done.summary is not None
+            self._schedule.done(task, done.summary.throughput)
+            return
+        record = self._fail(task.point, task.run, done.error, done.job.attempt)
+        self._schedule.done(task, record.summary.throughput if record.whole and record.summary else None)
+        if is_beyond_help(done.error) and not _has_figures(self.place(task.point)):
             self._fail_all(self._schedule, task.point, done.error)
 
-    def _after_failure(self, task: Task, done: Done) -> float | None:
-        """The throughput of a first attempt that was whole, if there is one. Figures that were measured before a
-        failure, or before an earlier session was stopped, are kept; if there are none, a record of the failure is
-        written.
-        """
-        assert task.run is not None
-        assert done.error is not None
-        self._failure = self._failure or done.error
-        place = self.place(task.point)
-        record = next((each for each in records_of(place) if each.run == task.run and each.summary is not None), None)
-        if record is None or record.summary is None:
-            self._fail(task.point, task.run, done.error, done.job.attempt)
-            return None
-        if record.summary.stopped:
-            write_record(place, record.model_copy(update={"failure": str(done.error)}))
-        elif record.attempts < done.job.attempt:
-            write_record(place, record.after(str(done.error)))
-        return record.summary.throughput if record.whole else None
-
-    def _fail(self, point: int, run: int, error: WaspError, attempts: int) -> None:
-        self._failed += 1
+    def _fail(self, point: int, run: int, error: WaspError, attempts: int) -> RunRecord:
+        """Writes, and returns, what is kept of a run that failed."""
         self._failure = self._failure or error
-        earlier = self._earlier.get((point, run), [])
-        record = RunRecord(run=run, attempts=attempts, earlier=earlier, failure=str(error), summary=None)
-        write_record(self.place(point), record)
+        record = write_failure(self.place(point), run, error, attempts, self._first.get((point, run)))
+        self._failed += record.summary is None
+        return record
 
     def _take_pilot(self, task: Task, done: Done) -> None:
-        self._earlier.pop(_key(task), None)
         self._first.pop(_key(task), None)
         failure = self._searches.tell(task.point, done.pilot, done.error)
         over = failure is not None or self._searches.is_over(task.point)
@@ -315,13 +296,14 @@ class Study(Pipeline[StudyResult]):
         if task is None:
             return so_far
         is_pilot = task.run is None and not self._searches.is_over(task.point)
+        first = self._first.get(_key(task)) if task.attempt > 1 else None
         return replace(
             so_far,
             at=text_of(self.points[task.point].settings),
             pilot=self._searches.pilot(task.point)[0] + 1 if is_pilot else None,
-            run=self._numbers.get(_key(task), self._made),
+            run=self._made if task.run is None else self._number(task.point, task.run, self._made),
             attempt=task.attempt,
-            earlier=tuple(self._earlier.get(_key(task), ())) if task.attempt > 1 else (),
+            earlier=() if first is None else first.wrong,
         )
 
     def _expected(self) -> float | None:
@@ -335,7 +317,9 @@ class Study(Pipeline[StudyResult]):
         records = records_of(place)
         finished = [record for record in records if record.summary is not None]
         if not finished:
-            return StudyPoint(index=point.index, varied=point.settings, result=None)
+            return StudyPoint(
+                index=point.index, varied=point.settings, result=None, failure=failure_without_figures(records)
+            )
         result = self._combined(point, records, finished)
         manifest = manifest_of(
             point.experiment,
@@ -374,7 +358,7 @@ class Study(Pipeline[StudyResult]):
         ended = {
             (0, record.run): record.summary.throughput if record.whole and record.summary else None
             for record in records
-            if _is_over(record, self._mode) or record.failure is not None
+            if is_over(record, self._mode) or record.failure is not None
         }
         schedule = Schedule(1, point.experiment.measure.runs, until=until, finished=ended)
         failed = [record for record in records if record.failure is not None]
@@ -401,29 +385,6 @@ def _is_begun(place: Path) -> bool:
 
 def _has_figures(place: Path) -> bool:
     return any(record.summary for record in records_of(place))
-
-
-def _is_over(record: RunRecord, mode: Mode) -> bool:
-    """Whether a run came to its end, and no second attempt is due: one that an interrupt prevented."""
-    if not record.whole or record.summary is None:
-        return False
-    return record.attempts > 1 or not _disturbed(record.summary, mode)
-
-
-def _wrong(done: Done, mode: Mode) -> list[str]:
-    """What is wrong with a run that a second attempt could do better: it failed, or the machine disturbed it."""
-    if isinstance(done.error, RunFailedError):
-        return [done.error.message]
-    return [] if done.summary is None else _disturbed(done.summary, mode)
-
-
-def _disturbed(summary: RunSummary, mode: Mode) -> list[str]:
-    """How the machine disturbed a run. A simulated one would only repeat itself, and whoever made runs again for what
-    their transactions did would select them.
-    """
-    if mode == "sim":
-        return []
-    return [reason.message for reason in summary.invalid if reason.code in DISTURBANCES | BOTTLENECKS]
 
 
 def _without_directory(result: StudyResult) -> StudyResult:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from waspbench.results import RunSummary
+from waspbench.runner.batch import simulate
 from waspbench.stats import mean_interval
 from waspbench.validation import theory
 from waspbench.validation.figure import Figure, Point
 from waspbench.validation.page import Bar, Row, Table
-from waspbench.validation.simulation import EXACT, each, mean, scenario, shown, simulate
+from waspbench.validation.simulation import EXACT, mean, scenario, shown
 
 MSS = 1460
 BULK = "100GB"
@@ -33,9 +36,9 @@ def _loss(rate: float) -> dict[str, object]:
     return {"model": "independent", "rate": f"{100 * rate:g}%"}
 
 
-def _bulk(point: _Point, run: int) -> RunSummary:
+def _bulk(point: _Point) -> dict[str, Any]:
     sack = point.recovery in ("sack", "rack")
-    document = scenario(
+    return scenario(
         rtt=point.rtt,
         size=BULK,
         down=_loss(point.loss),
@@ -46,7 +49,12 @@ def _bulk(point: _Point, run: int) -> RunSummary:
         duration=point.duration,
         kept=True,
     )
-    return simulate(document, run)
+
+
+def _all_runs(points: Sequence[_Point]) -> dict[_Point, list[RunSummary]]:
+    """Every run of every point."""
+    made = simulate([_bulk(point) for point in points], RUNS)
+    return {point: [run.summary for run in runs] for point, runs in zip(points, made, strict=True)}
 
 
 def _rate(summary: RunSummary) -> float:
@@ -67,11 +75,8 @@ def pftk(events: int = 3_500) -> Table:
         for rtt in (0.05, 0.1)
         for loss in (0.001, 0.003, 0.01, 0.03)
     ]
-    jobs = [(point, run) for point in points for run in range(RUNS)]
-    summaries = dict(zip(jobs, each(lambda job: _bulk(*job), jobs), strict=True))
     rows, marks, bar = [], [], Bar.within(0.25)
-    for point in points:
-        runs = [summaries[point, run] for run in range(RUNS)]
+    for point, runs in _all_runs(points).items():
         tcp = [run.server_tcp for run in runs if run.server_tcp is not None]
         met = sum(one.first_timeouts + one.fast_retransmits for one in tcp)
         firsts = sum(one.first_timeouts for one in tcp)
@@ -111,16 +116,11 @@ VARIANTS = ("reno", "newreno", "sack", "rack")
 def variants(events: int = 3_000) -> Table:
     """The variants on common loss streams."""
     places = [(loss, rtt) for rtt in (0.05, 0.1) for loss in (0.003, 0.01, 0.03)]
-    jobs = [
-        (_Point(loss, rtt, variant, _duration(loss, rtt, events)), run)
-        for loss, rtt in places
-        for variant in VARIANTS
-        for run in range(RUNS)
-    ]
-    found = each(lambda job: _rate(_bulk(*job)), jobs)
-    rates: dict[tuple[float, float, str], list[float]] = {}
-    for (point, _), rate in zip(jobs, found, strict=True):
-        rates.setdefault((point.loss, point.rtt, point.recovery), []).append(rate)
+    points = [_Point(loss, rtt, variant, _duration(loss, rtt, events)) for loss, rtt in places for variant in VARIANTS]
+    rates = {
+        (point.loss, point.rtt, point.recovery): [_rate(run) for run in runs]
+        for point, runs in _all_runs(points).items()
+    }
     rows = []
     for loss, rtt in places:
         by = {variant: rates[loss, rtt, variant] for variant in VARIANTS}
@@ -144,11 +144,10 @@ def cubic(losses: int = 40) -> Table:
     """CUBIC's mean window against RFC 9438."""
     places = [(1e-4, 0.1), (1e-4, 0.2), (1e-5, 0.1), (1e-5, 0.2), (1e-3, 0.02)]
 
-    def window(place: tuple[float, float]) -> float:
-        loss, rtt = place
-        expected = max(theory.cubic_window(*place), theory.aimd_window(loss))
+    def document(loss: float, rtt: float) -> dict[str, Any]:
+        expected = max(theory.cubic_window(loss, rtt), theory.aimd_window(loss))
         epoch = rtt / loss / expected
-        document = scenario(
+        return scenario(
             rtt=rtt,
             size=BULK,
             down={"model": "periodic", "every": round(1 / loss)},
@@ -161,11 +160,11 @@ def cubic(losses: int = 40) -> Table:
             duration=losses * epoch,
             kept=True,
         )
-        summary = simulate(document)
-        return summary.network.down.packets / summary.interval_s * rtt
 
     bar, rows, marks = Bar.within(0.2), [], []
-    for (loss, rtt), measured in zip(places, each(window, places), strict=True):
+    made = simulate([document(*place) for place in places])
+    for (loss, rtt), [run] in zip(places, made, strict=True):
+        measured = run.summary.network.down.packets / run.summary.interval_s * rtt
         concave, linear = theory.cubic_window(loss, rtt), theory.aimd_window(loss)
         expected, region = (concave, "cubic") if concave > linear else (linear, "Reno-friendly")
         ratio = measured / expected

@@ -277,7 +277,8 @@ def compare(places: Sequence[Place] = PLACES, say: Callable[[str], None] = lambd
         f"Measured on Linux {os.uname().release}, {now()[:10]}.",
         "mean and 90th percentile of the response times within 5 %, with intervals of 2 % or less to either side; "
         "packets and CPU within 10 %. A pair counts if both of its runs are valid, the server is 20 to 60 % busy, the "
-        "hypervisor takes less than 1 %, and the rates differ by at most 6 %.",
+        "hypervisor takes less than 1 %, and the rates differ by at most 6 %. An emulated run that the machine "
+        "disturbed is made once more.",
         COLUMNS,
         rows,
     )

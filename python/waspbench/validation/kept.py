@@ -17,7 +17,7 @@ from waspbench.live import choose_mode
 from waspbench.results import Manifest, load_manifest, populations_of
 from waspbench.results.store import MANIFEST, read_table
 from waspbench.results.study import is_study, read_plan
-from waspbench.runner.api import run
+from waspbench.runner.batch import measure
 from waspbench.runner.lock import DirectoryLock
 from waspbench.stats.histogram import merge
 from waspbench.validation.places import PLACES, RUNS, Place
@@ -83,7 +83,7 @@ def measured(place: Place, duration: float, results: Path) -> Measured:
             try:
                 _make(place.document(duration) | {"seed": number + 1}, where)
             except RunFailedError as error:
-                refused.append(f"failed: {error}")
+                refused.append(f"failed: {error.message}")
                 continue
         manifest = _checked(place, where)
         against = disturbed(manifest)
@@ -113,9 +113,7 @@ def _make(document: dict[str, Any], where: Path) -> None:
     if where.exists():
         with DirectoryLock(where):
             shutil.rmtree(where)
-    if run(document, mode="live", output=where).interrupted:
-        shutil.rmtree(where)
-        raise KeyboardInterrupt
+    measure(document, where)
 
 
 def _checked(place: Place, where: Path) -> Manifest:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from waspbench.runner.batch import simulate
 from waspbench.stats import mean_interval
 from waspbench.validation import theory
 from waspbench.validation.bulk import MSS
 from waspbench.validation.figure import Figure, Point
 from waspbench.validation.page import Bar, Row, Table
-from waspbench.validation.simulation import EXACT, each, mean, scenario, shown, simulate
+from waspbench.validation.simulation import EXACT, mean, response_time, scenario, shown
 
 KB = 1000
 SIZES = (1 * KB, 20 * KB, 64 * KB, 500 * KB)
@@ -51,9 +53,8 @@ def slow_start() -> Table:
     """The time without loss against the count of round trips."""
     places = [(size, window) for window in (1, 2, 10) for size in SIZES]
 
-    def times(place: tuple[int, int]) -> tuple[float | None, float | None]:
-        size, window = place
-        document = scenario(
+    def document(size: int, window: int) -> dict[str, Any]:
+        return scenario(
             rtt=RTT,
             size=f"{size}B",
             down=None,
@@ -63,11 +64,11 @@ def slow_start() -> Table:
             warmup=2,
             duration=20,
         )
-        found = simulate(document).response_time_ms
-        return found.mean, found.max
 
     rows = []
-    for (size, window), (middle, most) in zip(places, each(times, places), strict=True):
+    made = simulate([document(*place) for place in places])
+    for (size, window), [run] in zip(places, made, strict=True):
+        middle, most = run.summary.response_time_ms.mean, run.summary.response_time_ms.max
         rounds = theory.doubling_rounds(segments_of(size), window)
         expected = 1e3 * RTT * (1 + rounds)
         equal = middle == expected and most is not None and abs(most / expected - 1) < 1e-3
@@ -96,9 +97,8 @@ def cardwell(transactions: int = 3_000) -> Table:
     def expected(size: int, loss: float) -> float:
         return theory.cardwell(path(loss), segments_of(size), INITIAL_WINDOW, SYN_TIMEOUT)
 
-    def times(job: tuple[tuple[int, float], int]) -> float:
-        (size, loss), run = job
-        document = scenario(
+    def document(size: int, loss: float) -> dict[str, Any]:
+        return scenario(
             rtt=RTT,
             size=f"{size}B",
             down={"model": "independent", "rate": f"{100 * loss:g}%"},
@@ -108,14 +108,9 @@ def cardwell(transactions: int = 3_000) -> Table:
             warmup=10,
             duration=max(20.0, transactions * expected(size, loss) / count / runs),
         )
-        found = simulate(document, run).response_time_ms.mean
-        assert found is not None, "a run of a valid scenario has transactions"
-        return found / 1e3
 
-    jobs = [(place, run) for place in places for run in range(runs)]
-    found: dict[tuple[int, float], list[float]] = {}
-    for (place, _), value in zip(jobs, each(times, jobs), strict=True):
-        found.setdefault(place, []).append(value)
+    made = simulate([document(*place) for place in places], runs)
+    found = {place: [response_time(run) for run in all_runs] for place, all_runs in zip(places, made, strict=True)}
     rows, marks, bar = [], [], Bar.within(0.25)
     for size, loss in places:
         model, values = expected(size, loss), found[size, loss]

@@ -17,7 +17,7 @@ from waspbench.validation.machine import Constants, this_kernel
 from waspbench.validation.page import Bar, Row, Table
 from waspbench.validation.places import PLACES, RUNS, WARMUP, Place
 from waspbench.validation.sides import RESPONSES, STEP, TWINS, Side, simulated
-from waspbench.validation.simulation import each, mean, shown
+from waspbench.validation.simulation import mean, shown
 
 BUSIEST = 0.6
 MEAN, WIDTH = Bar.within(0.05), 0.02
@@ -109,16 +109,15 @@ def compare(results: Path, places: Sequence[Place] = PLACES, say: Callable[[str]
     kernel = this_kernel()
     lengths = {place.name: kept(place, results / place.name) for place in places}
 
-    def twin(place: Place) -> tuple[float, Side]:
-        duration, model = simulated(place, kernel, lengths[place.name])
+    twins = {}
+    for place, duration, model in simulated(places, kernel, lengths):
         say(f"{place.name}: simulated, {TWINS} runs of {duration:.0f} s")
-        return duration, model
-
-    twins = each(twin, places)
-    minutes = sum(seconds(WARMUP) + duration for duration, _ in twins) * RUNS / 60
+        twins[place.name] = (duration, model)
+    minutes = sum(seconds(WARMUP) + duration for duration, _ in twins.values()) * RUNS / 60
     say(f"the kernel's runs take at least {minutes:.0f} min, less what is kept of them")
     lives, rows, marks = [], [], []
-    for place, (duration, model) in zip(places, twins, strict=True):
+    for place in places:
+        duration, model = twins[place.name]
         live = measured(place, duration, results / place.name)
         line, mark = row(place, live, model)
         lives.append(live)

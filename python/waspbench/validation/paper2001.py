@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from waspbench.runner.batch import simulate
 from waspbench.validation.page import Row, Table
-from waspbench.validation.simulation import each, mean, scenario, shown, simulate
+from waspbench.validation.simulation import mean, response_time, scenario, shown
 
 VARIANTS = ("reno", "newreno", "sack")
 PAPER = {"newreno": "-10 %", "sack": "-20 %"}
@@ -33,12 +34,11 @@ def measure(duration: float, runs: int, names: Iterable[str] = SIZES) -> Times:
     """Runs everything with the same seeds for each variant."""
     places = [(name, rtt, variant) for name in names for rtt in RTTS for variant in VARIANTS]
 
-    def time(job: tuple[tuple[str, float, str], int]) -> float:
-        (name, rtt, variant), run = job
+    def document(name: str, rtt: float, variant: str) -> dict[str, Any]:
         end: dict[str, object] = {"preset": "bsd1999", "sack": variant == "sack"}
         if name == WIDE:
             end |= {"send_buffer": "64KB", "receive_buffer": "64KB"}
-        document = scenario(
+        found = scenario(
             rtt=rtt,
             size="1KB",
             down=LOSS,
@@ -49,16 +49,10 @@ def measure(duration: float, runs: int, names: Iterable[str] = SIZES) -> Times:
             warmup=30,
             duration=duration,
         )
-        document["workload"] = SIZES[name]
-        found = simulate(document, run).response_time_ms.mean
-        assert found is not None, "a run of a valid scenario has transactions"
-        return found / 1e3
+        return found | {"workload": SIZES[name]}
 
-    jobs = [(place, run) for place in places for run in range(runs)]
-    found: Times = {}
-    for (place, _), value in zip(jobs, each(time, jobs), strict=True):
-        found.setdefault(place, []).append(value)
-    return found
+    made = simulate([document(*place) for place in places], runs)
+    return {place: [response_time(run) for run in all_runs] for place, all_runs in zip(places, made, strict=True)}
 
 
 def changes(found: Times, name: str, rtt: float, variant: str) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from waspbench.experiment.delay import Delay, ExponentialDelay
 from waspbench.experiment.units import seconds
 from waspbench.live import choose_cpus, managed, running
 from waspbench.results import RunSummary
+from waspbench.runner.batch import measure
 from waspbench.runner.one_run import OneRun
-from waspbench.testbed import ProgramSpec, TestbedSpec, linux
+from waspbench.runner.pipeline import temporary_directory
+from waspbench.testbed import Placement, ProgramSpec, TestbedSpec, linux
 from waspbench.testbed.aside import NICENESS
 
 BEFORE_OTHERS = -10
@@ -56,23 +59,24 @@ class Seen:
 
 def emulated(document: dict[str, Any], run: int) -> Seen:
     """Run number ``run`` with emulated clients."""
-    experiment = parse(document)
-    spec = _testbed(experiment)
-    with running(), OneRun(resolve(experiment, run, mode="live"), spec) as one:
-        while not one.done:
-            one.next_sample(1.0)
-        summary, _ = one.finish()
+    with temporary_directory() as place:
+        try:
+            summary = measure(_seeded(document, run), Path(place) / "run")
+        except RunFailedError as error:  # nothing is kept
+            raise RunFailedError(error.message, field=error.field) from None
     times = summary.response_time_ms
     ok = summary.outcomes.get("ok", 0)
     failed = sum(count for name, count in summary.outcomes.items() if name not in ("ok", "unfinished"))
-    return _seen(summary, spec, ok, failed, (times.mean, times.p90))
+    return _seen(summary, choose_cpus(None, None), ok, failed, (times.mean, times.p90))
 
 
 def programs(document: dict[str, Any], run: int) -> Seen:
-    """The same of programs: a closed loop for each client, at the same addresses, with the kernel's TCP."""
-    experiment = parse(document)
+    """The same of programs: a closed loop for each client, at the same addresses, with the kernel's TCP. No experiment
+    asks for programs yet, so this is no run of the pipeline.
+    """
+    experiment = parse(_seeded(document, run))
     spec = _testbed(experiment, programs=experiment.clients[0].count)
-    scenario = resolve(experiment, run, mode="live") | {"mode": "shim"}
+    scenario = resolve(experiment, 0, mode="live") | {"mode": "shim"}
     warmup, duration = (round(seconds(scenario["measure"][name]) * 1e9) for name in ("warmup", "duration"))
     with running(), OneRun(scenario, spec) as one:
         begin = one.began_ns + warmup
@@ -89,7 +93,11 @@ def programs(document: dict[str, Any], run: int) -> Seen:
     whole = rows[rows["status"] == 200]
     times = (whole["end"] - whole["start"]) / 1e6
     figures = (float(times.mean()), float(np.quantile(times, 0.9))) if len(times) else (None, None)
-    return _seen(summary, spec, len(whole), len(rows) - len(whole), figures)
+    return _seen(summary, spec.placement, len(whole), len(rows) - len(whole), figures)
+
+
+def _seeded(document: dict[str, Any], run: int) -> dict[str, Any]:
+    return document | {"seed": run + 1}
 
 
 def _testbed(experiment: Experiment, programs: int = 0) -> TestbedSpec:
@@ -128,11 +136,11 @@ def _mean(think: Delay | None) -> int:
     return round(seconds(think.mean) * 1e9)
 
 
-def _seen(summary: RunSummary, spec: TestbedSpec, ok: int, failed: int, times: Sequence[float | None]) -> Seen:
+def _seen(summary: RunSummary, placement: Placement, ok: int, failed: int, times: Sequence[float | None]) -> Seen:
     mean, p90 = (float("nan") if time is None else time for time in times)
     cpu, emulator, received = summary.server_cpu, summary.emulator, (summary.device or {}).get("rx_packets")
     busy = float("nan") if cpu.busy is None else cpu.busy
-    used = busy * summary.interval_s * len(spec.placement.server)
+    used = busy * summary.interval_s * len(placement.server)
     assert emulator is not None
     return Seen(
         responses=ok,

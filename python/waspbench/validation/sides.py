@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from waspbench import _core
-from waspbench.experiment import parse, resolve
-from waspbench.results import RunSummary, populations_of
+from waspbench.results import RunSummary
+from waspbench.runner.batch import simulate
 from waspbench.stats import Histogram
 from waspbench.stats.histogram import merge, percentiles
 from waspbench.validation.machine import Constants
@@ -79,31 +76,37 @@ def complete(values: list[float | None]) -> list[float] | None:
     return known if known and len(known) == len(values) else None
 
 
-def simulated(place: Place, kernel: Constants, duration: float | None = None) -> tuple[float, Side]:
-    """The model's side with the constants of ``kernel``, and the seconds that its runs take and the kernel's shall.
+def simulated(
+    places: Sequence[Place], kernel: Constants, lengths: Mapping[str, float | None]
+) -> Iterator[tuple[Place, float, Side]]:
+    """The model's side of each configuration with the constants of ``kernel``, and the seconds that its runs take and
+    the kernel's shall; in any order.
 
-    Where ``duration`` does not say it, short runs show how many responses there are in a second, and how much the means
+    Where ``lengths`` does not say it, short runs show how many responses there are in a second, and how much the means
     of runs differ. From these follows the length with which there are enough responses, and the interval of the
     kernel's mean is narrow enough.
     """
-    if duration is not None:
-        return duration, _twins(place, duration, kernel)
-    first = _twins(place, SHORTEST, kernel)
+    long = [(place, duration) for place in places if (duration := lengths[place.name]) is not None]
+    for place, _, side in _twins([(place, SHORTEST) for place in places if lengths[place.name] is None], kernel):
+        duration = _long_enough(side)
+        if duration == SHORTEST:
+            yield place, duration, side
+        else:
+            long.append((place, duration))
+    yield from _twins(long, kernel)
+
+
+def _long_enough(first: Side) -> float:
+    """Seconds of runs that tell enough, by what the shortest ones told."""
     means = first.means or [math.inf]
     deviation = float(np.std(means, ddof=1)) / mean(means) if len(means) > 1 else 0.0
     rate = mean([run.throughput for run in first.runs])
     enough = 1.1 * RESPONSES / rate / RUNS if rate else LONGEST
-    wanted = math.ceil(min(LONGEST, max(SHORTEST, enough, SHORTEST * (deviation / DEVIATION) ** 2)))
-    return wanted, first if wanted == SHORTEST else _twins(place, wanted, kernel)
+    return math.ceil(min(LONGEST, max(SHORTEST, enough, SHORTEST * (deviation / DEVIATION) ** 2)))
 
 
-def _twins(place: Place, duration: float, kernel: Constants) -> Side:
-    document = place.document(duration, kernel.tcp)
-    summaries, times = zip(*(_simulate(document, number) for number in range(TWINS)), strict=True)
-    return Side(summaries, merge(times))
-
-
-def _simulate(document: dict[str, Any], number: int) -> tuple[RunSummary, Histogram]:
-    found = _core.start(json.dumps(resolve(parse(document), number, mode="sim"))).wait()
-    times = populations_of(found.tables()["histogram"]).ok
-    return RunSummary.model_validate_json(found.summary()), times
+def _twins(places: Sequence[tuple[Place, float]], kernel: Constants) -> Iterator[tuple[Place, float, Side]]:
+    """The model's side of configurations with runs of so many seconds."""
+    made = simulate([place.document(duration, kernel.tcp) for place, duration in places], TWINS)
+    for (place, duration), runs in zip(places, made, strict=True):
+        yield place, duration, Side([run.summary for run in runs], merge(run.times for run in runs))

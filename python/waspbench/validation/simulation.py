@@ -1,20 +1,12 @@
-"""Runs of the engine for a validation: many seeds of one scenario, several at a time."""
+"""Experiments for a validation, and its figures over many seeds."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from waspbench import _core
-from waspbench.experiment import parse, resolve
-from waspbench.results import RunSummary
+from waspbench.runner.batch import Simulated
 from waspbench.stats import mean_interval
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 NO_WORK = {"cores": 1, "per_connection": "0ms", "per_request": "0ms", "per_kib": "0ms"}
 """A server whose CPU takes no time."""
@@ -54,16 +46,11 @@ def scenario(
     }
 
 
-def simulate(document: Mapping[str, Any], run: int = 0) -> RunSummary:
-    """Run number ``run`` of an experiment in virtual time."""
-    told = json.dumps(resolve(parse(dict(document)), run, mode="sim"))
-    return RunSummary.model_validate_json(_core.start(told).wait().summary())
-
-
-def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """``work`` on every item, on all CPUs; the engine runs outside of the interpreter's lock."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(work, items))
+def response_time(run: Simulated) -> float:
+    """The mean response time in seconds."""
+    found = run.summary.response_time_ms.mean
+    assert found is not None, "a run of a valid scenario has transactions"
+    return found / 1e3
 
 
 def mean(values: Sequence[float]) -> float:
