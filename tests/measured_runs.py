@@ -29,10 +29,10 @@ def result(throughputs: Sequence[float], **about: Any) -> Result:
     """A result with a run for each throughput."""
     runs = [summary(value, run) for run, value in enumerate(throughputs)]
     fields: dict[str, Any] = {"name": "x", "mode": "sim", "seed": 1} | about
-    return combine(runs, [_populations(one) for one in runs], **fields)
+    return combine(runs, [populations_of_a_run(one) for one in runs], **fields)
 
 
-def _populations(run: RunSummary) -> Populations:
+def populations_of_a_run(run: RunSummary) -> Populations:
     """Response times of 6,400 transactions, of which 95 % take the run's median, 4 % twice and 1 % three times as
     long.
     """

@@ -20,7 +20,7 @@ from waiting import HANGS, SOON
 from waspbench import _core, live
 from waspbench.cli.app import invoke
 from waspbench.cli.progress import WIDTH, ProgressLine, second
-from waspbench.runner.pipeline import StudyProgress
+from waspbench.runner.pipeline import Begun, StudyProgress
 from waspbench.testbed import Support
 
 
@@ -291,16 +291,21 @@ LINE = "run 1/3     12 s measuring       640 ok/s     256 in flight  2 errors"
 
 
 def progress(**more: Any) -> StudyProgress:
-    fields: dict[str, Any] = {"done": 0, "total": 3, "failed": 0, "left": None, "at": "", "sample": SAMPLE}
+    run = Begun(0, "")
+    fields: dict[str, Any] = {"done": 0, "total": 3, "failed": 0, "left": None, "latest": run, "sample": SAMPLE}
     return StudyProgress(**(fields | more))
+
+
+def begun(run: int, why: str, at: str = "") -> Begun:
+    return Begun(run, at, 2, (why,))
 
 
 def test_progress_is_a_line_that_fits() -> None:
     large = SAMPLE | {"elapsed": 12_345.0, "throughput": 123_456.0, "in_flight": 1_000_000, "errors": 1_234_567}
-    for each in (progress(run=99, total=100, attempt=2), progress(pilot=12, attempt=2)):
-        assert second(each, SAMPLE).endswith("measuring       640 ok/s     256 in flight  2 errors")
-        assert len(second(each, large)) < WIDTH
-        assert second(each, large).endswith("1,234,567 errors")
+    for each in (Begun(99, "", 2), Begun(0, "", 2, pilot=12)):
+        assert second(each, 100, SAMPLE).endswith("measuring       640 ok/s     256 in flight  2 errors")
+        assert len(second(each, 100, large)) < WIDTH
+        assert second(each, 100, large).endswith("1,234,567 errors")
 
 
 def test_progress_is_plain_lines_unless_on_a_terminal() -> None:
@@ -321,10 +326,18 @@ def test_progress_is_rewritten_in_place_on_a_terminal(monkeypatch: pytest.Monkey
 def test_why_a_run_is_made_again_is_said_once() -> None:
     stream = io.StringIO()
     with ProgressLine(stream) as line:
-        for _ in range(2):
-            line(progress(run=1, attempt=2, earlier=("the hypervisor took 3 %",)))
-    again = LINE.replace("run 1/3", "run 2/3 again")
-    assert stream.getvalue() == f"run 2/3 again: the hypervisor took 3 %\n{again}\n{again}\n"
+        again = begun(1, "the hypervisor took 3 %")
+        line(progress(latest=again, again=(again,)))
+        line(progress(latest=again))
+    shown = LINE.replace("run 1/3", "run 2/3 again")
+    assert stream.getvalue() == f"run 2/3 again: the hypervisor took 3 %\n{shown}\n{shown}\n"
+
+
+def test_every_run_that_is_made_again_side_by_side_is_told() -> None:
+    stream = io.StringIO()
+    with ProgressLine(stream) as line:
+        line(progress(sample=None, done=1, again=(begun(0, "gone", at="load=8"), begun(2, "went"))))
+    assert stream.getvalue() == "run 1/3 (load=8) again: gone\nrun 3/3 again: went\n1 of 3 runs\n"
 
 
 @pytest.mark.parametrize("arguments", [["version"], ["--version"], ["--version", "bench"]])

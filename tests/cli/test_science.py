@@ -13,7 +13,7 @@ from answered_runs import answered
 from fake_core import FakeEngine
 from waspbench.cli.app import invoke
 from waspbench.cli.progress import clock, line_of
-from waspbench.runner.pipeline import StudyProgress
+from waspbench.runner.pipeline import Begun, StudyProgress
 
 Capture = pytest.CaptureFixture[str]
 
@@ -215,6 +215,6 @@ def test_time_is_said_as_people_say_it() -> None:
 
 
 def test_progress_fits_a_line() -> None:
-    progress = StudyProgress(12, 120, 1, 3000.0, "clients.loss.rate=3% " * 5)
+    progress = StudyProgress(12, 120, 1, 3000.0, Begun(12, "clients.loss.rate=3% " * 5))
     assert line_of(progress).startswith("12 of 120 runs, 50 min left, 1 failed  clients.loss.rate=3%")
     assert len(line_of(progress)) <= 79

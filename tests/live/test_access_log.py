@@ -20,7 +20,8 @@ from waspbench.experiment import parse, resolve
 from waspbench.results import load_manifest
 from waspbench.results.access_log import log_path
 from waspbench.results.records import record_path, records_of
-from waspbench.runner.job import Job, Making, make
+from waspbench.runner.executors import Here
+from waspbench.runner.job import Done, Job, Making
 from waspbench.runner.study import study
 
 from .harness import WASP, needs
@@ -122,6 +123,13 @@ def test_in_a_study_a_log_is_that_of_the_run_whose_figures_are_kept_or_else_of_o
     def job(limit: float) -> Job:
         return Job(point=0, run=0, scenario=scenario, directory=str(tmp_path), time_limit=limit)
 
+    def make(limit: float) -> Done:
+        with Here() as executor:
+            executor.submit(job(limit), spec)
+            while not (done := executor.collect()):
+                executor.advance(1.0)
+        return done[0]
+
     log = log_path(tmp_path, 0)
     with Making(job(60), spec) as interrupted_run:
         while interrupted_run.step(1.0) is None:
@@ -130,10 +138,10 @@ def test_in_a_study_a_log_is_that_of_the_run_whose_figures_are_kept_or_else_of_o
     interrupted = logged(log).total()
     assert interrupted > 0
 
-    assert make(job(60), spec).summary is not None
+    assert make(60).summary is not None
     assert len(records_of(tmp_path)) == 1
     whole = log.read_bytes()
     assert logged(log).total() > interrupted
 
-    assert "given up after" in str(make(job(0.5), spec).failure)
+    assert "given up after" in str(make(0.5).failure)
     assert log.read_bytes() == whole

@@ -24,10 +24,10 @@ from waspbench.results.bottleneck import bottleneck_of
 from waspbench.results.capacity import CAPACITY, CapacityResult, LoadReading, load_capacity, readings_at
 from waspbench.results.comparing import compare_results
 from waspbench.results.records import read_record, record_path
-from waspbench.runner.capacity import CapacityStudy, capacity, prepare_capacity, with_load
+from waspbench.runner.capacity import CapacityStudy, capacity, with_load
 from waspbench.runner.job import Job
 from waspbench.runner.lengths import LONGEST
-from waspbench.runner.pipeline import StudyProgress
+from waspbench.runner.pipeline import Begun, StudyProgress
 from waspbench.stats.capacity import Capacity, CapacitySearch, Reading
 
 DOCUMENT: dict[str, Any] = {
@@ -249,12 +249,18 @@ def test_a_resumed_search_knows_what_was_made_longer(monkeypatch: pytest.MonkeyP
     assert lengths(cut[:-1] + rest) == lengths(whole)
 
 
+def latest(progress: StudyProgress) -> Begun:
+    assert progress.latest is not None
+    return progress.latest
+
+
 def test_progress_counts_the_runs_of_a_search(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     seen: list[StudyProgress] = []
     answered(monkeypatch, lambda job: summary(float(job.load or 0), job.run))
     capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH, on_progress=seen.append)
-    assert [progress.run for progress in seen] == sorted(progress.run for progress in seen)
-    assert seen[-1].run == seen[-1].done - 1 > 5
+    numbers = [latest(progress).run for progress in seen]
+    assert numbers == sorted(numbers)
+    assert numbers[-1] == seen[-1].done - 1 > 5
 
 
 def test_a_server_is_not_saturated_by_what_other_programs_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -309,7 +315,7 @@ def test_a_second_attempt_says_what_was_wrong_with_the_first(monkeypatch: pytest
     jobs = answered(monkeypatch, answer)
     result = capacity(DOCUMENT, output=tmp_path / "out", search=SEARCH, on_progress=seen.append)
     assert [job.earlier for job in jobs if job.run == 1] == [(), ("gone",)]
-    assert [progress.earlier for progress in seen if progress.attempt == 2] == [("gone",)]
+    assert [each.earlier for progress in seen for each in progress.again] == [("gone",)]
     assert (point(result).readings[1].attempts, seen[-1].failed) == (2, 0)
 
 
@@ -340,7 +346,7 @@ def test_figures_of_a_run_that_was_too_short_do_not_stand_for_one_that_failed(
     assert [(job.run, job.attempt) for job in made] == [(made[0].run, attempt) for attempt in (1, 1, 2)]
     record = read_record(record_path(tmp_path / "out" / "load-128", made[0].run))
     assert (record.failure, record.summary) == ("gone", None)
-    told = [progress.earlier for progress in seen if progress.at == "load=128"]
+    told = [latest(progress).earlier for progress in seen if latest(progress).at == "load=128"]
     length = made[1].scenario["measure"]["duration"]
     assert told == [(), (f"its interval was too short; now {length}",), ("gone",)]
 
@@ -449,18 +455,6 @@ def test_an_interrupt_while_earlier_runs_are_read_changes_nothing(
     assert (again.complete, point(again)) == (True, point(load_capacity(whole)))
 
 
-def test_a_run_that_ended_when_its_search_was_stopped_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    answered(monkeypatch, lambda job: summary(float(job.load or 0), job.run))
-    plan, found = prepare_capacity(DOCUMENT, tmp_path / "out", SEARCH)
-    with CapacityStudy.begin(plan, found, tmp_path / "out") as search:
-        search.step()
-        search._at_work().submit(search._job(search._places[0], 51))
-        search._at_work().advance(1.0)
-        search._at_work().collect()  # and nobody takes it
-        search.stop()
-        assert [reading.run for reading in point(search.wait()).readings] == [0, 1]
-
-
 def test_a_failure_after_figures_of_a_run_that_was_too_short_gives_no_point_up(
     monkeypatch: pytest.MonkeyPatch, pretended_live: None, tmp_path: Path
 ) -> None:
@@ -484,7 +478,7 @@ def test_numbers_of_a_resumed_search_count_what_was_made_before(
         record_path(tmp_path / "out" / f"load-{reading.load}", reading.run).unlink()
     seen: list[StudyProgress] = []
     resume(tmp_path / "out", on_progress=seen.append)
-    assert [(progress.run, progress.done) for progress in seen] == [
+    assert [(latest(progress).run, progress.done) for progress in seen] == [
         (1, 2), (len(readings) - 1, len(readings))
     ]  # fmt: skip
 
@@ -497,7 +491,7 @@ def test_runs_of_several_points_have_numbers_of_their_own(monkeypatch: pytest.Mo
     answered(monkeypatch, answer)
     asked = DOCUMENT | {"sweep": {"clients.rtt": ["20ms", "30ms"]}}
     capacity(asked, output=tmp_path / "out", search=SEARCH, jobs=1, on_progress=seen.append)
-    again = {(progress.run, progress.at.partition(" ")[0]) for progress in seen if progress.earlier}
+    again = {(each.run, each.at.partition(" ")[0]) for progress in seen for each in progress.again}
     assert len({run for run, _ in again}) == len({at for _, at in again}) == 2
 
 

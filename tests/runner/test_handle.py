@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import pickle
 import signal
 import tempfile
 from pathlib import Path
@@ -17,9 +16,7 @@ from waspbench import CannotRunError, InputError, Progress, RunFailedError, load
 from waspbench.experiment import parse
 from waspbench.results import records, write_table
 from waspbench.results.study import read_plan
-from waspbench.runner import executors
 from waspbench.runner.api import Handle, only
-from waspbench.runner.job import Job
 from waspbench.runner.study import Study, prepare
 
 EXPERIMENT: dict[str, Any] = {
@@ -144,7 +141,7 @@ def test_an_interrupt_while_a_run_is_put_away_waits_until_it_is_and_is_marked(
     assert [(reason.run, reason.code) for reason in result.invalid_reasons] == [(None, "interrupted")]
 
 
-@pytest.mark.parametrize("method", ["_submit", "_log", "_take", "_finished"])
+@pytest.mark.parametrize("method", ["_next", "_log", "_take", "_finished"])
 @pytest.mark.parametrize("kept", [True, False])
 def test_an_interrupt_between_runs_loses_none(
     kept: bool, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heard: None
@@ -152,7 +149,7 @@ def test_an_interrupt_between_runs_loses_none(
     asked = EXPERIMENT | {"measure": {"runs": 2, "warmup": "1s", "duration": "2s"}}
     output = tmp_path / "out" if kept else None
     interrupting(monkeypatch, method)
-    if method == "_submit":  # nothing is measured then
+    if method == "_next":  # nothing is measured then
         with pytest.raises(KeyboardInterrupt):
             run(asked, output=output)
         assert list(tmp_path.iterdir()) == []
@@ -165,7 +162,7 @@ def test_an_interrupt_between_runs_loses_none(
         assert load(output).runs == run(asked).runs
 
 
-@pytest.mark.parametrize("method", ["_submit", "_log", "_take", "_finished"])
+@pytest.mark.parametrize("method", ["_next", "_log", "_take", "_finished"])
 def test_a_handle_can_be_gone_on_with_after_an_interrupt(
     method: str, monkeypatch: pytest.MonkeyPatch, heard: None
 ) -> None:
@@ -409,17 +406,6 @@ def test_what_was_measured_before_all_failed_is_kept_and_told(engine: FakeEngine
     kept = load(tmp_path / "out")
     assert len(kept.runs) == 3
     assert not kept.valid
-
-
-def test_what_a_worker_raises_crosses_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(job: Job) -> None:
-        raise CannotRunError("there is no such server", "server.kind")
-
-    monkeypatch.setattr(executors, "make", refuse)
-    done = pickle.loads(pickle.dumps(executors._answer_to(Job(0, 0, {}, "", 1.0))))
-    assert done.fatal
-    assert isinstance(done.error, CannotRunError)
-    assert done.error.field == "server.kind"
 
 
 def test_a_place_that_cannot_be_written_ends_a_study_of_processes(tmp_path: Path) -> None:

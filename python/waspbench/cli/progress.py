@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 if TYPE_CHECKING:
     from waspbench import _core
-    from waspbench.runner.pipeline import StudyProgress
+    from waspbench.runner.pipeline import Begun, StudyProgress
 
 WIDTH = 80
 
@@ -22,7 +22,6 @@ class ProgressLine:
         self._stream = stream
         self._in_place = stream.isatty()
         self._shown = -1
-        self._told: tuple[int, tuple[str, ...]] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -33,23 +32,19 @@ class ProgressLine:
 
     def __call__(self, progress: StudyProgress) -> None:
         """Shows ``progress``."""
-        self._tell_again(progress)
-        if progress.sample is not None:
-            line = second(progress, progress.sample)
+        for begun in progress.again:
+            self._tell_again(begun, progress.total)
+        if progress.latest is not None and progress.sample is not None:
+            line = second(progress.latest, progress.total, progress.sample)
             left = "" if progress.left is None or progress.total < 2 else f"  {clock(progress.left)} left"
             self._show(line + left if len(line + left) < WIDTH else line)
         elif self._in_place or progress.done != self._shown:
             self._show(line_of(progress))
         self._shown = progress.done
 
-    def _tell_again(self, progress: StudyProgress) -> None:
-        """Says why a run is made again, unless that was said."""
-        told = (progress.run, progress.earlier)
-        if not progress.earlier or told == self._told:
-            return
-        self._told = told
-        at = f" ({progress.at})" if progress.at else ""
-        line = f"{_name(progress)}{at} again: {'; '.join(progress.earlier)}\n"
+    def _tell_again(self, begun: Begun, total: int) -> None:
+        at = f" ({begun.at})" if begun.at else ""
+        line = f"{_name(begun, total)}{at} again: {'; '.join(begun.earlier)}\n"
         self._write(f"\r\x1b[K{line}" if self._in_place else line)
 
     def _show(self, line: str) -> None:
@@ -60,28 +55,30 @@ class ProgressLine:
         self._stream.flush()
 
 
-def second(progress: StudyProgress, sample: _core.Sample) -> str:
+def second(run: Begun, total: int, sample: _core.Sample) -> str:
     """One line of at most 79 characters about a second of a run. What is in flight is left out where there is no room
     for it.
     """
-    again = "" if progress.attempt == 1 else " again"
+    again = "" if run.attempt == 1 else " again"
     phase = "measuring" if sample["measuring"] else "warm-up"
-    line = f"{_name(progress)}{again}  {sample['elapsed']:5.0f} s {phase:<9}  {sample['throughput']:8,.0f} ok/s"
+    line = f"{_name(run, total)}{again}  {sample['elapsed']:5.0f} s {phase:<9}  {sample['throughput']:8,.0f} ok/s"
     in_flight, errors = f"  {sample['in_flight']:6,d} in flight", f"  {sample['errors']:,d} errors"
     whole = line + in_flight + errors
     return whole if len(whole) < WIDTH else line + errors
 
 
-def _name(progress: StudyProgress) -> str:
-    return f"run {progress.run + 1}/{progress.total}" if progress.pilot is None else f"pilot {progress.pilot}"
+def _name(run: Begun, total: int) -> str:
+    return f"run {run.run + 1}/{total}" if run.pilot is None else f"pilot {run.pilot}"
 
 
 def line_of(progress: StudyProgress) -> str:
     """One line of at most 79 characters."""
     left = "" if progress.left is None else f", {clock(progress.left)} left"
     failed = f", {progress.failed} failed" if progress.failed else ""
-    pilot = "" if progress.pilot is None else f", pilot {progress.pilot}"
-    return f"{progress.done} of {progress.total} runs{pilot}{left}{failed}  {progress.at}".rstrip()[: WIDTH - 1]
+    run = progress.latest
+    pilot = "" if run is None or run.pilot is None else f", pilot {run.pilot}"
+    at = "" if run is None else f"  {run.at}"
+    return f"{progress.done} of {progress.total} runs{pilot}{left}{failed}{at}".rstrip()[: WIDTH - 1]
 
 
 def clock(seconds: float) -> str:

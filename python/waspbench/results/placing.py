@@ -8,8 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-import polars as pl
-
 from waspbench.errors import RunFailedError
 
 T = TypeVar("T")
@@ -47,9 +45,8 @@ def place(path: Path, write: Callable[[Path], T]) -> T:
         partial.rename(path)
         _sync(path.parent)
         return written
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-        raise NotWrittenError(path, reason) from None
+    except OSError as error:
+        raise NotWrittenError(path, error.strerror or str(error)) from None
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)

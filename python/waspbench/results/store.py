@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import polars as pl
 
@@ -54,10 +54,38 @@ def check_free(path: Path) -> None:
 
 
 def write_table(frame: pl.DataFrame, path: Path) -> None:
-    """Writes a table so that equal frames make equal files, byte for byte."""
-    frame.rechunk().write_parquet(
-        path, compression="zstd", compression_level=3, statistics=True, row_group_size=1 << 18
-    )
+    """Writes a table so that equal frames make equal files, byte for byte.
+
+    Raises:
+        OSError: the disk is full or cannot be written.
+    """
+    with path.open("wb") as file:
+        told = _Told(file)
+        try:
+            frame.rechunk().write_parquet(
+                cast(IO[bytes], told), compression="zstd", compression_level=3, statistics=True, row_group_size=1 << 18
+            )
+        except pl.exceptions.PolarsError:
+            raise told.error or OSError(f"cannot be made of a table with {frame.height:,} rows") from None
+
+
+class _Told:
+    """A file for polars, which keeps for itself why one could not be written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.error: OSError | None = None
+
+    def write(self, data: bytes) -> int:
+        """Writes all of it."""
+        try:
+            return self._file.write(data)
+        except OSError as error:
+            self.error = error
+            raise
+
+    def flush(self) -> None:
+        """Nothing: closing does."""
 
 
 def populations_of(table: Any) -> Populations:

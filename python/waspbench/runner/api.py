@@ -48,11 +48,10 @@ class Progress:
 
 def _of_one(study: StudyProgress) -> Progress | None:
     """What ``study`` tells of the run that is being made; None where there are no figures of it."""
-    if study.sample is None:
+    run = study.latest
+    if run is None or study.sample is None:
         return None
-    return Progress(
-        study.run, study.total, **study.sample, pilot=study.pilot, attempt=study.attempt, earlier=study.earlier
-    )
+    return Progress(run.run, study.total, **study.sample, pilot=run.pilot, attempt=run.attempt, earlier=run.earlier)
 
 
 class Handle(Closing):

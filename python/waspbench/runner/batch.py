@@ -19,7 +19,7 @@ from waspbench.interrupts import postponed
 from waspbench.results import RunSummary, populations_of
 from waspbench.results.records import records_of, table_path
 from waspbench.results.store import NEEDED, read_table
-from waspbench.runner.executors import Here, Processes
+from waspbench.runner.executors import executor_for
 from waspbench.runner.job import Done, Job
 from waspbench.runner.pipeline import temporary_directory
 from waspbench.runner.study import Study, prepare
@@ -62,7 +62,7 @@ def _simulated(experiments: Sequence[Experiment], runs: int) -> Generator[list[S
     waiting = deque((number, run) for number in range(len(experiments)) for run in range(runs))
     width = min(len(os.sched_getaffinity(0)), len(waiting))
     found: list[dict[int, Simulated]] = [{} for _ in experiments]
-    with temporary_directory() as place, Here() if width < 2 else Processes(width) as executor:
+    with temporary_directory() as place, executor_for(width) as executor:
         for number, of_one in enumerate(found):
             while len(of_one) < runs:
                 with postponed():  # a worker must not be forgotten for an interrupt

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from waspbench import _core
 from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError, WaspError
 from waspbench.experiment import Clients, Experiment, Mode, accept, resolve
 from waspbench.experiment.conditions import Condition, condition, objective
@@ -46,11 +45,10 @@ from waspbench.runner.attempts import (
     is_over,
     write_failure,
 )
-from waspbench.runner.executors import Executor
 from waspbench.runner.job import BOTTLENECKS, Done, Job
 from waspbench.runner.lengths import LONGEST, longer
 from waspbench.runner.pilots import FEW, wants_of
-from waspbench.runner.pipeline import NothingMeasuredError, OnProgress, Pipeline, StudyProgress, check_servers
+from waspbench.runner.pipeline import Begun, Count, NothingMeasuredError, OnProgress, Pipeline, check_servers
 from waspbench.runner.study import Source, document_of, prepare
 from waspbench.runner.timing import time_limit
 from waspbench.stats.capacity import BoundsError, CapacitySearch, CapacitySweep, Reading
@@ -175,8 +173,6 @@ class CapacityStudy(Pipeline[CapacityResult]):
         self._objectives = [condition(text, Argument("search.objectives")) for text in self.search.objectives]
         self._places = self._new_places()
         self._failure: WaspError | None = None
-        self._latest: tuple[int, Job, tuple[str, ...]] | None = None
-        """The run that was begun last, with its number, and why it is made again."""
 
     def _new_places(self) -> list[_Place]:
         runs = self.points[0].experiment.measure.runs
@@ -218,9 +214,6 @@ class CapacityStudy(Pipeline[CapacityResult]):
         return not any(read_record(path).summary for path in self.directory.rglob("runs/run-*.json"))
 
     def _finished(self) -> CapacityResult:
-        if self.stopped:  # a worker may have ended when it was stopped
-            for place in self._places:
-                self._remember(place)
         if any(not reading.unmade for place in self._places for reading in place.readings):
             return self.summarise()
         if not self.stopped:
@@ -239,15 +232,21 @@ class CapacityStudy(Pipeline[CapacityResult]):
     def _over(self) -> bool:
         return all(place.next_load is None for place in self._places)
 
-    def _submit(self, executor: Executor) -> None:
+    def _next(self) -> tuple[Begun, Job, Experiment] | None:
         for place in self._places:
-            if executor.room and not place.running and (load := self._remember(place)) is not None:
-                place.running = True
-                job = self._job(place, load)
-                self._latest = (self._number(job.point, job.run, self._made), job, self._why_again(place, job))
-                if place.lengthened:
-                    log_path(Path(job.directory), job.run).unlink(missing_ok=True)
-                executor.submit(job, self._spec(with_load(place.point.experiment, load)))
+            if not place.running and (load := self._remember(place)) is not None:
+                return self._begun(place, load)
+        return None
+
+    def _begun(self, place: _Place, load: int) -> tuple[Begun, Job, Experiment]:
+        place.running = True
+        job = self._job(place, load)
+        if place.lengthened:
+            log_path(Path(job.directory), job.run).unlink(missing_ok=True)
+        at = f"{text_of(place.point.settings)} load={load}".strip()
+        number = self._number(job.point, job.run, self._made)
+        begun = Begun(number, at, job.attempt, self._why_again(place, job))
+        return begun, job, with_load(place.point.experiment, load)
 
     def _remember(self, place: _Place) -> int | None:
         """Tells a point's search of the runs that it asks for and that were made before; the load that is next."""
@@ -410,22 +409,9 @@ class CapacityStudy(Pipeline[CapacityResult]):
             ],
         )
 
-    def _progress(self, sample: _core.Sample | None) -> StudyProgress:
-        expected = sum(self._runs_left(place) for place in self._places)
-        so_far = StudyProgress(
-            done=self._made,
-            total=self._made + expected,
-            failed=sum(reading.unmade for place in self._places for reading in place.readings),
-            left=self._time_left(expected),
-            at="",
-            sample=sample,
-            run=self._made,
-        )
-        if self._latest is None:
-            return so_far
-        run, job, again = self._latest
-        at = f"{text_of(self.points[job.point].settings)} load={job.load}".strip()
-        return replace(so_far, at=at, run=run, attempt=job.attempt, earlier=again)
+    def _count(self) -> Count:
+        failed = sum(reading.unmade for place in self._places for reading in place.readings)
+        return Count(self._made, sum(self._runs_left(place) for place in self._places), failed)
 
     @property
     def _made(self) -> int:

@@ -1,35 +1,39 @@
 """Where runs are made: in this process one after the other (live runs, whose CPUs are placed), or in processes of
-their own side by side (simulated runs, which disturb nothing).
+their own side by side (simulated runs, which disturb nothing). Whoever makes runs asks an `Executor` for them.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import multiprocessing
 import os
 import signal
+import socket
+import struct
+import subprocess
 import time
 from abc import abstractmethod
-from dataclasses import dataclass
-from multiprocessing import resource_tracker
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 
 from waspbench import _core
 from waspbench.closing import Closing
-from waspbench.errors import RunFailedError, WaspError
-from waspbench.runner.job import Done, Job, Making, make
+from waspbench.errors import CannotRunError, RunFailedError
+from waspbench.runner import worker as program
+from waspbench.runner.job import Done, Job, Making
 from waspbench.testbed import Spec
 
 GRACE = 60.0
-"""Seconds past its time limit after which a worker that does not answer is killed."""
+"""Seconds past its time limit, or after it was stopped, after which a worker that does not answer is killed."""
 
-_PR_SET_PDEATHSIG = 1
+PATIENCE = 20
+"""Seconds for which a worker may pause in the middle of an answer, or take to die."""
 
 
 class Executor(Closing):
-    """Takes jobs and gives back what became of them. A context manager: leaving it gives up what still runs."""
+    """Takes jobs and gives back what became of them, errors included. A context manager: leaving it gives up what still
+    runs.
+    """
 
     sample: _core.Sample | None = None
     """The last second of the run that is made in this process, as of the last `advance`."""
@@ -51,11 +55,15 @@ class Executor(Closing):
 
     @abstractmethod
     def submit(self, job: Job, spec: Spec | None = None) -> None:
-        """Begins a job; only when there is room."""
+        """Begins a job; only when there is room.
+
+        Raises:
+            CannotRunError: this machine has no place where it can be made.
+        """
 
     @abstractmethod
     def advance(self, timeout: float) -> None:
-        """Goes on until a job comes to an end, or for ``timeout`` seconds at most."""
+        """Goes on until there is something to collect, perhaps, or for ``timeout`` seconds at most."""
 
     @abstractmethod
     def collect(self) -> list[Done]:
@@ -63,7 +71,7 @@ class Executor(Closing):
 
     @abstractmethod
     def stop(self) -> None:
-        """Ends what runs as soon as possible. A run of this process is to be gone on with, and has what it measured."""
+        """Ends what runs as soon as possible. Go on with it, and collect it: what it measured by then is kept."""
 
     @abstractmethod
     def close(self) -> None:
@@ -121,21 +129,13 @@ class Here(Executor):
             making.close()
 
 
-@dataclass
-class _Worker:
-    process: BaseProcess
-    pipe: Connection
-    job: Job | None = None
-    deadline: float = 0.0
-
-
 class Processes(Executor):
     """Simulated runs in ``count`` processes, which end when this one does, however it ends."""
 
     def __init__(self, count: int) -> None:
-        self._context = multiprocessing.get_context("spawn")
         self._count = count
         self._workers: list[_Worker] = []
+        self._begun = False
 
     @property
     def width(self) -> int:
@@ -143,106 +143,159 @@ class Processes(Executor):
         return self._count
 
     @property
-    def busy(self) -> bool:
-        """Whether a worker has a job."""
-        return any(worker.job is not None for worker in self._workers)
-
-    @property
     def room(self) -> int:
         """Workers without a job, those not started yet included."""
-        return self._count - sum(worker.job is not None for worker in self._workers)
+        return self._count - len(self._busy)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a worker has a job."""
+        return bool(self._busy)
 
     def submit(self, job: Job, spec: Spec | None = None) -> None:
-        """Gives the job to a worker that has none."""
+        """Gives the job to a worker that has none; starts one if there is none."""
         if spec is not None:
             raise ValueError("a live run is made in the process that placed it")
-        worker = next((worker for worker in self._workers if worker.job is None), None) or self._started()
-        worker.job, worker.deadline = job, time.monotonic() + job.time_limit + GRACE
-        with contextlib.suppress(ConnectionError):  # `collect` finds that it has died
-            worker.pipe.send(job)
+        for dead in [worker for worker in self._workers if worker.job is None and worker.process.poll() is not None]:
+            dead.close()
+            self._workers.remove(dead)
+        idle = next((worker for worker in self._workers if worker.job is None), None)
+        if idle is None:
+            idle = self._started()
+        idle.begin(job)
 
     def advance(self, timeout: float) -> None:
         """Waits until a worker sends something or dies, or for ``timeout`` seconds at most."""
         if self.busy:
-            wait([worker.pipe for worker in self._workers if worker.job is not None], timeout)
+            wait([worker.pipe for worker in self._busy], timeout)
 
     def collect(self) -> list[Done]:
         """What workers sent, and the jobs of those that died or had to be killed, as failures."""
-        busy = [worker for worker in self._workers if worker.job is not None]
-        ready = set(wait([worker.pipe for worker in busy], 0.0)) if busy else set()
         found = []
-        for worker in busy:
-            if worker.pipe in ready:
-                found.append(self._answer(worker))
-            elif time.monotonic() > worker.deadline:
-                found.append(self._dropped(worker, "did not end within its time limit, and was killed"))
+        for worker in self._busy:
+            done = worker.answer()
+            self._begun = self._begun or worker.ready
+            if done is not None:
+                # Where no process can even begin, none could in any run.
+                hopeless = not self._begun and worker.ended and worker.process.returncode >= 0
+                found.append(replace(done, fatal=done.fatal or hopeless))
+        self._workers = [worker for worker in self._workers if not worker.ended]
         return found
 
     def stop(self) -> None:
-        """Ends all workers: a simulated run is short, and nothing of one that is not finished is kept."""
-        self.close()
+        """Ends all runs, whose figures are kept."""
+        for worker in self._busy:
+            worker.stop()
 
     def close(self) -> None:
         """Ends all workers."""
-        for worker in self._workers:
-            worker.process.kill()
-        for worker in self._workers:
-            worker.process.join()
-            worker.pipe.close()
+        for each in self._workers:
+            each.process.kill()  # before one is waited for
+        for each in self._workers:
+            each.close()
         self._workers.clear()
 
     def _started(self) -> _Worker:
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_work, args=(theirs, os.getpid()), daemon=True)
-        # A worker that Ctrl-C reaches before `_work` would print a traceback. The tracker would unblock it.
-        resource_tracker.ensure_running()
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        theirs.close()
-        worker = _Worker(process, ours)
+            worker = _Worker()
+        except OSError as error:
+            why = f"no process can be started for a run beside {len(self._workers)} others: {error.strerror}"
+            raise CannotRunError(f"{why}; fewer runs side by side (jobs) need fewer, and 1 needs none") from None
         self._workers.append(worker)
         return worker
 
-    def _answer(self, worker: _Worker) -> Done:
+    @property
+    def _busy(self) -> list[_Worker]:
+        return [worker for worker in self._workers if worker.job is not None]
+
+
+class _Worker(Closing):
+    """A process that makes runs, and the job that it has."""
+
+    def __init__(self) -> None:
+        """Starts it. Raises OSError if the system has no room for it."""
+        self.job: Job | None = None
+        self.ready = self.ended = False
+        self._stopped = False
+        self._began = self._deadline = 0.0
+        self.pipe, theirs = Pipe()
         try:
-            answer: Done = worker.pipe.recv()
-        except (EOFError, ConnectionError):
-            return self._dropped(worker, "ended with its process")
-        worker.job = None
-        return answer
+            with theirs:
+                self.process = program.start(theirs)
+            _limit(self.pipe)
+        except OSError:
+            self.pipe.close()
+            raise
 
-    def _dropped(self, worker: _Worker, why: str) -> Done:
-        job = worker.job
+    def begin(self, job: Job) -> None:
+        """Lets it make a run."""
+        self.job, self._stopped = job, False
+        self._began = time.monotonic()
+        self._deadline = self._began + job.time_limit + GRACE
+        self._send(job)
+
+    def stop(self) -> None:
+        """Ends the run as soon as possible."""
+        self._stopped = True
+        self._deadline = min(self._deadline, time.monotonic() + GRACE)
+        self._send(program.STOP)
+
+    def answer(self) -> Done | None:
+        """What became of its job, if that is known: also where the process has died, or is killed because its time is
+        over.
+        """
+        try:
+            if self.pipe.poll():
+                return self._taken(self.pipe.recv())
+        except (EOFError, OSError):
+            return self._lost(self._why_it_ended())
+        if time.monotonic() > self._deadline:
+            return self._lost(f"the run was killed: it did not end within {GRACE:.0f} s of its time")
+        return None
+
+    def close(self) -> None:
+        """Ends it."""
+        self.process.kill()
+        self.process.wait()
+        self.pipe.close()
+        self.ended = True
+
+    def _send(self, message: object) -> None:
+        with suppress(OSError):  # `answer` finds that it has died
+            self.pipe.send(message)
+
+    def _taken(self, message: Done | None) -> Done | None:
+        if message is program.READY:
+            self.ready = True
+        else:
+            self.job = None
+        return message
+
+    def _why_it_ended(self) -> str:
+        try:
+            status = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            return "the process of the run stopped in the middle of its answer, and was killed"
+        if status >= 0:
+            return f"the process of the run failed (exit status {status}); it said why on standard error"
+        name = signal.Signals(-status).name
+        memory = "; did the machine run out of memory? Fewer runs side by side (jobs) need less"
+        return f"the process of the run was ended by {name}{memory if name == 'SIGKILL' else ''}"
+
+    def _lost(self, why: str) -> Done:
+        """The end of its job, and its own."""
+        job, self.job = self.job, None
         assert job is not None
-        worker.process.kill()
-        worker.process.join()
-        worker.pipe.close()
-        self._workers.remove(worker)
-        code = worker.process.exitcode
-        return Done(job, job.time_limit, error=RunFailedError(f"the run {why} (exit status {code})"))
+        self.close()
+        return Done(job, time.monotonic() - self._began, error=RunFailedError(why), stopped=self._stopped)
 
 
-def _work(pipe: Connection, parent: int) -> None:
-    """A worker: makes the runs that come through the pipe until it closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
-    _end_with(parent)
-    with contextlib.suppress(EOFError, ConnectionError):
-        while True:
-            pipe.send(_answer_to(pipe.recv()))
+def _limit(pipe: Connection) -> None:
+    """Lets `recv` fail (OSError) when the other end does not go on with a message."""
+    with socket.socket(fileno=os.dup(pipe.fileno())) as end:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", PATIENCE, 0))
 
 
-def _answer_to(job: Job) -> Done:
-    try:
-        return make(job)
-    except WaspError as error:
-        return Done(job, 0.0, error=error, fatal=True)
-
-
-def _end_with(parent: int) -> None:
-    """Lets the kernel kill this process when ``parent`` ends."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
+def executor_for(count: int) -> Executor:
+    """What makes ``count`` simulated runs at the same time, or live ones one after the other."""
+    return Here() if count < 2 else Processes(count)

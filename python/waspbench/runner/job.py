@@ -105,18 +105,18 @@ class Making(Closing):
 
     def step(self, timeout: float) -> _core.Sample | None:
         """Goes on for at most ``timeout`` seconds, and returns the last second's figures if there are any. A run that
-        fails is said to have, not raised; what it measured before its device or the engine failed is kept.
+        fails is said to have, not raised; what it measured before its device or the engine failed is kept. Where this
+        machine cannot make it, or what is asked for is not valid, no other can go better (`Done.fatal`).
 
         Raises:
             KeyboardInterrupt: it was interrupted. It can be gone on with, or stopped, or closed.
-            WaspError: no run can be made at all: the machine cannot do it, or the input is not valid.
         """
         try:
             with live.running():
                 return self._go_on(timeout)
-        except RunFailedError as error:
+        except WaspError as error:
             self.close()
-            self.done = Done(self.job, self._seconds, error=error)
+            self.done = Done(self.job, self._seconds, error=error, fatal=not isinstance(error, RunFailedError))
             return None
 
     def stop(self) -> None:
@@ -224,11 +224,3 @@ def _measured_before(job: Job) -> float:
         return 0.0
     before = read_record(path).summary
     return 0.0 if before is None else before.interval_s
-
-
-def make(job: Job, spec: Spec | None = None) -> Done:
-    """Does a job from beginning to end. For the errors see `Making.step`."""
-    with Making(job, spec) as making:
-        while making.done is None:
-            making.step(1.0)
-        return making.done

@@ -29,9 +29,10 @@ from waspbench.results.manifest import now
 from waspbench.results.placing import Room
 from waspbench.results.records import write_record, write_text
 from waspbench.results.study import JOURNAL, STUDY, StudyPlan, point_directory, read_plan
-from waspbench.runner.executors import Executor, Here, Processes
-from waspbench.runner.job import Done
+from waspbench.runner.executors import Executor, executor_for
+from waspbench.runner.job import Done, Job
 from waspbench.runner.lock import DirectoryLock
+from waspbench.runner.timing import OVERHEAD, length
 from waspbench.testbed import Placement, Spec
 
 R_co = TypeVar("R_co", covariant=True)
@@ -49,25 +50,41 @@ class StudyProgress:
     """Runs without figures."""
     left: float | None
     """Seconds until the end, as far as can be told."""
-    at: str
-    """The point of the run that ``run`` is."""
+    latest: Begun | None = None
+    """The run that was begun last; None if there is none."""
     sample: _core.Sample | None = None
-    """The last second of a run that is made in this process."""
-    pilot: int | None = None
-    """Number of the pilot that this run is, from 1; None if it is measured."""
-    run: int = 0
-    """Number of the run that was begun last, or of one of those that are made side by side, from 0, in the order in
-    which runs are begun.
-    """
+    """Its last second, where runs are made in this process."""
+    again: tuple[Begun, ...] = ()
+    """Runs that were begun again since it was told before."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run that is begun."""
+
+    run: int
+    """Its number, from 0, in the order in which runs are begun; that of the first attempt where it is made again."""
+    at: str
+    """Its point, and its load where that is searched."""
     attempt: int = 1
-    """2 where that run is made again, because the first attempt failed or was disturbed."""
+    """2 where it is made again, because the first attempt failed or was disturbed."""
     earlier: tuple[str, ...] = ()
-    """Why that run is made again; empty where it is made for the first time. Of runs that are made side by side only
-    the one that was begun last is told.
-    """
+    """Why it is made again; empty where it is made for the first time."""
+    pilot: int | None = None
+    """Number of the pilot that it is, from 1; None if it is measured."""
 
 
 OnProgress = Callable[[StudyProgress], object]
+
+
+@dataclass(frozen=True)
+class Count:
+    """Numbers of runs."""
+
+    done: int
+    left: int
+    failed: int
+    """Those of ``done`` that have no figures."""
 
 
 class NothingMeasuredError(RunFailedError):
@@ -102,6 +119,8 @@ class Pipeline(Closing, Generic[R_co]):
         self._placement: Placement | None = None
         self._times: list[float] = []
         self._numbers: dict[tuple[int, int], int] = {}
+        self._latest: Begun | None = None
+        self._again: list[Begun] = []
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._lock: DirectoryLock | None = None
         self._room = Room(directory, _room_for(self.points))
@@ -213,6 +232,7 @@ class Pipeline(Closing, Generic[R_co]):
         try:
             return self._go_on(timeout)
         except WaspError as error:
+            self._end_others()
             self._error = self._with_results(error)
             raise self._error from None
 
@@ -303,16 +323,16 @@ class Pipeline(Closing, Generic[R_co]):
         """Whether no run is left to begin, and none is being made."""
 
     @abstractmethod
-    def _submit(self, executor: Executor) -> None:
-        """Gives the executor as many jobs as it has room for."""
+    def _next(self) -> tuple[Begun, Job, Experiment] | None:
+        """The run to begin now, and of what experiment it is; None if none can be begun before another has ended."""
 
     @abstractmethod
     def _take(self, done: Done) -> None:
         """Takes in what became of a job."""
 
     @abstractmethod
-    def _progress(self, sample: _core.Sample | None) -> StudyProgress:
-        """How far it is."""
+    def _count(self) -> Count:
+        """How many runs are made and are left, as far as is known."""
 
     # What all have in common.
 
@@ -320,8 +340,8 @@ class Pipeline(Closing, Generic[R_co]):
         """The executor, which is made for the first run."""
         if self._executor is None:
             self._look()
-            jobs = 1 if _is_alone(self.plan) else self._jobs or len(os.sched_getaffinity(0))
-            self._executor = Here() if jobs == 1 else Processes(jobs)
+            jobs = self._jobs or len(os.sched_getaffinity(0))
+            self._executor = executor_for(1 if _is_alone(self.plan) else jobs)
         return self._executor
 
     def _hold(self) -> None:
@@ -336,17 +356,36 @@ class Pipeline(Closing, Generic[R_co]):
     def _go_on(self, timeout: float) -> StudyProgress:
         executor = self._at_work()
         with postponed():  # what is begun, and what has ended, must not be forgotten for an interrupt
-            if not self.stopped:
-                self._submit(executor)
+            while not self.stopped and executor.room and (found := self._next()) is not None:
+                self._latest, job, experiment = found
+                executor.submit(job, self._spec(experiment))
+                if self._latest.earlier:
+                    self._again.append(self._latest)
         executor.advance(timeout)
         with postponed():
-            for done in executor.collect():
-                self._times.append(done.seconds)
+            ended = executor.collect()
+            for done in ended:
+                self._keep_lost(done)
+            for done in ended:
                 self._log(done)
-                if done.fatal:
-                    raise self._fatal(done)
+                if done.fatal and done.error is not None:
+                    raise done.error
+                self._times.append(done.seconds)
                 self._take(done)
         return self._progress(executor.sample)
+
+    def _progress(self, sample: _core.Sample | None) -> StudyProgress:
+        count, again = self._count(), tuple(self._again)
+        self._again.clear()
+        return StudyProgress(
+            done=count.done,
+            total=count.done + count.left,
+            failed=count.failed,
+            left=self._time_left(count.left),
+            latest=self._latest,
+            sample=sample,
+            again=again,
+        )
 
     def _ended(self) -> R_co:
         """The result, after the last run."""
@@ -390,14 +429,28 @@ class Pipeline(Closing, Generic[R_co]):
             self._placement = live.choose_cpus(self.plan.server_cpus, self.plan.emulator_cpus)
         return live.spec(experiment, self._placement)
 
-    def _fatal(self, done: Done) -> WaspError:
-        """What is to be raised when no other run can go better. The figures of this one are kept if they can be."""
+    def _end_others(self) -> None:
+        """Ends the runs beside one after which no other can be made. What they measured is kept, if there is room."""
         self._room.release()
+        if self._executor is None:
+            return
+        with postponed():
+            self._executor.stop()
+            while self._executor.busy:
+                self._executor.advance(1.0)
+                for done in self._executor.collect():
+                    self._keep_lost(done)
+                    with suppress(WaspError):  # the disk may be full
+                        self._log(done)
+                    if done.summary is not None:
+                        self._times.append(done.seconds)
+
+    def _keep_lost(self, done: Done) -> None:
+        """Keeps the figures of a run whose tables had no room on the disk, which has room for them."""
         if done.lost is not None:
+            self._room.release()
             with suppress(RunFailedError):
                 write_record(Path(done.job.directory), done.lost)
-        assert done.error is not None
-        return done.error
 
     def _log(self, done: Done) -> None:
         """Writes into the journal what became of a job."""
@@ -425,10 +478,15 @@ class Pipeline(Closing, Generic[R_co]):
         """
         return self._numbers.setdefault((point, run), max(done, 1 + max(self._numbers.values(), default=-1)))
 
-    def _time_left(self, runs: int, expected: float | None = None) -> float | None:
-        """Seconds that ``runs`` runs will take; ``expected`` is the length of one before any has told."""
-        each = sum(self._times) / len(self._times) if self._times else expected
-        return None if each is None else each * runs / max(1, min(self._at_work().width, runs or 1))
+    def _time_left(self, runs: int) -> float | None:
+        """Seconds that ``runs`` runs will take; of simulated ones only the first can tell."""
+        if self._times:
+            each = sum(self._times) / len(self._times)
+        elif self._mode == "live":
+            each = length(self.points[0].experiment) + OVERHEAD
+        else:
+            return None
+        return each * runs / max(1, min(self._at_work().width, runs or 1))
 
 
 def check_jobs(jobs: int | None, plan: StudyPlan) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from waspbench import _core, live
+from waspbench import live
 from waspbench.errors import Argument, InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode, accept, resolve
 from waspbench.experiment.conditions import Condition, all_of
@@ -37,12 +36,11 @@ from waspbench.runner.attempts import (
     is_over,
     write_failure,
 )
-from waspbench.runner.executors import Executor
 from waspbench.runner.job import Done, Job
-from waspbench.runner.pipeline import NothingMeasuredError, OnProgress, Pipeline, StudyProgress
+from waspbench.runner.pipeline import Begun, Count, NothingMeasuredError, OnProgress, Pipeline
 from waspbench.runner.schedule import Schedule, Task
 from waspbench.runner.searches import FIRST_PILOT, LENGTHS, Searches
-from waspbench.runner.timing import OVERHEAD, length, time_limit
+from waspbench.runner.timing import time_limit
 from waspbench.stats.stopping import Until
 from waspbench.testbed import machine
 from waspbench.workload.serving import check_log
@@ -131,7 +129,6 @@ class Study(Pipeline[StudyResult]):
         self._searches = Searches(self.place)
         self._schedule = Schedule(0, 0)
         self._tasks: dict[tuple[int, int | None], Task] = {}
-        self._latest: Task | None = None
         self._first: dict[tuple[int, int | None], FirstAttempt] = {}
         self._made = 0
         self._failed = 0
@@ -167,12 +164,18 @@ class Study(Pipeline[StudyResult]):
     def _over(self) -> bool:
         return self._schedule.over
 
-    def _submit(self, executor: Executor) -> None:
-        while executor.room and (task := self._schedule.next()) is not None:
-            self._tasks[_key(task)] = self._latest = task
-            if task.run is not None:
-                self._number(task.point, task.run, self._made)
-            executor.submit(self._job(task), self._spec(self.points[task.point].experiment))
+    def _next(self) -> tuple[Begun, Job, Experiment] | None:
+        task = self._schedule.next()
+        if task is None:
+            return None
+        self._tasks[_key(task)] = task
+        job, point = self._job(task), self.points[task.point]
+        if task.run is None:
+            number, pilot = self._made, job.run - FIRST_PILOT + 1
+        else:
+            number, pilot = self._number(task.point, task.run, self._made), None
+        begun = Begun(number, text_of(point.settings), job.attempt, job.earlier, pilot)
+        return begun, job, point.experiment
 
     def _planned(self) -> Schedule:
         measure = self.points[0].experiment.measure
@@ -281,34 +284,8 @@ class Study(Pipeline[StudyResult]):
                 self._made += 1
                 self._fail(point, waiting.run, error, 1)
 
-    def _progress(self, sample: _core.Sample | None) -> StudyProgress:
-        left = self._schedule.left
-        so_far = StudyProgress(
-            done=self._made,
-            total=self._made + left,
-            failed=self._failed,
-            left=self._time_left(left, self._expected()),
-            at="",
-            sample=sample,
-            run=self._made,
-        )
-        task = self._latest
-        if task is None:
-            return so_far
-        is_pilot = task.run is None and not self._searches.is_over(task.point)
-        first = self._first.get(_key(task)) if task.attempt > 1 else None
-        return replace(
-            so_far,
-            at=text_of(self.points[task.point].settings),
-            pilot=self._searches.pilot(task.point)[0] + 1 if is_pilot else None,
-            run=self._made if task.run is None else self._number(task.point, task.run, self._made),
-            attempt=task.attempt,
-            earlier=() if first is None else first.wrong,
-        )
-
-    def _expected(self) -> float | None:
-        """Seconds that a live run takes; None in simulation, where only the first can tell."""
-        return None if self._mode == "sim" else length(self.points[0].experiment) + OVERHEAD
+    def _count(self) -> Count:
+        return Count(self._made, self._schedule.left, self._failed)
 
     # Results.
 
