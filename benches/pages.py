@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from waspbench.tabular import piped
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 
@@ -15,8 +17,7 @@ def share(value: float) -> str:
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table."""
-    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+    return "\n".join(piped(heads, rows))
 
 
 def with_tables(page: str, tables: Mapping[str, str]) -> str:

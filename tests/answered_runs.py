@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from waspbench.errors import RunFailedError, WaspError
-from waspbench.results.records import RunRecord, write_record
+from waspbench.results.records import RunRecord, write_run
 from waspbench.results.summary import RunSummary
 from waspbench.runner.job import Done, Job, Making
 
@@ -18,6 +19,15 @@ Answer = RunSummary | str | WaspError | None
 
 def _record(job: Job, found: RunSummary) -> RunRecord:
     return RunRecord(run=job.run, attempts=job.attempt, earlier=list(job.earlier), first=job.first, summary=found)
+
+
+def histogram(found: RunSummary) -> pl.DataFrame:
+    """A table of response times that all are the median that ``found`` says."""
+    median = round((found.response_time_ms.p50 or 0.0) * 1e6)
+    columns = {"group": None, "population": "ok", "lower_ns": median, "upper_ns": median}
+    counts = [count for count in (found.outcomes.get("ok", 0),) if count]
+    frame = pl.DataFrame({"count": counts}, schema={"count": pl.UInt64})
+    return frame.select(*(pl.lit(value).alias(name) for name, value in columns.items()), "count")
 
 
 def answered(monkeypatch: pytest.MonkeyPatch, answer: Callable[[Job], Answer]) -> list[Job]:
@@ -34,7 +44,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, answer: Callable[[Job], Answer]) -
         if found is None:
             real(self)
         elif isinstance(found, RunSummary):
-            write_record(Path(self.job.directory), _record(self.job, found))
+            write_run(Path(self.job.directory), _record(self.job, found), {"histogram": histogram(found)})
             self.done = Done(self.job, 0.1, summary=found)
         else:
             error = RunFailedError(found) if isinstance(found, str) else found

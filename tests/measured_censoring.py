@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from waspbench import _core
+from waspbench.tabular import piped
 
 TIMEOUT = 60.0
 """Seconds after which every transaction is over."""
@@ -263,10 +264,8 @@ def configurations() -> list[Configuration]:
 
 def table(found: list[Found]) -> str:
     """What became of the configurations of each family, in Markdown."""
-    lines = [
-        "| times | bias above 5 % | passed | too often | bias below 1 % | refused | too often | above `at_most` |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    heads = ["times", "bias above 5 %", "passed", "too often", "bias below 1 %", "refused", "too often"]
+    rows = []
     families = dict.fromkeys(each.configuration.times.family for each in found)
     for family in [*families, "all"]:
         own = [each for each in found if family in (each.configuration.times.family, "all")]
@@ -279,8 +278,8 @@ def table(found: list[Found]) -> str:
         # What lacks is known to half a percent.
         lacking = [each.covered for each in own if each.bias < -UNBIASED / 2]
         cells.append(f"{100 * (1 - float(np.mean(lacking))):.1f} %" if lacking else "-")
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append(cells)
+    return "\n".join(piped([*heads, "above `at_most`"], rows))
 
 
 def _rates(index: int) -> tuple[float, float, float, float, float, float | None]:

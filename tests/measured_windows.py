@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import waspbench
+from waspbench.tabular import piped
 
 EXPERIMENTS = 20
 """Experiments of a configuration."""
@@ -173,7 +174,7 @@ def table(found: Sequence[Found]) -> str:
         "`windows`",
         "more often than 22.5 %",
     ]
-    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
+    rows = []
     families = list(dict.fromkeys(each.about.family for each in found))
     for family in (*families, "all"):
         of_family = [each for each in found if family in (each.about.family, "all")]
@@ -183,8 +184,8 @@ def table(found: Sequence[Found]) -> str:
         refused = f"{100 * np.mean([each.unsettled for each in right]):.1f} %" if right else ""
         often = sum(each.valid > MOST_VALID for each in off), sum(each.unsettled > MOST_REFUSED for each in right)
         cells = [family, len(off), valid, often[0], len(right), refused, often[1]]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
-    return "\n".join(lines)
+        rows.append([str(cell) for cell in cells])
+    return "\n".join(piped(heads, rows))
 
 
 def main() -> None:

@@ -272,7 +272,10 @@ def test_the_demo_says_why_a_part_of_it_is_missing(
     monkeypatch.setattr(live, "live_support", lambda: Support(False, "no device"))
     answered(monkeypatch, lambda job: "the engine gave up" if job.point == 1 else None)
     assert invoke(["demo"]) == 5
-    assert "3 % loss: not valid: no run came to its end: the engine gave up" in capsys.readouterr().out.splitlines()
+    said = capsys.readouterr().out
+    assert "3 % loss: not valid: no run came to its end: the engine gave up" in said.splitlines()
+    assert "throughput (ok/s)" in said
+    assert "change" not in said
 
 
 def test_an_interrupt_anywhere_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,9 @@ def test_a_sweep_is_a_line_for_each_point(capsys: Capture) -> None:
     output = capsys.readouterr()
     lines = output.out.splitlines()
     assert lines[0] == "e: sim, 2 points, seed 1"
-    heads = "rate +ok/s +90 % interval +p50 ms +p99 ms +errors % +CPU % +runs +valid +outcomes and status codes"
+    heads = (
+        "rate +ok/s +90 % interval +mean ms +p50 ms +p99 ms +errors % +CPU % +runs +valid +outcomes and status codes"
+    )
     assert re.fullmatch(heads, lines[2])
     assert re.fullmatch(r" +0% +399\.4 .* 4 +yes +ok [\d,]+ \(200\), unfinished \d+", lines[3])
     assert re.fullmatch(r" +9% +.* 4 +yes +ok [\d,]+ \(200\), unfinished \d+", lines[4])

@@ -192,10 +192,10 @@ def test_results_that_are_not_valid_are_an_error() -> None:
 def test_the_summary_is_markdown() -> None:
     lines = markdown(CHECKED).splitlines()
     assert lines[0] == "### x: 1 of 2 checks failed"
-    columns = "ok/s | 90 % interval | p50 ms | p99 ms | errors % | CPU % | runs | valid | outcomes and status codes"
-    assert lines[2] == f"| point | {columns} |"
-    figures = f"640.0 | {LOW:.1f} to {HIGH:.1f} | 156.2 | 317.5 | 0.02 | 50.0 | 3 | yes"
-    assert f"| clients.loss.rate=0% | {figures} | ok 19,200 (200), reset 3 |" in lines
+    columns = "mean ms | p50 ms | p99 ms | errors % | CPU % | runs | valid | outcomes and status codes"
+    assert lines[2] == f"| rate | ok/s | 90 % interval | {columns} |"
+    figures = f"640.0 | {LOW:.1f} to {HIGH:.1f} | 156.3 | 156.2 | 317.5 | 0.02 | 50.0 | 3 | yes"
+    assert f"| 0% | {figures} | ok 19,200 (200), reset 3 |" in lines
     assert any(line.startswith("| `throughput > 500` | clients.loss.rate=3% | **failed** |") for line in lines)
     assert markdown(POINTS.model_copy(update={"checks": CHECKS[:1]})).startswith("### x: passed")
 

@@ -101,7 +101,7 @@ def test_an_older_result_is_compared_with_itself_and_with_one_of_the_present_for
         fields = {"name": "new", "mode": "sim", "clients": [{"count": 5}], "measure": {"runs": 1, "duration": "2s"}}
         run(fields, output=tmp_path / "new")
         [point] = compare_results(str(old), str(tmp_path / "new")).points
-        assert [status is not None for status in point.statuses] == [old.parent.name == "2-last", True]
+        assert [line.statuses is not None for line in point.lines] == [old.parent.name == "2-last", True]
     assert invoke(["compare", str(old), str(newest)]) in (0, 5)
     assert "no difference shown" in capsys.readouterr().out
 

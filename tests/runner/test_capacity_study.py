@@ -21,7 +21,7 @@ from waspbench.experiment.search import Search
 from waspbench.experiment.units import seconds
 from waspbench.results import FORMAT, Invalid, RunSummary
 from waspbench.results.bottleneck import bottleneck_of
-from waspbench.results.capacity import CAPACITY, CapacityResult, LoadReading, load_capacity, readings_at
+from waspbench.results.capacity import CAPACITY, CapacityResult, Load, LoadReading, load_capacity, readings_at
 from waspbench.results.comparing import compare_results
 from waspbench.results.records import read_record, record_path
 from waspbench.runner.capacity import CapacityStudy, capacity, with_load
@@ -570,11 +570,10 @@ def test_errors_of_a_server_that_has_too_much_to_do_exclude_the_load(
         assert any("all errors are timeouts" in note for note in reading.notes)
     assert f"at {min(reading.load for reading in excluded)} clients a run failed: the load was too much" in found.why
     text = science_text.capacity(result)
-    heads = "clients +runs +ok/s +errors % +CPU % +counts +valid +outcomes and status codes"
-    assert re.search(rf"^    {heads}$", text, re.MULTILINE)
-    assert re.search(
-        r"^ +\d+ +\d+ +[\d,.]+ +58\.33 .* failed +NO  ok [\d,]+ \(200\), timed_out [\d,]+$", text, re.MULTILINE
-    )
+    heads = "ok/s +90 % interval +mean ms +p50 ms +p99 ms +errors % +CPU % +runs +valid +outcomes and status codes"
+    assert re.search(rf"^    clients +(fresh +)?counts +{heads}$", text, re.MULTILINE)
+    line = r"^ +\d+ +(no +)?failed +[\d,.]+ .* 58\.33 .* NO  ok [\d,]+ \(200\), timed_out [\d,]+$"
+    assert re.search(line, text, re.MULTILINE)
     assert result == load_capacity(tmp_path / "out")
 
 
@@ -752,3 +751,85 @@ def test_a_capacity_is_not_compared_with_other_results(whole: Path, tmp_path: Pa
     run({**DOCUMENT, "measure": {**DOCUMENT["measure"], "runs": 1}}, output=tmp_path / "runs")
     with pytest.raises(InputError, match="one of the two is a search for capacity, and the other is not"):
         compare_results(str(whole), str(tmp_path / "runs"))
+
+
+def test_a_comparison_shows_the_runs_that_it_compares(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def answer(job: Job) -> Answer:
+        made = summary(1000.0 + job.run, job.run, busy=0.97)
+        last_fresh = job.run == 7
+        time = made.response_time_ms.model_copy(update={"mean": 900.0 if last_fresh else 10.0})
+        rate = 200.0 if last_fresh else made.throughput
+        return made.model_copy(update={"response_time_ms": time, "throughput": rate})
+
+    answered(monkeypatch, answer)
+    search = Search(high=128, most=8, objectives=("mean < 500ms",))
+    found = point(capacity(DOCUMENT, output=tmp_path / "out", search=search))
+    fresh = [load for load in found.loads if load.fresh]
+    assert not found.confirmed
+    assert [(load.counts, load.runs) for load in fresh] == [("objective", 4)]
+    assert len(found.behind) == 3
+    line = found.line
+    assert (line.throughput, line.throughput_ci90, line.runs, line.valid) == (found.capacity, found.ci90, 3, False)
+    [compared] = compare_results(str(tmp_path / "out"), str(tmp_path / "out")).points
+    assert (compared.lines[0], compared.means[0], compared.runs[0]) == (line, line.throughput, line.runs)
+    assert not isinstance(line, Load)
+    text = science_text.capacity(load_capacity(tmp_path / "out"))
+    assert f"at {found.load} clients: not mean < 500ms" in " ".join(text.split())
+
+
+def test_a_load_has_the_figures_of_the_runs_that_came_to_their_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def answer(job: Job) -> Answer:
+        return "gone" if job.run in (2, 6, 7) else summary(10.0 * (job.load or 0), job.run)
+
+    answered(monkeypatch, answer)
+    document = DOCUMENT | {"measure": DOCUMENT["measure"] | {"runs": 2}}
+    result = capacity(document, output=tmp_path / "out", search=Search("sweep", low=8, high=64))
+    told = [(load.load, load.runs, load.throughput, load.counts, load.valid) for load in point(result).loads]
+    assert told == [
+        (8, 2, 80.0, "yes", True),
+        (16, 1, 160.0, "failed", False),
+        (32, 2, 320.0, "yes", True),
+        (64, 0, None, "failed", False),
+    ]
+    lines = science_text.capacity(result).splitlines()
+    [nothing] = [line for line in lines if line.startswith("         64  ")]
+    assert nothing.split() == ["64", "failed", *["-"] * 7, "0", "NO", "-"]
+
+
+def test_a_swept_list_of_clients_does_not_hide_the_load(tmp_path: Path) -> None:
+    sweep = {"clients": [[{"name": name, "count": 2, "rtt": rtt}] for name, rtt in (("a", "5ms"), ("b", "10ms"))]}
+    search = Search("sweep", low=2, high=4)
+    result = capacity(DOCUMENT | {"sweep": sweep}, output=tmp_path / "out", search=search)
+    rows = json.loads(result.to_json())["table"]
+    assert [(row["point"], row["clients"], row["load"]) for row in rows] == [
+        (number, f"name={name} count=2 rtt={rtt}", load)
+        for number, (name, rtt) in enumerate((("a", "5ms"), ("b", "10ms")))
+        for load in (2, 4)
+    ]
+
+
+def test_bodies_of_background_groups_are_in_no_line(tmp_path: Path) -> None:
+    background = {"name": "back", "count": 4, "rtt": "20ms", "background": True}
+    near = DOCUMENT["clients"][0] | {"name": "near"}
+    search = Search("sweep", low=8, high=8)
+    found = point(capacity(DOCUMENT | {"clients": [near, background]}, output=tmp_path / "out", search=search))
+    reading, load = found.readings[0], found.loads[0]
+    assert 0 < load.goodput_bps < 0.8 * reading.goodput_bps
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_loads_of_an_older_search_have_what_is_on_disk(whole: Path, tmp_path: Path, kept: bool) -> None:
+    directory = Path(shutil.copytree(whole, tmp_path / "older"))
+    document = json.loads((directory / CAPACITY).read_text())
+    for each in document["points"]:
+        del each["loads"], each["line"]
+    (directory / CAPACITY).write_text(json.dumps(document | {"format": FORMAT - 1}))
+    if not kept:
+        for folder in directory.glob("load-*"):
+            shutil.rmtree(folder / "histogram")
+    newest, older = point(load_capacity(whole)), point(load_capacity(directory))
+    gone = dict.fromkeys(("mean_ms", "p50_ms", "p90_ms", "p99_ms", "goodput_bps"))
+    assert older.loads == [load if kept else load.model_copy(update=gone) for load in newest.loads]
+    assert older.line == (newest.line if kept else newest.line.model_copy(update=gone))

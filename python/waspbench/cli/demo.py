@@ -28,7 +28,7 @@ def demo() -> status.Status:
         return status.Status.INTERRUPTED
     print("\nThe built-in server, 256 clients at 100 ms, 1 KiB files\n")
     named = list(zip(NAMES, found.points, strict=True))
-    print(table.compare([(name, point.result) for name, point in named if point.result is not None]))
+    print(table.compare({name: point.result for name, point in named if point.result is not None}))
     for name, point in named:
         for remark in _remarks(point):
             print(textwrap.fill(f"{name}: {remark}", 79, subsequent_indent="  "))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json as jsonlib
-import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from waspbench.cli import status
+from waspbench.tabular import aligned
 from waspbench.testbed.doctor import Finding, able, examine
 
 WIDTH = 80
@@ -28,13 +28,10 @@ def as_json(findings: Sequence[Finding]) -> str:
 
 def text(findings: Sequence[Finding]) -> str:
     """The findings in 80 columns, and the verdict."""
-    width = max(len(finding.name) for finding in findings) + 2
-    lines = []
-    for finding in findings:
-        head = f"{_MARKS[finding.status]:<9}{finding.name:<{width}}"
-        lines += textwrap.wrap(finding.says, WIDTH - 1, initial_indent=head, subsequent_indent=" " * (9 + width))
-        if finding.advice:
-            indent = " " * (9 + width)
-            lines += textwrap.wrap(f"-> {finding.advice}", WIDTH - 1, initial_indent=indent, subsequent_indent=indent)
+    rows = [
+        [_MARKS[finding.status], finding.name, finding.says + (f"\n-> {finding.advice}" if finding.advice else "")]
+        for finding in findings
+    ]
+    lines = aligned([""] * 3, rows, [True] * 3, room=WIDTH)
     verdict = "live runs can be made" if able(findings) else "live runs cannot be made; simulation works everywhere"
     return "\n".join([*lines, "", verdict]) + "\n"

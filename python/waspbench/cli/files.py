@@ -13,6 +13,7 @@ from cyclopts.validators import Number
 from waspbench.cli.options import ARGUMENTS, Json, flags_in_errors
 from waspbench.cli.status import Status
 from waspbench.errors import Argument, CannotRunError, InputError
+from waspbench.tabular import Column, Listing
 from waspbench.workload.check import Compared, Examination, examine, verify
 from waspbench.workload.fileset import Manifest
 from waspbench.workload.generate import complete, generate
@@ -163,8 +164,7 @@ def report(manifest: Manifest, examination: Examination) -> str:
             f"embedded files  {examination.never_requested:,d} in no page, {examination.overdrawn:,d} requests more "
             "than their popularity"
         )
-    lines += ["", f"{'':<25}{'median':>9}{'intended':>9}{'mean':>9}{'intended':>9}{'KS':>9}{'limit':>9}"]
-    lines += [_row(compared) for compared in examination.distributions]
+    lines += ["", *Listing(_DISTRIBUTIONS, [_row(compared) for compared in examination.distributions]).terminal()]
     lines += ["", *textwrap.wrap(f"Limits of KS: {_limits(examination)}.", 79)]
     if not all(compared.as_intended for compared in examination.distributions):
         lines.append("!: beyond the limit. One in twenty distributions is beyond its 5 % critical value by chance.")
@@ -180,17 +180,26 @@ def _limits(examination: Examination) -> str:
     return "; ".join(f"{reason} ({', '.join(names)})" for reason, names in limited.items())
 
 
-def _row(compared: Compared) -> str:
-    values = (compared.median, compared.intended_median, compared.mean, compared.intended_mean)
-    cells = "".join(f"{_number(value):>9}" for value in values)
-    limit = "-" if compared.limit is None else f"{compared.limit:.4f}"
-    distance = "-" if compared.distance is None else f"{compared.distance:.4f}"
+def _row(compared: Compared) -> dict[str, Any]:
     unit = f", {compared.unit}" if compared.unit else ""
-    mark = "" if compared.as_intended else " !"
-    return f"{compared.name + unit:<25}{cells}{distance:>9}{limit:>9}{mark}"
+    return {**dict(compared), "name": compared.name + unit, "mark": "" if compared.as_intended else "!"}
 
 
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
+def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def _distance(value: float) -> str:
+    return f"{value:.4f}"
+
+
+_DISTRIBUTIONS = {
+    "name": Column("", left=True),
+    "median": Column("median", _number),
+    "intended_median": Column("intended", _number),
+    "mean": Column("mean", _number),
+    "intended_mean": Column("intended", _number),
+    "distance": Column("KS", _distance),
+    "limit": Column("limit", _distance),
+    "mark": Column("", left=True),
+}

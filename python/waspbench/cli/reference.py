@@ -19,7 +19,10 @@ from waspbench.cli.status import Status
 from waspbench.experiment import Experiment
 from waspbench.experiment.workload import preset_of
 from waspbench.results import FORMAT, Manifest, Result, RunSummary
+from waspbench.results.capacity import Load
+from waspbench.results.columns import columns_of
 from waspbench.results.tables import TABLES
+from waspbench.tabular import piped
 
 Schema = Mapping[str, Any]
 
@@ -137,7 +140,7 @@ def _name(argument: Argument) -> str:
 
 def _flag(argument: Argument) -> str:
     names = ", ".join(f"`{name}`" for name in sorted(argument.names, key=len))
-    return names if argument.hint is bool else f"{names} {_escaped(str(argument.parameter.metavar or ''))}".rstrip()
+    return names if argument.hint is bool else f"{names} {argument.parameter.metavar or ''}".rstrip()
 
 
 def _help(argument: Argument) -> str:
@@ -158,7 +161,7 @@ def _fields() -> Iterator[str]:
     for name, paths in _places(schema).items():
         part = schema if name == "" else schema["$defs"][name]
         yield f"### {_heading(part, paths)}\n"
-        yield f"{_cell(part['description'])}\n"
+        yield f"{_plain(part['description'])}\n"
         rows = [_field_row(schema, part, field) for field in part["properties"]]
         if name in GENERATED:
             rows = [
@@ -270,7 +273,7 @@ def _kind(shape: Schema) -> str:
     if "$ref" in shape:
         return "table"
     if "enum" in shape or "const" in shape:
-        return _escaped(" | ".join(f"`{choice}`" for choice in shape.get("enum", [shape.get("const")])))
+        return " | ".join(f"`{choice}`" for choice in shape.get("enum", [shape.get("const")]))
     if "format" in shape:
         return str(shape["format"])
     kind = shape.get("type")
@@ -303,6 +306,25 @@ def _results() -> Iterator[str]:
     rows = _rows_of(RunSummary.model_json_schema(mode="serialization"))
     rows += [(f"`{name}`", text) for name, text in SUMMARY.items()]
     yield _table(("field", "meaning"), rows)
+    yield "### `table[]` of `--json`\n"
+    yield (
+        "What `wasp bench`, `run`, `resume`, `show`, `capacity` and `compare` print with `--json` ends with `table`: "
+        "lines about what was measured, an object each, with these figures and what each line is about. Of a point "
+        "these are its number (`point`, from 0; not in `bench`), each swept field by its path, and `group`: null for "
+        "all clients, and a line for each group where there are several. Of a search they are `point`, the swept "
+        "fields, `load`, `fresh` and `counts`; of a comparison the swept fields and `side` (`A` or `B`). A swept list "
+        "or table is a text here. The columns are those of the tables that are printed without `--json`; `bench` "
+        "prints a line for each group only, with fewer of them.\n"
+    )
+    heads = {name: column.head for name, column in columns_of(Load).items()}
+    properties = Load.model_json_schema(mode="serialization")["properties"]
+    yield _table(
+        ("field", "column", "meaning"),
+        [
+            (f"`{name}`", heads.get(name, ""), shape["description"].replace("None", "null"))
+            for name, shape in properties.items()
+        ],
+    )
     yield "### `manifest.json`\n"
     yield _table(("field", "meaning"), _rows_of(Manifest.model_json_schema(mode="serialization"), deep=False))
     yield "### Tables\n"
@@ -328,16 +350,11 @@ def _rows_of(schema: Schema, skip: Sequence[str] = (), deep: bool = True) -> lis
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines) + "\n"
+    return "\n".join(piped(head, [[_plain(cell) for cell in row] for row in rows])) + "\n"
 
 
-def _cell(text: str) -> str:
+def _plain(text: str) -> str:
     return " ".join(text.replace("``", "`").split())
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
-from waspbench.results.capacity import CapacityResult, PointCapacity
+from waspbench.results.capacity import CapacityResult, PointCapacity, load_columns
 from waspbench.results.catalogue import Entry
-from waspbench.results.columns import LOADS, aligned, cells, heads_of, left_of
 from waspbench.results.comparing import Compared, ComparisonResult
 from waspbench.results.normal import NormalityResult
+from waspbench.tabular import NONE, Column, Listing, aligned, whole
 
 __all__ = ["capacity", "comparison", "entries", "normality", "table"]
 
@@ -20,24 +21,20 @@ _UNITS = {"throughput": "/s", "capacity": "/s", "goodput": "bit/s"}
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Columns side by side, numbers to the right."""
-    cells = [list(heads), *([_cell(value) for value in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
-    right = [bool(rows) and all(isinstance(row[column], (int, float)) for row in rows) for column in range(len(heads))]
-    lines = [
-        "  ".join(
-            text.rjust(width) if number else text.ljust(width)
-            for text, width, number in zip(row, widths, right, strict=True)
-        ).rstrip()
-        for row in cells
-    ]
-    return "\n".join(lines) + "\n"
+    """The answer to a query: columns side by side, numbers to the right."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(heads)
+    left = [not any(map(_is_number, column)) for column in columns]
+    return "\n".join(aligned(heads, [[_cell(value) for value in row] for row in rows], left)) + "\n"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.6g}"
-    return "-" if value is None else str(value)
+    return NONE if value is None else str(value)
 
 
 def capacity(result: CapacityResult) -> str:
@@ -71,19 +68,24 @@ def _capacity(point: PointCapacity) -> list[str]:
         lines += _notes(point)
     again = sum(reading.attempts > 1 for reading in point.readings)
     lines.append(f"  {point.runs} runs{f' ({again} of them tried twice)' if again else ''}:")
-    return [*lines, *(f"    {line}" for line in _loads(point)), ""]
+    return [*lines, *_loads(point), ""]
 
 
 def _loads(point: PointCapacity) -> list[str]:
     """A line for each load, and what speaks against those that do not count."""
-    loads = sorted({reading.load for reading in point.readings})
-    groups = [[reading for reading in point.readings if reading.load == load] for load in loads]
-    lines = aligned(heads_of(LOADS), [cells(LOADS, readings) for readings in groups], left_of(LOADS))
-    for readings in groups:
-        excluded = [reading for reading in readings if not (reading.counts and reading.meets) or reading.valid is False]
-        if readings[0].load != point.load and excluded:
-            said = f"at {readings[0].load} clients: {'; '.join(excluded[0].notes)}"
-            lines += textwrap.wrap(said, 74, subsequent_indent="  ")
+    lines = Listing(load_columns(point.loads), [dict(load) for load in point.loads]).terminal(indent=4)
+    behind = [reading.run for reading in point.behind]
+    for load in dict.fromkeys(each.load for each in point.loads):
+        excluded = [
+            reading
+            for reading in point.readings
+            if reading.load == load
+            and reading.run not in behind
+            and (not (reading.counts and reading.meets) or reading.valid is False)
+        ]
+        if excluded:
+            said = f"at {load} clients: {'; '.join(excluded[0].notes)}"
+            lines += textwrap.wrap(said, 79, initial_indent="    ", subsequent_indent="      ")
     return lines
 
 
@@ -101,6 +103,7 @@ def comparison(result: ComparisonResult) -> str:
     lines = [f"A: {result.a}", f"B: {result.b}", f"{result.metric}, B against A:", ""]
     for point in result.points:
         lines += _compared(point, result.metric)
+    lines += [*result.listing.terminal(), ""]
     if result.unmatched:
         lines += ["Only on one side:", *(f"  {point}" for point in result.unmatched), ""]
     if result.lacking:
@@ -141,21 +144,16 @@ def _compared(point: Compared, metric: str) -> list[str]:
     p = f"p = {point.p_holm:.3g}" if point.p_holm == point.p else f"p = {point.p:.3g}, corrected {point.p_holm:.3g}"
     test = f"  {point.test} test, {point.runs[0]} and {point.runs[1]} runs: {p}"
     note = [f"  {point.note}"] if point.note else []
-    return [f"{name}{point.verdict}", means + change, test, *_ended(point), *note, ""]
+    return [f"{name}{point.verdict}", means + change, test, *_noted(point), *note, ""]
 
 
-def _ended(point: Compared) -> list[str]:
-    """How the transactions of both ended; None are known of capacities that older versions found."""
-    lines = []
-    for side, outcomes, statuses in zip("AB", point.outcomes, point.statuses, strict=True):
-        if outcomes is not None:
-            part = errors.share(outcomes)
-            said = "" if part is None else f" ({100 * part:.2f} % errors)"
-            text = f"outcomes of {side}: {errors.text(outcomes, statuses)}{said}"
-            lines += textwrap.wrap(text, 78, initial_indent="  ", subsequent_indent="    ")
-            if part is not None and part > errors.NOTED:
-                lines.append(f"  note: more than {100 * errors.NOTED:.0f} % of {side}'s transactions were not ok")
-    return lines
+def _noted(point: Compared) -> list[str]:
+    """That many transactions of one side were not ok."""
+    return [
+        f"  note: more than {100 * errors.NOTED:.0f} % of {side}'s transactions were not ok"
+        for side, line in zip("AB", point.lines, strict=True)
+        if line.errors is not None and line.errors > errors.NOTED
+    ]
 
 
 def normality(result: NormalityResult) -> str:
@@ -175,14 +173,23 @@ def normality(result: NormalityResult) -> str:
     return "\n".join([*lines, f"results: {result.results}"]) + "\n"
 
 
+_VALID = {True: "yes", False: "NO", None: "not complete"}
+
+_ENTRY = {
+    "id": Column("id", lambda name: name[:8], left=True),
+    "created": Column("created", left=True),
+    "name": Column("name", left=True),
+    "kind": Column("kind", left=True),
+    "mode": Column("mode", left=True),
+    "points": Column("points", whole),
+    "runs": Column("runs", whole),
+    "valid": Column("valid", of_row=lambda row: _VALID[row["valid"]], left=True),
+    "path": Column("directory", left=True),
+}
+
+
 def entries(found: Sequence[Entry]) -> str:
     """The catalogue."""
     if not found:
         return "no results\n"
-    valid = {True: "yes", False: "NO", None: "not complete"}
-    heads = ("id", "created", "name", "kind", "mode", "points", "runs", "valid", "directory")
-    rows = [
-        (entry.id[:8], *(getattr(entry, name) for name in heads[1:7]), valid[entry.valid], entry.path)
-        for entry in found
-    ]
-    return table(heads, rows)
+    return "\n".join(Listing(_ENTRY, [dict(entry) for entry in found]).terminal()) + "\n"

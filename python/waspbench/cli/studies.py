@@ -19,7 +19,6 @@ from waspbench.live import choose_mode
 from waspbench.results import Result, catalogue, default_directory
 from waspbench.results.capacity import CapacityResult
 from waspbench.results.checks import junit, markdown, notes
-from waspbench.results.columns import GROUP, POINTS, aligned, has_groups, left_of, point_heads, point_lines
 from waspbench.results.reasons import longest
 from waspbench.results.remarks import remarks
 from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, is_study
@@ -170,16 +169,8 @@ def text(result: StudyResult | CapacityResult, json: bool) -> str:
 
 def report(result: StudyResult) -> str:
     """A table with a line for each point, and for each group of clients at it where there are several."""
-    swept = list(dict.fromkeys(path for point in result.points for path in point.varied))
-    names = _short(swept)
-    by_group = has_groups(point.result for point in result.points)
-    rows = [
-        [*(_value(point.varied.get(path)) for path in swept), *line]
-        for point in result.points
-        for line in point_lines(point.result, by_group=by_group)
-    ]
     lines = [f"{result.name}: {result.mode}, {len(result.points)} points, seed {result.seed}", ""]
-    lines += aligned([*names.values(), *point_heads(by_group=by_group)], rows, [GROUP, *left_of(POINTS)])
+    lines += result.listing.terminal()
     reasons = [f"{_at(point.varied)}{text}" for point in result.points for text in against(point)]
     advice = longest(point.result.advice for point in result.points if point.result is not None)
     lines += (
@@ -212,25 +203,6 @@ def _listed(head: str, texts: Sequence[str]) -> list[str]:
 
 def _at(varied: Mapping[str, Any]) -> str:
     return f"{point_text(varied)}: " if varied else ""
-
-
-def _short(paths: Sequence[str]) -> dict[str, str]:
-    """The shortest ends of the paths that tell them apart."""
-    short = {}
-    for path in paths:
-        steps = path.split(".")
-        for length in range(1, len(steps) + 1):
-            name = ".".join(steps[-length:])
-            if sum(other == name or other.endswith("." + name) for other in paths) == 1:
-                break
-        short[path] = name
-    return short
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return " ".join(map(_value, value.values()))
-    return "-" if value is None else value if isinstance(value, str) else str(value)
 
 
 def dry(found: Sequence[Point], mode: Mode, jobs: int | None) -> str:

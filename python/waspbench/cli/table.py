@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from waspbench import _core
 from waspbench.experiment import loss_label
 from waspbench.results import Direction, Result, Waits, errors
 from waspbench.results.asked import arrival_text, asked_text, site_text, workload_text
-from waspbench.results.columns import GROUP, GROUPS, aligned, cells, heads_of
+from waspbench.results.columns import EVERY, GROUP, OF_GROUPS
 from waspbench.results.estimates import FRACTIONS, ResponseTime
 from waspbench.results.result import OpenLoop
+from waspbench.tabular import Column, Figures, Listing, aligned, decimals, percent
 
 WIDTH = 80
 _LABEL = 16
 
-_Line = tuple[str, list[float | None], int]
-"""A line of results side by side: label, figures, and how many decimals they have."""
+_WIDEST = 20
+"""Characters of a column of results side by side, beyond which words go on below."""
 
 
 def report(result: Result) -> str:
@@ -113,8 +114,8 @@ def _groups(result: Result) -> list[str]:
     """A line for each group of clients, where there are several."""
     if len(result.groups) < 2:
         return []
-    rows = [[group.name, *cells(GROUPS, group)] for group in result.groups]
-    return ["", *aligned([GROUP, *heads_of(GROUPS)], rows, [GROUP])]
+    of_groups = [row for row in result.listing.rows if row["group"] is not None]
+    return ["", *Listing({"group": GROUP, **OF_GROUPS}, of_groups).terminal()]
 
 
 def _outcomes(result: Result) -> str:
@@ -156,78 +157,47 @@ def _hidden(result: Result) -> str:
     return f"; long transactions may hide up to {max(0.1, 100 * most):.1f} % of the mean"
 
 
-def _counted(columns: Sequence[tuple[str, Result]]) -> list[_Line]:
-    """A line for ok, for each other outcome and for each status code that there was."""
-    lines: list[_Line] = []
-    for text, counts in (
-        ("{} transactions", [result.outcomes for _, result in columns]),
-        ("status {}", [result.statuses or {} for _, result in columns]),
-    ):
-        names = dict.fromkeys(name for each in counts for name, count in each.items() if count or name == "ok")
-        lines += [(text.format(name), [float(each.get(name, 0)) for each in counts], 0) for name in names]
-    return lines
+_BESIDE: dict[str, Column] = {
+    **EVERY,
+    "lost_down": Column("lost packets down (%)", percent(2)),
+    "lost_up": Column("lost packets up (%)", percent(2)),
+    "lag_us": Column("emulator lag p99 (us)", decimals(0)),
+    "unread_us": Column("frames unread p99 (us)", decimals(0)),
+}
+"""The lines of results side by side."""
 
 
-def _grouped(columns: Sequence[tuple[str, Result]]) -> list[_Line]:
-    """Lines for each group of clients that one of the results has beside others."""
-    several = [{group.name: group for group in result.groups} for _, result in columns]
-    names = dict.fromkeys(name for groups in several if len(groups) > 1 for name in groups)
-    lines: list[_Line] = []
-    for name in names:
-        groups = [found.get(name) for found in several]
-        lines += [
-            (f"{name} (ok/s)", [None if each is None else each.throughput.mean for each in groups], 1),
-            (f"{name} mean (ms)", [None if each is None else each.response_time_ms.mean for each in groups], 1),
-            (f"{name} p99 (ms)", [None if each is None else each.response_time_ms.p99 for each in groups], 1),
-            (f"{name} errors (%)", [None if each is None else _scaled(each.errors) for each in groups], 2),
-        ]
-    return lines
+def compare(named: Mapping[str, Result]) -> str:
+    """Results side by side, the last against the first."""
+    rows = [_beside(result) for result in named.values()]
+    several = len(rows) > 1
+    found = []
+    for name, column in _BESIDE.items():
+        figures = [row[name] for row in rows]
+        if any(figure is not None for figure in figures):
+            cells = [textwrap.fill(column.cell(name, row), _WIDEST) for row in rows]
+            change = [_change(figures[0], figures[-1])] if several else []
+            found.append([column.label or column.head, *cells, *change])
+    heads = ["", *named, *(["change"] if several else [])]
+    return "\n".join(aligned(heads, found, [not head for head in heads])) + "\n"
 
 
-def compare(columns: Sequence[tuple[str, Result]]) -> str:
-    """Results side by side, the last column against the first."""
-    rows: list[_Line] = [
-        ("throughput (ok/s)", [result.throughput.mean for _, result in columns], 1),
-        ("goodput (Mbit/s)", [result.goodput_bps.mean / 1e6 for _, result in columns], 2),
-        ("response time mean (ms)", [result.response_time_ms.mean for _, result in columns], 1),
-        ("response time p50 (ms)", [result.response_time_ms.p50 for _, result in columns], 1),
-        ("response time p90 (ms)", [result.response_time_ms.p90 for _, result in columns], 1),
-        ("response time p99 (ms)", [result.response_time_ms.p99 for _, result in columns], 1),
-        *_grouped(columns),
-        *_counted(columns),
-        ("errors (%)", [_scaled(result.errors) for _, result in columns], 2),
-        ("lost packets down (%)", [_scaled(result.network.down.loss_rate) for _, result in columns], 2),
-        ("lost packets up (%)", [_scaled(result.network.up.loss_rate) for _, result in columns], 2),
-        ("server CPU busy (%)", [_scaled(result.server_cpu.busy) for _, result in columns], 1),
-        ("emulator lag p99 (us)", [result.emulator.lag_us.p99 for _, result in columns], 0),
-        ("frames unread p99 (us)", [result.emulator.unread_us.p99 for _, result in columns], 0),
-    ]
-    change = f"{'change':>12}" if len(columns) > 1 else ""
-    width = max(26, *(len(label) + 1 for label, *_ in rows))
-    lines = [f"{'':<{width}}" + "".join(f"{name:>16}" for name, _ in columns) + change]
-    for label, values, digits in rows:
-        if any(value is not None for value in values):
-            cells = "".join(f"{_number(value, digits):>16}" for value in values)
-            change = _change(values[0], values[-1]) if len(values) > 1 else ""
-            lines.append(f"{label:<{width}}{cells}{change:>12}".rstrip())
-    valid = "".join(f"{'yes' if result.valid else 'NO':>16}" for _, result in columns)
-    lines.append(f"{'valid':<{width}}{valid}")
-    return "\n".join(lines) + "\n"
+def _beside(result: Result) -> Figures:
+    network, emulator = result.network, result.emulator
+    return {
+        **dict(result.line),
+        "lost_down": network.down.loss_rate,
+        "lost_up": network.up.loss_rate,
+        "lag_us": emulator.lag_us.p99,
+        "unread_us": emulator.unread_us.p99,
+    }
 
 
-def _change(first: float | None, last: float | None) -> str:
-    if first is None or last is None or first == 0:
+def _change(first: Any, last: Any) -> str:
+    if not isinstance(first, float) or not isinstance(last, float) or first == 0:
         return ""
     ratio = last / first
     return f"{ratio:.1f} x" if ratio >= 2 else f"{100 * (ratio - 1):+.0f} %"
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "-" if value is None else f"{value:,.{digits}f}"
-
-
-def _scaled(part: float | None) -> float | None:
-    return None if part is None else 100 * part
 
 
 def _row(label: str, text: str) -> str:

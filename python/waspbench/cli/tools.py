@@ -14,6 +14,7 @@ from waspbench import _core
 from waspbench.cli.options import Json
 from waspbench.cli.status import Status
 from waspbench.errors import CannotRunError, InputError
+from waspbench.tabular import aligned
 
 if TYPE_CHECKING:
     from waspbench.experiment import Profile
@@ -57,15 +58,14 @@ def profiles(*, json: Json = False) -> int:
 
 def profiles_text(found: Mapping[str, Profile]) -> str:
     """The access profiles, below each source those that are from it."""
-    lines = [f"{'profile':<20}{'down':>14}{'up':>14}{'RTT':>9}{'loss':>7}"]
+    heads = ["profile", "down", "up", "RTT", "loss"]
+    rows = [[name, profile.down, profile.up, profile.rtt, profile.loss or "none"] for name, profile in found.items()]
+    head, *lines = aligned(heads, rows, [True, False, False, False, False], room=sys.maxsize)
+    shown = [head]
     for source in dict.fromkeys(profile.place for profile in found.values()):
-        lines += ["", *textwrap.wrap(source, 79)]
-        lines += [
-            f"{name:<20}{profile.down:>14}{profile.up:>14}{profile.rtt:>9}{profile.loss or 'none':>7}"
-            for name, profile in found.items()
-            if profile.place == source
-        ]
-    return "\n".join(lines) + "\n"
+        shown += ["", *textwrap.wrap(source, 79)]
+        shown += [line for line, profile in zip(lines, found.values(), strict=True) if profile.place == source]
+    return "\n".join(shown) + "\n"
 
 
 def demo() -> int:

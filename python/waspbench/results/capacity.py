@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from waspbench.errors import InputError
-from waspbench.results.formats import FORMAT, Record, read_document
+from waspbench.results import errors
+from waspbench.results.columns import EVERY, NO_LINE, SHOWN, Line, columns_of, settings, swept
+from waspbench.results.estimates import chosen, estimate_of, mean_of, response_time_of
+from waspbench.results.formats import FORMAT, Record, json_of, read_document
+from waspbench.results.records import read_record, record_path, table_path
+from waspbench.results.store import NEEDED, populations_of, read_table
+from waspbench.results.study import point_directory
+from waspbench.results.summary import RunSummary
+from waspbench.stats import Histogram
+from waspbench.tabular import Column, Listing, whole
 
 CAPACITY = "capacity.json"
 
@@ -65,6 +74,27 @@ class LoadReading(Record):
         return self.failed and self.outcomes is None
 
 
+class Load(Line):
+    """The runs of a search at one load: those that explored, or the fresh ones that were to confirm it."""
+
+    load: Annotated[int, Column("clients", whole)]
+    """Clients in all, those of background groups left out."""
+    fresh: Annotated[bool, Column("fresh", lambda fresh: "yes" if fresh else "no")]
+    """Whether they were made to confirm what others had found."""
+    counts: Annotated[Literal["yes", "failed", "emulator", "objective"], Column("counts")]
+    """``yes``, or what excludes the load: a run ``failed``, the ``emulator`` was at its limit in one, or one did not
+    meet the ``objective``.
+    """
+
+
+def load_columns(loads: Sequence[Load]) -> dict[str, Column]:
+    """The columns of a table of these."""
+    own = {name: column for name, column in columns_of(Load).items() if name not in EVERY}
+    if not any(load.fresh for load in loads):
+        del own["fresh"]
+    return {**own, **SHOWN}
+
+
 class PointCapacity(Record):
     """The capacity at one point of a sweep."""
 
@@ -93,11 +123,35 @@ class PointCapacity(Record):
     runs: int
     """Runs made."""
     readings: list[LoadReading]
+    loads: list[Load] = Field(default_factory=list)
+    """The same by load, in rising order; the fresh runs of a load come last."""
+    line: Line = NO_LINE
+    """What those runs say together from which the capacity follows."""
 
     @property
     def behind(self) -> list[LoadReading]:
         """The runs from which the capacity follows."""
         return [] if self.load is None else readings_at(self.readings, self.load)
+
+    def with_lines(self, folder: Path) -> PointCapacity:
+        """This with what is said of each load and of the capacity, as the runs below ``folder`` have it.
+
+        Raises:
+            InputError: one of their files cannot be read.
+        """
+        kinds = sorted({(reading.load, reading.confirming) for reading in self.readings})
+        alike = [[each for each in self.readings if (each.load, each.confirming) == kind] for kind in kinds]
+        loads = [
+            Load(
+                load=readings[0].load,
+                fresh=readings[0].confirming,
+                counts=_counted(readings),
+                **dict(_line_of(readings, folder)),
+            )
+            for readings in alike
+        ]
+        line = _line_of(self.behind, folder).model_copy(update={"valid": self.valid}) if self.behind else NO_LINE
+        return self.model_copy(update={"loads": loads, "line": line})
 
 
 def readings_at(readings: Sequence[LoadReading], load: int) -> list[LoadReading]:
@@ -108,8 +162,60 @@ def readings_at(readings: Sequence[LoadReading], load: int) -> list[LoadReading]
     return [reading for reading in found if reading.confirming] or found
 
 
+def load_directory(folder: Path, load: int) -> Path:
+    """Where the runs at a load of the point in ``folder`` are."""
+    return folder / f"load-{load}"
+
+
+def _line_of(readings: Sequence[LoadReading], folder: Path) -> Line:
+    """What runs at one load say together. Failed runs have no figures; what is not on disk has no response times."""
+    made = [reading for reading in readings if not reading.unmade]
+    unknown = any(reading.valid is None for reading in readings)
+    valid = None if unknown else all(reading.valid for reading in readings)
+    if not made:
+        return NO_LINE.model_copy(update={"valid": valid})
+    rate = estimate_of([each.throughput for each in made])
+    outcomes = errors.total(each.outcomes for each in made)
+    summaries, histograms = _on_disk(made, load_directory(folder, made[0].load))
+    time = response_time_of([each.response_time_ms for each in summaries], histograms)
+    return Line(
+        throughput=rate.mean,
+        throughput_ci90=rate.ci90,
+        goodput_bps=chosen((each.goodput_bps for each in summaries), mean_of),
+        mean_ms=time.mean,
+        p50_ms=time.p50,
+        p90_ms=time.p90,
+        p99_ms=time.p99,
+        errors=None if outcomes is None else errors.share(outcomes),
+        server_cpu=chosen((each.server_cpu for each in made), mean_of),
+        runs=len(made),
+        valid=valid,
+        outcomes=outcomes,
+        statuses=errors.total(each.statuses for each in made),
+    )
+
+
+def _on_disk(made: Sequence[LoadReading], folder: Path) -> tuple[list[RunSummary], list[Histogram]]:
+    """Figures, and response times (nanoseconds) of ``ok`` transactions, of these runs; nothing where a file is gone."""
+    paths = [(record_path(folder, each.run), table_path(folder, NEEDED, each.run)) for each in made]
+    if not all(path.exists() for pair in paths for path in pair):
+        return [], []
+    summaries = [read_record(record).summary for record, _ in paths]
+    histograms = [populations_of(read_table(table)).ok for _, table in paths]
+    return [summary for summary in summaries if summary is not None], histograms
+
+
+def _counted(readings: Sequence[LoadReading]) -> Literal["yes", "failed", "emulator", "objective"]:
+    """Whether the runs at a load let it count, or what spoke against one of them."""
+    if any(reading.failed for reading in readings):
+        return "failed"
+    if not all(reading.counts for reading in readings):
+        return "emulator"
+    return "yes" if all(reading.meets for reading in readings) else "objective"
+
+
 class CapacityResult(Record):
-    """``capacity.json``, and what ``wasp capacity --json`` prints."""
+    """``capacity.json``; what ``wasp capacity --json`` prints has a ``table``, too."""
 
     format: int = FORMAT
     name: str
@@ -124,9 +230,20 @@ class CapacityResult(Record):
     """Whether it is complete and every point's capacity is valid."""
     points: list[PointCapacity]
 
+    @property
+    def listing(self) -> Listing:
+        """A table with a line for each load of each point."""
+        rows = [
+            {"point": point.index, **settings(point.varied), **dict(load)}
+            for point in self.points
+            for load in point.loads
+        ]
+        columns = load_columns([load for point in self.points for load in point.loads])
+        return Listing({**swept(point.varied for point in self.points), **columns}, rows)
+
     def to_json(self) -> str:
-        """The result as one JSON object."""
-        return self.model_dump_json(indent=2)
+        """The result as one JSON object, the rows of its `listing` included."""
+        return json_of(self, self.listing.rows)
 
 
 def load_capacity(path: str | Path) -> CapacityResult:
@@ -141,4 +258,8 @@ def load_capacity(path: str | Path) -> CapacityResult:
     except OSError as error:
         raise InputError.at(str(file), f"cannot be read: {error.strerror}") from None
     found = read_document(CapacityResult, text, str(file), "capacity")
-    return found.model_copy(update={"results": str(path)})
+    points = found.points
+    if found.format < FORMAT:
+        folders = [point_directory(file.parent, point.index, len(points)) for point in points]
+        points = [point.with_lines(folder) for point, folder in zip(points, folders, strict=True)]
+    return found.model_copy(update={"points": points, "results": str(path)})

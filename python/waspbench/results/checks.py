@@ -11,7 +11,6 @@ from waspbench.experiment.conditions import ALL, METRICS, Condition
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
 from waspbench.results.check import Check
-from waspbench.results.columns import cell, has_groups, piped, point_heads, point_lines
 from waspbench.results.estimates import FRACTIONS, too_few
 from waspbench.results.reasons import longest
 from waspbench.results.result import Result
@@ -19,6 +18,7 @@ from waspbench.results.study import StudyResult
 from waspbench.results.summary import RunSummary
 from waspbench.stats import binomial_interval, mean_interval
 from waspbench.stats.quantiles import values_needed
+from waspbench.tabular import Column, Listing
 
 _UNITS = {"count": ("/s", 1.0), "rate": ("Mbit/s", 1e-6), "duration": ("ms", 1.0), "share": ("%", 100.0)}
 
@@ -199,26 +199,33 @@ def _reasons(study: StudyResult) -> list[str]:
     return found if advice is None else [*found, f"advice: {advice.text}"]
 
 
+_CHECKS = {
+    "condition": Column("check", lambda text: f"`{text}`", left=True),
+    "varied": Column("point", text_of, left=True),
+    "passed": Column("result", lambda passed: "passed" if passed else "**failed**", left=True),
+    "why": Column("", left=True),
+}
+
+
 def markdown(study: StudyResult) -> str:
     """A summary for a pull request: the points, the checks, and what speaks against the results."""
     checks = study.checks
     failed = sum(not check.passed for check in checks)
     verdict = "not valid" if not study.valid else f"{failed} of {len(checks)} checks failed" if failed else "passed"
-    lines = [f"### {study.name}: {verdict}", "", *_point_rows(study)]
+    lines = [f"### {study.name}: {verdict}", "", *study.listing.markdown()]
     if checks:
-        lines += ["", "| check | point | result | |", "| --- | --- | --- | --- |"]
-        lines += [
-            f"| `{check.condition}` | {cell(text_of(check.varied))} | {'passed' if check.passed else '**failed**'} "
-            f"| {cell(check.why)} |"
-            for check in checks
-        ]
+        lines += ["", *Listing(_CHECKS, [check.model_dump() for check in checks]).markdown()]
     reasons = _reasons(study)
     if reasons:
-        lines += ["", "Not to be trusted:", "", *(f"- {cell(reason)}" for reason in reasons)]
+        lines += ["", "Not to be trusted:", "", *map(_item, reasons)]
     noted = notes(study)
     if noted:
-        lines += ["", "Notes:", "", *(f"- {cell(note)}" for note in noted)]
+        lines += ["", "Notes:", "", *map(_item, noted)]
     return "\n".join(lines) + "\n"
+
+
+def _item(text: str) -> str:
+    return f"- {' '.join(text.split())}"
 
 
 def notes(study: StudyResult) -> list[str]:
@@ -230,13 +237,3 @@ def notes(study: StudyResult) -> list[str]:
     return [
         note if len(places) == len(study.points) else f"{note} ({'; '.join(places)})" for note, places in found.items()
     ]
-
-
-def _point_rows(study: StudyResult) -> list[str]:
-    by_group = has_groups(point.result for point in study.points)
-    rows = [
-        [text_of(point.varied) or study.name, *line]
-        for point in study.points
-        for line in point_lines(point.result, by_group=by_group)
-    ]
-    return piped(["point", *point_heads(by_group=by_group)], rows)

@@ -1,207 +1,149 @@
-"""The columns of tables, each declared once: what the terminal and Markdown show follows from the same declaration."""
+"""The figures that every table of results shows, each declared once: name, type, head, and meaning."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any
 
 from waspbench.results import errors
-from waspbench.results.capacity import LoadReading
-from waspbench.results.groups import Group
-from waspbench.results.result import Result
-
-R = TypeVar("R", contravariant=True)
-
-NONE = "-"
-"""What stands for a figure that does not exist."""
-
-
-@dataclass(frozen=True)
-class Column(Generic[R]):
-    """A figure of what a line of the table is about."""
-
-    head: str
-    text: Callable[[R], str]
-    absent: str = NONE
-    """What a line shows that is about nothing."""
-    numeric: bool = True
-    """Whether it stands to the right."""
-
-
-def number(value: float | None, digits: int = 1) -> str:
-    """A figure, or that there is none."""
-    return NONE if value is None else f"{value:,.{digits}f}"
-
-
-def percent(part: float | None, digits: int = 1) -> str:
-    """A share from 0 to 1 in per cent, without the sign."""
-    return NONE if part is None else f"{100 * part:.{digits}f}"
-
-
-def _span(interval: tuple[float, float] | None) -> str:
-    return NONE if interval is None else f"{interval[0]:,.1f} to {interval[1]:,.1f}"
-
-
-Figures = Result | Group
-"""What has a rate, response times and outcomes."""
-
-_RATE: Column[Figures] = Column("ok/s", lambda part: number(part.throughput.mean))
-_INTERVAL: Column[Figures] = Column("90 % interval", lambda part: _span(part.throughput.ci90))
-_MEAN: Column[Figures] = Column("mean ms", lambda part: number(part.response_time_ms.mean))
-_P50: Column[Figures] = Column("p50 ms", lambda part: number(part.response_time_ms.p50))
-_P99: Column[Figures] = Column("p99 ms", lambda part: number(part.response_time_ms.p99))
-_ERRORS: Column[Figures] = Column("errors %", lambda part: percent(part.errors, 2))
-
-_OUTCOMES: Column[Figures] = Column(
-    "outcomes and status codes", lambda part: errors.text(part.outcomes, part.statuses), numeric=False
-)
-
-POINTS: tuple[Column[Result], ...] = (
-    _RATE,
-    _INTERVAL,
-    _P50,
-    _P99,
-    _ERRORS,
-    Column("CPU %", lambda result: percent(result.server_cpu.busy)),
-    Column("runs", lambda result: str(len(result.runs)), "0"),
-    Column("valid", lambda result: "yes" if result.valid else "NO", "NO"),
-    _OUTCOMES,
-)
-"""A point of an experiment."""
-
-_VALID: Column[Group] = Column(
-    "valid", lambda group: "background" if group.background else "yes" if group.valid else "NO"
-)
-
-POINT_OF_GROUP: tuple[Column[Group] | None, ...] = (
-    _RATE,
-    _INTERVAL,
-    _P50,
-    _P99,
-    _ERRORS,
-    None,
-    None,
-    _VALID,
-    _OUTCOMES,
-)
-"""What stands there for a group of clients; None where nothing does."""
-
-GROUPS: tuple[Column[Group], ...] = (_RATE, _MEAN, _P50, _P99, _ERRORS, _VALID)
-"""A group of clients of a result."""
+from waspbench.results.formats import Record
+from waspbench.tabular import NONE, Column, Figures, Listing, decimals, percent, span, whole
 
 ALL_CLIENTS = "all clients"
 """What a line is called that is about all groups together; no group can have this name."""
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+def _validity(row: Figures) -> str:
+    if row.get("background"):
+        return "background"
+    valid = row.get("valid")
+    return NONE if valid is None else "yes" if valid else "NO"
 
 
-def _share(readings: Sequence[LoadReading]) -> float | None:
-    outcomes = errors.total(reading.outcomes for reading in readings if not reading.unmade)
-    return None if outcomes is None else errors.share(outcomes)
+def _ended(row: Figures) -> str:
+    outcomes = row.get("outcomes")
+    return NONE if outcomes is None else errors.text(outcomes, row.get("statuses"))
 
 
-def _outcomes(readings: Sequence[LoadReading]) -> str:
-    made = [reading for reading in readings if not reading.unmade]
-    outcomes = errors.total(reading.outcomes for reading in made)
-    return errors.text(outcomes, errors.total(reading.statuses for reading in made)) if made and outcomes else NONE
+class Line(Record):
+    """What some runs say together: those of a point, of a group of clients at it, of a load, of one side of two."""
 
-
-def _counted(readings: Sequence[LoadReading]) -> str:
-    """Whether the runs at a load let it count, or what spoke against one of them."""
-    if any(reading.failed for reading in readings):
-        return "failed"
-    if not all(reading.counts for reading in readings):
-        return "emulator"
-    return "yes" if all(reading.meets for reading in readings) else "objective"
-
-
-def _valid(readings: Sequence[LoadReading]) -> str:
-    if any(reading.valid is None for reading in readings):
-        return NONE
-    return "yes" if all(reading.valid for reading in readings) else "NO"
-
-
-LOADS: tuple[Column[Sequence[LoadReading]], ...] = (
-    Column("clients", lambda readings: f"{readings[0].load:,d}"),
-    Column("runs", lambda readings: str(len(readings))),
-    Column("ok/s", lambda readings: number(_mean([each.throughput for each in readings if not each.unmade]))),
-    Column("errors %", lambda readings: percent(_share(readings), 2)),
-    Column("CPU %", lambda readings: percent(_mean([each.server_cpu for each in readings]))),
-    Column("counts", _counted),
-    Column("valid", _valid),
-    Column("outcomes and status codes", _outcomes, numeric=False),
-)
-"""The runs of a search for capacity at one load."""
-
-
-def cells(columns: Sequence[Column[R]], line: R | None) -> list[str]:
-    """A line of a table."""
-    return [column.absent if line is None else column.text(line) for column in columns]
-
-
-def point_lines(result: Result | None, *, by_group: bool) -> list[list[str]]:
-    """The lines of a table about one point by `POINTS`: of all clients and, where ``by_group`` says so, of each group,
-    with its name before it.
+    throughput: Annotated[float | None, Column("ok/s", decimals(), label="throughput (ok/s)")]
+    """``ok`` transactions a second, mean over the runs."""
+    throughput_ci90: Annotated[tuple[float, float] | None, Column("90 % interval", span)]
+    """90 % Student-t interval of that mean; None with one run."""
+    goodput_bps: Annotated[float | None, Column("Mbit/s", lambda bps: f"{bps / 1e6:,.2f}", label="goodput (Mbit/s)")]
+    """Bits of bodies a second, mean over the runs."""
+    mean_ms: Annotated[float | None, Column("mean ms", decimals(), label="response time mean (ms)")]
+    """Mean response time of ``ok`` transactions in milliseconds, mean of the runs' means."""
+    p50_ms: Annotated[float | None, Column("p50 ms", decimals(), label="response time p50 (ms)")]
+    """Their median, of all runs together; None of too few."""
+    p90_ms: Annotated[float | None, Column("p90 ms", decimals(), label="response time p90 (ms)")]
+    """Their 90th percentile, likewise."""
+    p99_ms: Annotated[float | None, Column("p99 ms", decimals(), label="response time p99 (ms)")]
+    """Their 99th percentile, likewise."""
+    errors: Annotated[float | None, Column("errors %", percent(2), label="errors (%)")]
+    """Share of the transactions that ended which were not ok; None where none ended."""
+    server_cpu: Annotated[float | None, Column("CPU %", percent(), label="server CPU busy (%)")]
+    """Busy share of the server's CPUs, mean over the runs; in a search for capacity without what other programs took of
+    them. None of a group.
     """
-    whole = cells(POINTS, result)
-    if not by_group:
-        return [whole]
-    groups = [] if result is None or len(result.groups) < 2 else result.groups
-    of_groups = ([group.name, *_cells_of_group(group)] for group in groups)
-    return [[ALL_CLIENTS, *whole], *of_groups]
+    runs: Annotated[int, Column("runs", whole)]
+    """How many runs the figures are of."""
+    valid: Annotated[bool | None, Column("valid", of_row=_validity)]
+    """Whether nothing speaks against them; None in results of older versions that do not tell. (Of a group with
+    ``background`` it says nothing of the figures of all clients.)
+    """
+    background: bool = False
+    """Whether it is a group that the figures of all clients leave out."""
+    outcomes: Annotated[dict[str, int] | None, Column("outcomes and status codes", of_row=_ended, left=True)]
+    """Transactions by outcome; None where that is not known."""
+    statuses: dict[str, int] | None
+    """Whole responses by status code; None where that is not known."""
 
 
-def point_heads(*, by_group: bool) -> list[str]:
-    """Their first line."""
-    return [*([GROUP] if by_group else []), *heads_of(POINTS)]
+def columns_of(kind: type[Line]) -> dict[str, Column]:
+    """The column of each figure that has one, by its name."""
+    found = ((name, told) for name, field in kind.model_fields.items() for told in field.metadata)
+    return {name: told for name, told in found if isinstance(told, Column)}
 
 
-GROUP = "group"
-"""The head of the names of groups."""
+EVERY = columns_of(Line)
+"""What results side by side show, a figure a line."""
 
 
-def has_groups(results: Iterable[Result | None]) -> bool:
-    """Whether a result has more than one group of clients."""
-    return any(result is not None and len(result.groups) > 1 for result in results)
+def _named(*names: str) -> dict[str, Column]:
+    return {name: EVERY[name] for name in names}
 
 
-def _cells_of_group(group: Group) -> list[str]:
-    return ["" if column is None else column.text(group) for column in POINT_OF_GROUP]
+SHOWN = _named(
+    "throughput",
+    "throughput_ci90",
+    "mean_ms",
+    "p50_ms",
+    "p99_ms",
+    "errors",
+    "server_cpu",
+    "runs",
+    "valid",
+    "outcomes",
+)
+"""What every table of lines shows, after what each is about."""
+
+OF_GROUPS = _named("throughput", "mean_ms", "p50_ms", "p99_ms", "errors", "valid")
+"""What fits beside the name of a group in 80 columns."""
+
+GROUP = Column("group", of_row=lambda row: ALL_CLIENTS if row["group"] is None else str(row["group"]), left=True)
+"""The name of a group of clients."""
+
+NO_LINE = Line(**dict.fromkeys(Line.model_fields) | {"runs": 0, "valid": False, "background": False})
+"""What is said of a point without a finished run."""
 
 
-def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> list[str]:
-    """A table for the terminal, a text a line; the columns with the heads ``left`` stand to the left."""
-    lines = [heads, *rows]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
-    return [
-        "  ".join(
-            cell.ljust(width) if head in left else cell.rjust(width)
-            for head, cell, width in zip(heads, line, widths, strict=True)
-        ).rstrip()
-        for line in lines
-    ]
+def swept(points: Iterable[Mapping[str, Any]]) -> dict[str, Column]:
+    """The columns of swept fields, by path: ``points`` are the values at each point."""
+    found: dict[str, bool] = {}
+    for varied in points:
+        for path, value in varied.items():
+            found[path] = found.get(path, False) or isinstance(value, (Mapping, list))
+    return {path: Column(head, left=found[path]) for path, head in _short(list(found)).items()}
 
 
-def heads_of(columns: Sequence[Column[R]]) -> list[str]:
-    """The first line of a table."""
-    return [column.head for column in columns]
+def settings(varied: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of swept fields in a row of a table, in which a list or a table of the file is one text."""
+    return {path: _text(value) if isinstance(value, (Mapping, list)) else value for path, value in varied.items()}
 
 
-def left_of(columns: Sequence[Column[R]]) -> list[str]:
-    """The heads of the columns that hold no numbers."""
-    return [column.head for column in columns if not column.numeric]
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(f"{name}={_text(inner)}" for name, inner in value.items())
+    return "; ".join(map(_text, value)) if isinstance(value, list) else str(value)
 
 
-def piped(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table in Markdown, a text a line."""
-    lines = [heads, ["---"] * len(heads), *([cell(text) for text in row] for row in rows)]
-    return [f"| {' | '.join(line)} |" for line in lines]
+def _short(paths: Sequence[str]) -> dict[str, str]:
+    """The shortest ends of the paths that tell them apart."""
+    short = {}
+    for path in paths:
+        steps = path.split(".")
+        for length in range(1, len(steps) + 1):
+            name = ".".join(steps[-length:])
+            if sum(other == name or other.endswith("." + name) for other in paths) == 1:
+                break
+        short[path] = name
+    return short
 
 
-def cell(text: str) -> str:
-    """``text`` as a cell of a Markdown table."""
-    return text.replace("|", "\\|").replace("\n", " ")
+def with_groups(
+    points: Iterable[tuple[Figures, Line, Mapping[str, Line]]], columns: Mapping[str, Column] | None = None
+) -> Listing:
+    """A table with a line for each of ``points``, and for each group of clients at it where there are several. Of a
+    point it has what the line is about, which ``columns`` show before the figures, what all clients say, and each group
+    by name.
+    """
+    rows: list[Figures] = []
+    for about, line, groups in points:
+        rows.append({**about, "group": None, **dict(line)})
+        if len(groups) > 1:
+            rows += [{**about, "group": name, **dict(group)} for name, group in groups.items()]
+    by_group = {"group": GROUP} if any(row["group"] is not None for row in rows) else {}
+    return Listing({**(columns or {}), **by_group, **SHOWN}, rows)

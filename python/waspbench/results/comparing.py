@@ -13,14 +13,15 @@ from waspbench.errors import Argument, InputError, show
 from waspbench.experiment.conditions import COMPARABLE
 from waspbench.experiment.load import value_of
 from waspbench.experiment.sweep import text_of
-from waspbench.results import errors
 from waspbench.results.capacity import load_capacity
 from waspbench.results.checks import lacking_of_runs, run_values
+from waspbench.results.columns import NO_LINE, SHOWN, Line, settings, swept
 from waspbench.results.differences import Difference, differences, facts, incomparable
-from waspbench.results.formats import Record
+from waspbench.results.formats import Record, json_of
 from waspbench.results.study import is_study, load_study, read_plan
 from waspbench.stats.comparison import Comparison, compare, runs_needed
 from waspbench.stats.levels import ALPHA
+from waspbench.tabular import Column, Listing
 
 LEAST_ALPHA = 1e-6
 """The least level at which a call can be asked for; far below, no number of runs could be enough."""
@@ -54,10 +55,8 @@ class Compared(Record):
     """faster, slower, or no difference shown: of B, at ``alpha`` over all points together; not comparable where the
     result says why.
     """
-    outcomes: tuple[dict[str, int] | None, dict[str, int] | None]
-    """Transactions of A and of B by outcome; None of capacities that older versions found."""
-    statuses: tuple[dict[str, int] | None, dict[str, int] | None]
-    """Whole responses of A and of B by status code; None in results of older versions."""
+    lines: tuple[Line, Line]
+    """What a table says of A and of B; of a capacity, of the runs that confirmed it."""
     note: str | None
     """Why no difference could have been shown, if none could."""
     valid: bool
@@ -83,9 +82,19 @@ class ComparisonResult(Record):
     valid: bool
     """Whether the results are, and they are comparable."""
 
+    @property
+    def listing(self) -> Listing:
+        """A table with a line for each side of each point."""
+        rows = [
+            {**settings(point.varied), "side": side, **dict(line)}
+            for point in self.points
+            for side, line in zip("AB", point.lines, strict=True)
+        ]
+        return Listing({**swept(point.varied for point in self.points), "side": Column(""), **SHOWN}, rows)
+
     def to_json(self) -> str:
-        """The comparison as one JSON object."""
-        return self.model_dump_json(indent=2)
+        """The comparison as one JSON object, the rows of its `listing` included."""
+        return json_of(self, self.listing.rows)
 
 
 @dataclass(frozen=True)
@@ -96,9 +105,8 @@ class Candidate:
     values: list[float]
     """The figure in each of its runs; for a capacity, throughput in those that confirmed it."""
     valid: bool
-    outcomes: dict[str, int] | None = None
-    """How the transactions of these runs ended, if that is known."""
-    statuses: dict[str, int] | None = None
+    line: Line = NO_LINE
+    """What a table says of them."""
     lacking: str | None = None
     """Why one of its runs has no such figure, in words."""
 
@@ -135,8 +143,7 @@ def _points(directory: str, metric: str) -> list[Candidate]:
             point.varied,
             run_values(point.result, metric),
             point.result.valid,
-            point.result.outcomes,
-            point.result.statuses,
+            point.result.line,
             lacking_of_runs(point.result, metric),
         )
         if point.result is not None
@@ -151,8 +158,7 @@ def _capacities(directory: str) -> list[Candidate]:
             point.varied,
             [reading.throughput for reading in point.behind],
             bool(point.valid),
-            errors.total(reading.outcomes for reading in point.behind),
-            errors.total(reading.statuses for reading in point.behind),
+            point.line,
         )
         for point in load_capacity(directory).points
     ]
@@ -290,8 +296,7 @@ def _compared(
         p=found.p,
         p_holm=found.p_holm,
         verdict=found.verdict,
-        outcomes=(one.outcomes, two.outcomes),
-        statuses=(one.statuses, two.statuses),
+        lines=(one.line, two.line),
         note=None if found.able else _too_few(found, alpha, points),
         valid=one.valid and two.valid,
     )

@@ -8,13 +8,16 @@ to the results declares it as one that may be None; nothing else has to know of 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from types import NoneType
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
 from pydantic.fields import FieldInfo
+from pydantic_core import to_json
 
 from waspbench.errors import InputError
+from waspbench.tabular import Figures
 
 FORMAT = 3
 """Version of the layout of a results directory. It rises when a field or a column is added, or changes its meaning,
@@ -43,6 +46,12 @@ class Record(BaseModel):
         if absent:
             raise ValueError(f"{', '.join(absent)}: missing, and format {FORMAT} has it")
         return found
+
+
+def json_of(record: Record, table: Sequence[Figures]) -> str:
+    """``record`` as one JSON object, and in ``table`` the lines that it has where it is printed for people."""
+    found = {**record.model_dump(mode="json"), "table": table}
+    return to_json(found, indent=2, inf_nan_mode="null").decode()
 
 
 def _may_be_null(field: FieldInfo) -> bool:

@@ -10,6 +10,7 @@ from pydantic import Field
 from waspbench.experiment import loss_label
 from waspbench.results import errors, together
 from waspbench.results.check import Check
+from waspbench.results.columns import Line, with_groups
 from waspbench.results.estimates import (
     FRACTIONS,
     Estimate,
@@ -20,7 +21,7 @@ from waspbench.results.estimates import (
     response_time_of,
     too_few,
 )
-from waspbench.results.formats import Record
+from waspbench.results.formats import Record, json_of
 from waspbench.results.groups import (
     Group,
     groups_of,
@@ -44,6 +45,7 @@ from waspbench.results.summary import (
     Waits,
 )
 from waspbench.stats import Populations
+from waspbench.tabular import Listing
 
 
 class OpenLoop(Record):
@@ -200,9 +202,48 @@ class Result(Record):
     asked: Asked | None = None
     """What was asked for, where that is more than one file; None unless looked for."""
 
+    @property
+    def line(self) -> Line:
+        """What a table says of all clients."""
+        return _line(self, len(self.runs), background=False, server_cpu=self.server_cpu.busy)
+
+    @property
+    def group_lines(self) -> dict[str, Line]:
+        """What a table says of each group of clients, by its name."""
+        return {
+            group.name: _line(group, len(self.runs), background=group.background, server_cpu=None)
+            for group in self.groups
+        }
+
+    @property
+    def listing(self) -> Listing:
+        """A table of all clients and of each group of them."""
+        return with_groups([({}, self.line, self.group_lines)])
+
     def to_json(self) -> str:
-        """The result as one JSON object."""
-        return self.model_dump_json(indent=2)
+        """The result as one JSON object, the rows of its `listing` included."""
+        return json_of(self, self.listing.rows)
+
+
+def _line(part: Result | Group, runs: int, *, background: bool, server_cpu: float | None) -> Line:
+    """What a table says of all clients or of a group of them, whose figures are of so many ``runs``."""
+    time = part.response_time_ms
+    return Line(
+        throughput=part.throughput.mean,
+        throughput_ci90=part.throughput.ci90,
+        goodput_bps=part.goodput_bps.mean,
+        mean_ms=time.mean,
+        p50_ms=time.p50,
+        p90_ms=time.p90,
+        p99_ms=time.p99,
+        errors=part.errors,
+        server_cpu=server_cpu,
+        runs=runs,
+        valid=part.valid,
+        background=background,
+        outcomes=part.outcomes,
+        statuses=part.statuses,
+    )
 
 
 def combine(

@@ -16,11 +16,14 @@ from typing import Any
 from pydantic import Field
 
 from waspbench.errors import InputError
+from waspbench.experiment.sweep import settings_of
 from waspbench.results.check import Check
-from waspbench.results.formats import FORMAT, Record, read_document
+from waspbench.results.columns import NO_LINE, settings, swept, with_groups
+from waspbench.results.formats import FORMAT, Record, json_of, read_document
 from waspbench.results.records import failure_without_figures, records_of
 from waspbench.results.result import Result
 from waspbench.results.store import MANIFEST, load, load_manifest
+from waspbench.tabular import Listing
 
 STUDY = "study.json"
 JOURNAL = "journal.jsonl"
@@ -83,9 +86,20 @@ class StudyResult(Record):
     are read again.
     """
 
+    @property
+    def listing(self) -> Listing:
+        """A table with a line for each point, and for each group of clients at it where there are several."""
+        rows = [
+            ({"point": point.index, **settings(point.varied)}, NO_LINE, {})
+            if point.result is None
+            else ({"point": point.index, **settings(point.varied)}, point.result.line, point.result.group_lines)
+            for point in self.points
+        ]
+        return with_groups(rows, swept(point.varied for point in self.points))
+
     def to_json(self) -> str:
-        """The result as one JSON object."""
-        return self.model_dump_json(indent=2)
+        """The result as one JSON object, the rows of its `listing` included."""
+        return json_of(self, self.listing.rows)
 
 
 def point_directory(study: Path, index: int, points: int) -> Path:
@@ -125,6 +139,9 @@ def load_study(path: str | Path) -> StudyResult:
         return study_of(load(directory), load_manifest(directory).varied)
     plan = read_plan(directory)
     points = [_load_point(directory, index, plan.points) for index in range(plan.points)]
+    if any(point.result is None for point in points):
+        varied = settings_of(plan.document.get("sweep") or {})
+        points = [point.model_copy(update={"varied": each}) for point, each in zip(points, varied, strict=True)]
     return study_result(plan, directory, points)
 
 

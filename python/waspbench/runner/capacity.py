@@ -23,6 +23,7 @@ from waspbench.results.capacity import (
     CapacityResult,
     LoadReading,
     PointCapacity,
+    load_directory,
     readings_at,
 )
 from waspbench.results.checks import lacking, run_value
@@ -205,7 +206,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
             valid=complete and all(point.valid for point in made),
             points=made,
         )
-        write_text(self.directory / CAPACITY, result.to_json() + "\n")
+        write_text(self.directory / CAPACITY, result.model_dump_json(indent=2) + "\n")
         return result.model_copy(update={"results": str(self.directory)})
 
     @property
@@ -255,7 +256,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
         return load
 
     def _folder(self, place: _Place, load: int) -> Path:
-        return self.place(place.point.index) / f"load-{load}"
+        return load_directory(self.place(place.point.index), load)
 
     def _path(self, place: _Place, load: int) -> Path:
         """Where the record of the run that is next is."""
@@ -450,7 +451,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
             and all(reading.valid for reading in at_load),
             runs=len(place.readings),
             readings=place.readings,
-        )
+        ).with_lines(self.place(place.point.index))
 
 
 def _of_server(summary: RunSummary) -> float | None:

@@ -9,6 +9,7 @@ from waspbench.experiment.units import seconds
 from waspbench.results import errors
 from waspbench.stats import mean_interval
 from waspbench.stats.comparison import ratio_interval
+from waspbench.tabular import Column, Figures, Listing
 from waspbench.validation.counts import BAR as COUNTS
 from waspbench.validation.counts import MANY, retransmissions, timeouts
 from waspbench.validation.figure import Figure, Point
@@ -161,31 +162,25 @@ def table(places: Sequence[Place], rows: list[Row], marks: Sequence[Point], made
 
 def configurations(places: Sequence[Place]) -> str:
     """What the names stand for, as a table."""
-    columns = (
-        "configuration",
-        "clients",
-        "RTT",
-        "size",
-        "loss of each direction",
-        "connections",
-        "think time",
-        "access link, queue",
-        "congestion control",
-    )
-    lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
-    for place in places:
-        link = f"{place.bandwidth}, {place.queue}" if place.bandwidth else ""
-        congestion = place.congestion + ("" if place.sack else ", without SACK")
-        cells = (
-            place.name,
-            f"{place.clients}",
-            place.rtt,
-            place.size,
-            place.loss,
-            "kept" if place.kept else "one a request",
-            f"{place.think}, exponential" if place.think else "none",
-            link,
-            congestion,
-        )
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return "\n".join(Listing(_CONFIGURATION, [vars(place) for place in places]).markdown())
+
+
+def _link(row: Figures) -> str:
+    return f"{row['bandwidth']}, {row['queue']}" if row["bandwidth"] else ""
+
+
+def _congestion(row: Figures) -> str:
+    return f"{row['congestion']}" + ("" if row["sack"] else ", without SACK")
+
+
+_CONFIGURATION = {
+    "name": Column("configuration", left=True),
+    "clients": Column("clients", left=True),
+    "rtt": Column("RTT", left=True),
+    "size": Column("size", left=True),
+    "loss": Column("loss of each direction", left=True),
+    "kept": Column("connections", lambda kept: "kept" if kept else "one a request", left=True),
+    "think": Column("think time", lambda think: f"{think}, exponential" if think else "none", left=True),
+    "bandwidth": Column("access link, queue", of_row=_link, left=True),
+    "congestion": Column("congestion control", of_row=_congestion, left=True),
+}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from waspbench.errors import Argument, InputError, RunFailedError
+from waspbench.tabular import piped
 from waspbench.validation.figure import Figure
 
 
@@ -90,10 +91,7 @@ class Table:
         barred = bool(self.judged or self.unjudged)
         columns = (*self.columns, "met") if barred else self.columns
         lines = [f"## {self.title}", "", self.what, "", f"**Bar:** {self.bar}", ""]
-        lines += ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
-        for row in self.rows:
-            verdict = (row.verdict,) if barred else ()
-            lines.append("| " + " | ".join((*row.cells, *verdict)) + " |")
+        lines += piped(columns, [(*row.cells, *((row.verdict,) if barred else ())) for row in self.rows])
         if self.figure is not None:
             lines += ["", f"![{self.title}](validation/{self.name}.svg)"]
         if self.notes:
@@ -103,8 +101,7 @@ class Table:
 
 def text(tables: Sequence[Table]) -> str:
     """The summary of all tables, for a terminal and for the page's beginning."""
-    lines = ["| comparison | bars met |", "| --- | --- |"]
-    lines += [f"| {table.title} | {table.summary} |" for table in tables]
+    lines = piped(["comparison", "bars met"], [(table.title, table.summary) for table in tables])
     return "\n".join(lines) + "\n"
 
 
