@@ -38,12 +38,17 @@ def percentiles() -> str:
     trips = measured.round_trips
     kinds = [
         ("p50, log-normal, 1,000", log_normal, 1000, 0.5, False),
+        ("p90, log-normal, 29", log_normal, 29, 0.9, False),
         ("p90, log-normal, 100", log_normal, 100, 0.9, False),
+        ("p99, log-normal, 299", log_normal, 299, 0.99, False),
         ("p99, log-normal, 1,000", log_normal, 1000, 0.99, False),
         ("p99, log-normal, 30,000", log_normal, 30_000, 0.99, False),
+        ("p99.9, log-normal, 2,995", log_normal, 2995, 0.999, False),
+        ("p99, one in 100 meets a timeout, 299", gap, 299, 0.99, False),
         ("p99, one in 100 meets a timeout, 1,000", gap, 1000, 0.99, False),
         ("p50, half take one round trip, 1,000", trips, 1000, 0.5, False),
         ("p99, half take one round trip, 1,000", trips, 1000, 0.99, False),
+        ("p99, slow ones in bursts, 299", bursts, 299, 0.99, False),
         ("p99, slow ones in bursts, 1,000", bursts, 1000, 0.99, False),
         ("p99, slow ones in bursts, 30,000", bursts, 30_000, 0.99, False),
         ("*not used:* mean of the runs' own p99, log-normal, 1,000", log_normal, 1000, 0.99, True),
@@ -54,6 +59,16 @@ def percentiles() -> str:
         for name, times, all_, fraction, own in kinds
     ]
     return table(["percentile, response times, how many of all runs", *(f"{count} runs" for count in runs)], rows)
+
+
+def clumps() -> str:
+    """How often a 99th percentile of one second is said to be below half a second."""
+    sizes = [1, 2, 5, 10]
+    rows = [
+        [f"{transactions:,}", *(share(measured.missed_percentile(transactions, size)) for size in sizes)]
+        for transactions in (299, 1000, 3000, 10_000)
+    ]
+    return table(["transactions", "independent", *(f"{size} at a time" for size in sizes[1:])], rows)
 
 
 def batches() -> str:
@@ -129,6 +144,7 @@ def capacity() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "intervals": intervals,
     "percentiles": percentiles,
+    "clumps": clumps,
     "batches": batches,
     "until": until,
     "comparison": comparison,

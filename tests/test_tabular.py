@@ -21,9 +21,10 @@ from rich.cells import cell_len
 from waspbench import capacity, run, study, tabular
 from waspbench.cli import science_text
 from waspbench.experiment import Experiment
+from waspbench.experiment.metrics import PERCENTILES
 from waspbench.experiment.search import Search
 from waspbench.results.capacity import CapacityResult
-from waspbench.results.columns import SHOWN, Line
+from waspbench.results.columns import no_line, shown
 from waspbench.results.comparing import ComparisonResult, compare_results
 from waspbench.results.result import Result
 from waspbench.results.study import StudyResult, load_study
@@ -46,11 +47,16 @@ FIELDS: dict[str, Any] = {
 
 
 def test_words_stand_to_the_left_and_numbers_to_the_right() -> None:
-    assert TABLE.terminal() == ["name     ok/s", "a|b   1,234.5", "long        -", "name"]
+    assert TABLE.terminal() == ["name     ok/s", "a|b   1,234.5", "long        \N{EN DASH}", "name"]
 
 
 def test_a_cell_of_markdown_is_one_line_and_ends_where_it_should() -> None:
-    assert TABLE.markdown() == ["| name | ok/s |", "| --- | ---: |", "| a\\|b | 1,234.5 |", "| long name | - |"]
+    assert TABLE.markdown() == [
+        "| name | ok/s |",
+        "| --- | ---: |",
+        "| a\\|b | 1,234.5 |",
+        "| long name | \N{EN DASH} |",
+    ]
 
 
 def test_square_brackets_and_names_of_colours_are_words() -> None:
@@ -147,8 +153,10 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 def test_every_table_shows_the_same_figures_in_the_same_order(measured: Results) -> None:
     listing = measured.listing
-    assert list(listing.columns.items())[-len(SHOWN) :] == list(SHOWN.items())
-    heads = "ok/s, 90 % interval, mean ms, p50 ms, p99 ms, errors %, CPU %, runs, valid, outcomes and status codes"
+    columns = list(shown(PERCENTILES))
+    assert list(listing.columns)[-len(columns) :] == columns
+    times = "mean ms, p50 ms, p90 ms, p95 ms, p99 ms, p99.9 ms"
+    heads = f"ok/s, 90 % interval, {times}, errors %, CPU %, runs, valid, outcomes and status codes"
     assert ", ".join(listing.heads).endswith(heads)
     assert listing.terminal()[0].split() == " ".join(listing.heads).split()
     assert [head.strip() for head in listing.markdown()[0].strip("|").split("|")] == listing.heads
@@ -161,7 +169,7 @@ def test_json_has_a_row_for_each_line_and_what_it_shows(measured: Results) -> No
     assert len(rows) == len(lines) > 1
     names = list(listing.columns)
     for row, line in zip(rows, lines, strict=True):
-        assert row.keys() >= Line.model_fields.keys() | listing.columns.keys()
+        assert row.keys() >= no_line().figures.keys() | listing.columns.keys()
         for name in ("throughput", "mean_ms", "p50_ms", "p99_ms"):
             assert line[names.index(name)] == (f"{row[name]:,.1f}" if row[name] is not None else tabular.NONE)
         assert line[names.index("valid")] == ("yes" if row["valid"] else "NO")
@@ -188,13 +196,13 @@ def test_a_point_without_a_run_has_its_values_and_no_figures(tmp_path: Path) -> 
     assert [point.varied for point in again.points] == [point.varied for point in found.points]
     *_, row = json.loads(again.to_json())["table"]
     assert (row["clients.near.rtt"], row["group"], row["throughput"], row["runs"]) == ("40ms", None, None, 0)
-    assert again.listing.cells[-1] == ["40ms", "all clients", *["-"] * 7, "0", "NO", "-"]
+    assert again.listing.cells[-1] == ["40ms", "all clients", *[tabular.NONE] * 10, "0", "NO", tabular.NONE]
 
 
 def test_the_names_of_figures_are_no_fields_of_experiments() -> None:
     # Swept fields stand beside them in the rows of a table, by their path.
     assert (
-        not (Line.model_fields.keys() | {"point", "group", "side", "load", "fresh", "counts"})
+        not (no_line().figures.keys() | {"point", "group", "side", "load", "fresh", "counts"})
         & Experiment.model_fields.keys()
     )
 
@@ -211,8 +219,8 @@ def test_the_loads_of_a_search_have_percentiles_of_all_their_runs(tmp_path: Path
     frame = pl.concat([pl.read_parquet(directory / "transactions" / f"run-{run}.parquet") for run in fresh])
     ended = frame.filter(pl.col("outcome") == "ok", "measured")
     times = (ended["end_ns"] - ended["start_ns"]).sort() / 1e6
-    for told, part in ((best.p50_ms, 0.5), (best.p90_ms, 0.9)):
-        assert told == pytest.approx(times[math.ceil(part * len(times)) - 1], rel=0.01)
+    for name, part in (("p50", 0.5), ("p90", 0.9)):
+        assert best.percentiles_ms[name] == pytest.approx(times[math.ceil(part * len(times)) - 1], rel=0.01)
     assert sum(load.runs for load in point.loads) == point.runs
     text = science_text.capacity(found)
     assert re.search(rf"^ +{best.load} +yes +yes +{best.throughput:,.1f} +[\d,.]+ to ", text, re.MULTILINE)
@@ -222,7 +230,7 @@ def test_an_answer_has_numbers_to_the_right_and_all_else_to_the_left() -> None:
     rows = [[1, True, "a", None], [20, False, "bc", Decimal("2.5")]]
     assert science_text.table(["n", "yes", "text", "d"], rows).splitlines() == [
         " n  yes    text    d",
-        " 1  True   a       -",
+        " 1  True   a       \N{EN DASH}",
         "20  False  bc    2.5",
     ]
     assert science_text.table(["n"], []) == "n\n"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from waspbench.experiment import Experiment, settings_used
+from waspbench.experiment.metrics import percentiles
 from waspbench.results import Manifest, Reason, Result, RunSummary, combine
 from waspbench.results.lengths import FoundLengths
 from waspbench.stats import Populations
@@ -23,6 +24,7 @@ def result_of(
     interrupted: bool,
     place: str | None,
     lengths: FoundLengths | None = None,
+    judged_percentiles: Iterable[str] = (),
 ) -> Result:
     """The result of ``runs`` (at least one).
 
@@ -36,12 +38,15 @@ def result_of(
         interrupted: whether it ended before all its runs had been made.
         place: directory of the results.
         lengths: how lengths were found that the experiment leaves open, if it does.
+        judged_percentiles: names of percentiles that conditions are about.
     """
     about = testbed.get("server") or _modelled(experiment)
     return combine(
         runs,
         populations,
         missing=missing,
+        percentiles=percentiles(experiment.measure.percentiles),
+        judged_percentiles=judged_percentiles,
         name=experiment.name,
         mode=scenario["mode"],
         seed=experiment.seed,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-NONE = "-"
+NONE = "\N{EN DASH}"
 """What stands for a figure that does not exist."""
 
 Figures = Mapping[str, Any]
@@ -180,14 +180,15 @@ def _broken(text: str, width: int) -> list[str]:
             found.append(line)
             continue
         pieces = re.split(r"(?<=,) ", line)
-        found += _filled(pieces if all(_width(piece) <= width for piece in pieces) else line.split(" "), width)
+        found += filled(pieces if all(_width(piece) <= width for piece in pieces) else line.split(" "), width)
     return found
 
 
-def _filled(pieces: Sequence[str], width: int) -> list[str]:
+def filled(pieces: Sequence[str], width: int, gap: str = " ") -> list[str]:
+    """``pieces`` side by side, in as few lines of at most ``width`` as they need."""
     lines = [pieces[0]]
     for piece in pieces[1:]:
-        longer = f"{lines[-1]} {piece}"
+        longer = f"{lines[-1]}{gap}{piece}"
         if _width(longer) <= width:
             lines[-1] = longer
         else:

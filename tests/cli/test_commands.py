@@ -109,7 +109,9 @@ def test_bench_makes_runs_until_the_interval_is_narrow(engine: FakeEngine) -> No
         ("--server nginx --access-log", "--access-log: true: is for the server of a live run"),
         ("--max-runs 4", "--until: missing"),
         ("--until 0%", '--until: "0%": must be above 0% and below 100%'),
-        ("--assert p98<1s", "--assert: "),
+        ("--assert p100<1s", "--assert: "),
+        ("--percentiles 50,100", '--percentiles: "100": must be above 0 and below 100'),
+        ("--percentiles 50,", '--percentiles: "": must be above 0 and below 100'),
     ],
 )
 def test_flags_without_effect_or_sense_are_refused(
@@ -140,7 +142,7 @@ def test_json_is_one_object_with_all_figures(engine: FakeEngine, capsys: pytest.
     assert invoke(["bench", "--mode", "sim", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["throughput"].keys() == {"mean", "ci90"}
-    percentiles = ("p50", "p90", "p99")
+    percentiles = ("p50", "p90", "p95", "p99", "p99.9")
     assert result["response_time_ms"].keys() == {
         *("mean", "ci90", "max", *percentiles),
         *(f"{name}_ci90" for name in percentiles),
@@ -176,10 +178,12 @@ def test_the_table_reads_well(engine: FakeEngine, capsys: pytest.CaptureFixture[
         "throughput      650.0 /s   (90 %: 633.1 to 666.9)\n"
         "goodput         5.24 Mbit/s   (90 %: 5.24 to 5.24)\n"
         "response time   mean 101.0 ms   (90 %: 99.3 to 102.7)\n"
-        "                p50  100.1 ms   (90 %: 100.0 to 100.1)\n"
-        "                p90  100.1 ms   (90 %: 100.0 to 100.1)\n"
-        "                p99  300.2 ms   (90 %: 300.0 to 300.2)\n"
-        "                max  303.0 ms\n"
+        "                p50    100.1 ms   (90 %: 100.0 to 100.1)\n"
+        "                p90    100.1 ms   (90 %: 100.0 to 100.1)\n"
+        "                p95    100.1 ms   (90 %: 100.0 to 100.1)\n"
+        "                p99    300.2 ms   (90 %: 300.0 to 300.2)\n"
+        "                p99.9  300.2 ms   (90 %: 300.0 to 300.2)\n"
+        "                max    303.0 ms\n"
         "outcomes        ok 19,200 (200), reset 3; 6 of them made once more\n"
         "errors          0.02 %\n"
         "server CPU      42.0 % busy\n"

@@ -54,7 +54,8 @@ def test_a_sweep_is_a_line_for_each_point(capsys: Capture) -> None:
     lines = output.out.splitlines()
     assert lines[0] == "e: sim, 2 points, seed 1"
     heads = (
-        "rate +ok/s +90 % interval +mean ms +p50 ms +p99 ms +errors % +CPU % +runs +valid +outcomes and status codes"
+        "rate +ok/s +90 % interval +mean ms +p50 ms +p90 ms +p95 ms +p99 ms +p99.9 ms +errors % +CPU % +runs +valid "
+        "+outcomes and status codes"
     )
     assert re.fullmatch(heads, lines[2])
     assert re.fullmatch(r" +0% +399\.4 .* 4 +yes +ok [\d,]+ \(200\), unfinished \d+", lines[3])
@@ -154,7 +155,10 @@ SWEEP = "a sweep makes measure.runs runs at every load; leave it or --sweep out"
     ("arguments", "message"),
     [
         ("compare out none", "none/manifest.json: cannot be read: No such file or directory"),
-        ("compare out out --metric max", '--metric: "max": must be one of throughput, goodput, mean, p50, p90, p99'),
+        (
+            "compare out out --metric max",
+            '--metric: "max": must be throughput, goodput, mean, or a percentile such as p50 or p99.9',
+        ),
         ("compare out out --alpha 5", "--alpha: 5.0: must be from 1e-06 to below 1"),
         ("capacity e.toml --sweep --max-runs 9", f"--max-runs: 9: {SWEEP}"),
         ("capacity e.toml --sweep --confirm 2", f"--confirm: 2: {SWEEP}"),

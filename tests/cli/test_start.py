@@ -53,6 +53,12 @@ def test_nothing_heavy_is_imported_before_a_run(arguments: str, status: int, tmp
     assert started(arguments, tmp_path) == [str(status)]
 
 
+def test_the_list_of_commands_imports_no_experiment(tmp_path: Path) -> None:
+    program = "import sys, waspbench.cli.app; print(*{'pydantic', 'waspbench.experiment'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def test_what_the_list_of_commands_says_of_each_is_what_it_says_of_itself() -> None:
     assert {name: app[name].help.strip() for name in COMMANDS} == {
         name: summary for name, (_, _, summary) in COMMANDS.items()

@@ -64,10 +64,41 @@ CASES: list[tuple[dict[str, Any], str]] = [
         "measure.until.max_runs: 4: must be at least runs, which is 5",
     ),
     (
-        {"name": "x", "clients": [{}], "assert": {"p98": "< 1s"}},
-        "assert.p98: p98: unknown figure; "
-        "valid here: throughput, goodput, mean, p50, p90, p99, max, all.mean, all.p50, all.p90, all.p99, all.max, errors, "
-        "server_cpu",
+        {"name": "x", "clients": [{}], "assert": {"latency": "< 1s"}},
+        "assert.latency: latency: unknown figure; valid here: throughput, goodput, mean, max, errors, server_cpu, or a "
+        "percentile such as p50 or p99.9",
+    ),
+    (
+        {"name": "x", "clients": [{"name": "homes"}, {"name": "phones"}], "assert": {"phone": {"p95": "< 1s"}}},
+        "assert.phone.p95: phone.p95: no group is called phone; did you mean phones? valid here: homes, phones",
+    ),
+    (
+        {"name": "x", "clients": [{"name": "p99"}]},
+        'clients: "p99": has a meaning of its own in conditions; call the group something else, such as p99-clients',
+    ),
+    (
+        {"name": "x", "clients": [{}], "measure": {"percentiles": [50, 100]}},
+        "measure.percentiles: [50, 100]: must be above 0 and below 100, with at most four decimals, such as 99.9",
+    ),
+    (
+        {"name": "x", "clients": [{}], "assert": {"phones.p95": "< 1s", "phones": {"p95": "< 2s"}}},
+        "assert.phones.p95: stands there twice, once in quotes; give it a list of conditions",
+    ),
+    (
+        {"name": "x", "clients": [{}], "assert": {"phones": {"p95": []}}},
+        "assert.phones.p95: has no condition; give it one, such as < 800ms, or leave it out",
+    ),
+    (
+        {"name": "x", "clients": [{}], "assert": {"ghost": {}}},
+        "assert.ghost: has no condition; give it one, such as < 800ms, or leave it out",
+    ),
+    (
+        {"name": "x", "clients": [{}], "measure": {"percentiles": ["p50"]}},
+        'measure.percentiles: ["p50"]: must be a list of numbers, such as [50, 99.9]',
+    ),
+    (
+        {"name": "x", "clients": [{}], "measure": {"percentiles": 50}},
+        "measure.percentiles: 50: must be a list of numbers, such as [50, 99.9]",
     ),
     (
         {"name": "x", "clients": [{}], "assert": {"p99": "800ms"}},

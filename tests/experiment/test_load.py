@@ -66,7 +66,7 @@ def test_the_document_itself_is_left_alone() -> None:
         (
             "measure.run=5",
             "measure.run: unknown field; did you mean runs? "
-            "valid here: warmup, duration, runs, until, max_errors, time_limit, order",
+            "valid here: warmup, duration, runs, until, max_errors, percentiles, time_limit, order",
         ),
         ("clients.homes.rtt=5", 'clients.homes.rtt: 5: must be text with a unit, such as "100ms"'),
         (

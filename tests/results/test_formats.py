@@ -74,12 +74,19 @@ def test_figures_of_an_older_result_are_those_that_it_had(old: Path) -> None:
     told = old.parent.name == "2-last"
     assert (found.statuses is not None, found.runs[0].by_group is not None) == (told, told)
     assert (found.groups, found.errors) == ([], 0.0)
-    left_out = {
-        True: "p90 and p99 are left out: they need 100 and 1,000 ok transactions",
-        False: "p99 is left out: it needs 1,000 ok transactions",
-    }
-    assert found.notes == [left_out[made["outcomes"]["ok"] < 100]]
+    assert found.notes == ["p99 and p99.9 are left out: they need 299 and 2,995 ok transactions"]
     assert found.retried == made.get("retried")
+
+
+def test_a_result_with_a_group_that_no_new_one_may_have_is_compared(tmp_path: Path) -> None:
+    directory = Path(shutil.copytree(STORED / "2-last" / "bench", tmp_path / "old"))
+    for file in directory.glob("*.json"):
+        file.write_text(file.read_text().replace('"near"', '"all"'))
+    assert '"all"' in (directory / "manifest.json").read_text()
+    [point] = compare_results(str(directory), str(STORED / "2-last" / "bench")).points
+    assert point.ratio == 1
+    with pytest.raises(InputError, match=r"near\.p95: the results do not tell the figures of groups"):
+        compare_results(str(STORED / "2-last" / "bench"), str(directory), "near.p95")
 
 
 def test_what_an_older_capacity_did_not_judge_is_unknown() -> None:

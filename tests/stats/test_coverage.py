@@ -137,6 +137,8 @@ def test_the_page_states_what_is_measured() -> None:
     )
     gap = rows("percentiles")["p99, one in 100 meets a timeout, 1,000"]
     assert gap[1] == pytest.approx(100 * measured.percentile(measured.with_timeouts, 3, 1000, 0.99), abs=0.11)
+    independent, *_ = rows("clumps")["1,000"]
+    assert independent == pytest.approx(100 * measured.missed_percentile(1000, 1), abs=0.11)
     stopped = measured.until(0.05)
     assert rows("until")["5 %"] == pytest.approx([100 * stopped.covered, stopped.runs], abs=0.11)
     assert rows("batches")["300"][1] == pytest.approx(100 * measured.batch_means_of(300, 0.8).covered, abs=0.11)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waspbench.stats import Histogram, merge, percentiles
-from waspbench.stats.quantiles import quantile_interval, values_needed
+from waspbench.stats.quantiles import quantile_intervals, values_needed
 
 
 def exact(values: list[int]) -> Histogram:
@@ -17,9 +17,18 @@ def exact(values: list[int]) -> Histogram:
     return Histogram.of(edges, edges, count)
 
 
-@pytest.mark.parametrize(("fraction", "needed"), [(0.5, 20), (0.9, 100), (0.99, 1000)])
-def test_ten_values_lie_beyond_a_percentile(fraction: float, needed: int) -> None:
+def quantile_interval(runs: list[Histogram], fraction: float) -> tuple[float, float] | None:
+    return quantile_intervals(runs, [fraction])[0]
+
+
+@pytest.mark.parametrize(
+    ("fraction", "needed"), [(0.5, 5), (0.9, 29), (0.95, 59), (0.99, 299), (0.999, 2995), (0.05, 59)]
+)
+def test_the_longest_of_so_many_values_lies_beyond_a_percentile(fraction: float, needed: int) -> None:
     assert values_needed(fraction) == needed
+    # Of independent values, each beyond it with the rarer probability, 95 in 100 times one is.
+    within = max(fraction, 1 - fraction)
+    assert 1 - within**needed >= 0.95 > 1 - within ** (needed - 1)
 
 
 def test_runs_that_agree_are_no_more_exact_than_independent_values() -> None:

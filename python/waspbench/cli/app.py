@@ -27,7 +27,8 @@ app = App(
     name="wasp",
     help="How will this web server behave on the real Internet? WASP puts emulated wide-area clients before it.",
     help_epilogue="Exit status: 0 done and valid, 1 a check failed, 2 bad usage or input, 3 this machine cannot do it, "
-    "4 the run failed, 5 done but invalid, 130 interrupted (what was measured is kept and marked).",
+    "4 the run failed, 5 done but invalid, or a check is undecided, 130 interrupted (what was measured is kept and "
+    "marked).",
     help_format="plaintext",
     version=f"wasp {_core.version()}",
     default_parameter=Parameter(negative=(), show_default=False, allow_leading_hyphen=False),

@@ -10,7 +10,17 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from waspbench.cli import flags
-from waspbench.cli.options import EmulatorCpus, Json, Output, ServerCpus, Text, Thresholds, flags_in_errors
+from waspbench.cli.options import (
+    EmulatorCpus,
+    Json,
+    Output,
+    Percentiles,
+    ServerCpus,
+    Text,
+    Thresholds,
+    flags_in_errors,
+)
+from waspbench.cli.study import set_percentiles
 from waspbench.experiment.load import parse
 
 _URL = "A server that runs already on this machine, and what to ask it for, such as http://127.0.0.1:8080/."
@@ -24,16 +34,20 @@ def bench(
     server_cpus: ServerCpus = None,
     emulator_cpus: EmulatorCpus = None,
     thresholds: Thresholds = None,
+    percentiles: Percentiles = None,
     json: Json = False,
     output: Output = None,
 ) -> int:
     """Measure a server, with flags instead of a file."""
     values = {"url": url, **asdict(given)}
     with flags_in_errors(flags.flag_of_field(values)):
-        return _measured(values, thresholds or [], server_cpus, emulator_cpus, json=json, output=output)
+        document = flags.document("bench", values)
+        set_percentiles(document, percentiles)
+        return _measured(document, values, thresholds or [], server_cpus, emulator_cpus, json=json, output=output)
 
 
 def _measured(
+    document: Mapping[str, Any],
     values: Mapping[str, Any],
     thresholds: Sequence[str],
     server_cpus: str | None,
@@ -42,8 +56,7 @@ def _measured(
     json: bool,
     output: Path | None,
 ) -> int:
-    """Makes the measurement that flags describe; ``values`` is what was given for each, or None."""
-    document = flags.document("bench", values)
+    """Makes the measurement in ``document`` that flags describe; ``values`` is what was given for each, or None."""
     described = parse(document)
     from waspbench.cli import studies
     from waspbench.live import choose_mode

@@ -15,6 +15,7 @@ from waspbench.cli.options import (
     Json,
     Mode,
     Output,
+    Percentiles,
     ServerCpus,
     Settings,
 )
@@ -60,6 +61,7 @@ def capacity(
         bool,
         Parameter(group=MEASURE, help="Measure every power of two times --low, measure.runs times, and take the best."),
     ] = False,
+    percentiles: Percentiles = None,
     jobs: Jobs = None,
     server_cpus: ServerCpus = None,
     emulator_cpus: EmulatorCpus = None,
@@ -67,7 +69,7 @@ def capacity(
     output: Output = None,
 ) -> int:
     """Find the load at which a server's throughput is largest, at every point of a file's sweep."""
-    document = document_of(file, settings, mode)
+    document = document_of(file, settings, mode, percentiles)
     if sweep:
         for name, given in (("--max-runs", max_runs), ("--confirm", confirm)):
             if given is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,11 +10,20 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from waspbench.cli import status
-from waspbench.cli.options import Json, Mode, Output, Settings
+from waspbench.cli.options import Json, Mode, Output, Percentiles, Settings
 from waspbench.cli.study import document_of
 from waspbench.errors import InputError
-from waspbench.experiment.conditions import COMPARABLE, METRICS
+from waspbench.experiment.base import FieldError
 from waspbench.experiment.load import parse
+from waspbench.experiment.metrics import (
+    VALID,
+    VALID_COMPARED,
+    Metric,
+    asked_percentiles,
+    check_group,
+    percentiles_of,
+)
+from waspbench.experiment.metrics import metric as figure_of
 from waspbench.stats.levels import ALPHA, NORMALITY_RUNS
 
 if TYPE_CHECKING:
@@ -22,13 +32,23 @@ if TYPE_CHECKING:
     from waspbench.runner.study import Study
 
 
+_BY_GROUP = "Of a group of clients it is such as phones.p95."
+_COMPARED = f"What to compare: {VALID_COMPARED}. {_BY_GROUP}"
+_JUDGED = f"What to judge: {VALID}. {_BY_GROUP}"
+
+
 def compare(
     first: Annotated[str, Parameter(name="A", help="Results: DIR, or points of it: DIR@path=value,path=value.")],
     second: Annotated[str, Parameter(name="B", help="Results that are held against A.")],
     /,
     *,
     metric: Annotated[
-        str, Parameter(metavar="NAME", show_default=True, help=f"One of {', '.join(COMPARABLE)}.")
+        str,
+        Parameter(
+            metavar="NAME",
+            show_default=True,
+            help=_COMPARED,
+        ),
     ] = "throughput",
     alpha: Annotated[
         float,
@@ -38,13 +58,15 @@ def compare(
             help="Chance to call a difference where there is none, over all points.",
         ),
     ] = ALPHA,
+    percentiles: Percentiles = None,
     json: Json = False,
 ) -> int:
     """Say whether B is faster or slower than A, by how much, and how sure that is."""
     from waspbench.cli import science_text as words
     from waspbench.results.comparing import compare_results
 
-    result = compare_results(first, second, metric, alpha)
+    asked = None if percentiles is None else asked_percentiles(percentiles)
+    result = compare_results(first, second, metric, alpha, percentiles=asked)
     print(result.to_json() if json else words.comparison(result), end="\n" if json else "")
     return status.Status.DONE if result.valid else status.Status.INVALID
 
@@ -62,33 +84,42 @@ def normality(
             help="Runs to make of an experiment.",
         ),
     ] = NORMALITY_RUNS,
-    metric: Annotated[
-        str, Parameter(metavar="NAME", show_default=True, help=f"One of {', '.join(METRICS)}.")
-    ] = "throughput",
+    metric: Annotated[str, Parameter(metavar="NAME", show_default=True, help=_JUDGED)] = "throughput",
     mode: Mode = None,
     settings: Settings = None,
     json: Json = False,
     output: Output = None,
 ) -> int:
     """Test whether runs vary normally, as the intervals take for granted."""
-    if metric not in METRICS:
-        raise InputError.at("--metric", f"must be one of {', '.join(METRICS)}", metric)
-    if source.is_dir():
-        from waspbench.results.study import load_study
-
-        loaded = load_study(source)
-    else:
+    asked = _figure(metric)
+    directory = source
+    if not source.is_dir():
         from waspbench.cli import studies
 
         document = document_of(source, [*(settings or []), f"measure.runs={runs}"], mode)
-        study = _begun(document, source, parse(document).mode, output)
+        described = parse(document)
+        _figure(metric, [group.name for group in described.clients])
+        study = _begun(document, source, described.mode, output)
         found = studies.followed(study)
         if found is None:
             return status.Status.INTERRUPTED
         if study.stopped and not found.complete:
             return studies.interrupted(study)
-        loaded = found
-    return _judged(loaded, source, metric, json)
+        directory = study.directory
+    from waspbench.results.study import load_study
+
+    return _judged(load_study(directory, judged_percentiles=percentiles_of([asked])), directory, asked, json)
+
+
+def _figure(text: str, groups: Sequence[str] | None = None) -> Metric:
+    """The figure that ``--metric`` names; a group that it names must be one of ``groups``, where these are known."""
+    try:
+        found = figure_of(text)
+        if groups is not None:
+            check_group(found, groups)
+    except FieldError as error:
+        raise InputError.at("--metric", str(error), text) from None
+    return found
 
 
 def _begun(document: dict[str, object], source: Path, mode: ModeName | None, output: Path | None) -> Study:
@@ -102,7 +133,7 @@ def _begun(document: dict[str, object], source: Path, mode: ModeName | None, out
     return Study.begin(*studies.prepared(document, output, mode=mode))
 
 
-def _judged(loaded: StudyResult, source: Path, metric: str, json: bool) -> int:
+def _judged(loaded: StudyResult, source: Path, metric: Metric, json: bool) -> int:
     from waspbench.cli import science_text as words
     from waspbench.results.normal import judge_normality
     from waspbench.stats.normality import ValuesError

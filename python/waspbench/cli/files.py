@@ -13,7 +13,7 @@ from cyclopts.validators import Number
 from waspbench.cli.options import ARGUMENTS, Json, flags_in_errors
 from waspbench.cli.status import Status
 from waspbench.errors import Argument, CannotRunError, InputError
-from waspbench.tabular import Column, Listing
+from waspbench.tabular import NONE, Column, Listing
 from waspbench.workload.check import Compared, Examination, examine, verify
 from waspbench.workload.fileset import Manifest
 from waspbench.workload.generate import complete, generate
@@ -151,7 +151,7 @@ def _title(manifest: Manifest) -> str:
 def report(manifest: Manifest, examination: Examination) -> str:
     """What ``wasp files check`` prints."""
     popularity = examination.popularity
-    slope = "-" if popularity.slope is None else f"{popularity.slope:.3f}"
+    slope = NONE if popularity.slope is None else f"{popularity.slope:.3f}"
     first, last = popularity.ranks
     lines = [
         f"{_title(manifest)}, all as in the manifest",

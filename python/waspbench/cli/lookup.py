@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from waspbench.cli import status
-from waspbench.cli.options import RESULTS, Json, Root
+from waspbench.cli.options import RESULTS, Json, Percentiles, Root
 from waspbench.errors import InputError
 
 if TYPE_CHECKING:
+    from waspbench.results.capacity import CapacityResult
     from waspbench.results.catalogue import Entry
+    from waspbench.results.study import StudyResult
 
 
 def list_results(*, root: Root = RESULTS, json: Json = False) -> int:
@@ -30,11 +32,13 @@ def show(
     name: Annotated[str, Parameter(name="RESULT", help="A directory, an id, or the name of an experiment.")],
     /,
     *,
+    percentiles: Percentiles = None,
     root: Root = RESULTS,
     json: Json = False,
 ) -> int:
     """Print results again."""
     from waspbench.cli import studies
+    from waspbench.experiment.metrics import asked_percentiles
     from waspbench.results import catalogue
     from waspbench.results.asked import with_asked
     from waspbench.results.capacity import load_capacity
@@ -45,7 +49,11 @@ def show(
     except (OSError, sqlite3.Error) as error:
         raise InputError.at(str(catalogue.location()), f"cannot be used: {error}") from None
     is_search = is_study(directory) and read_plan(directory).kind == "capacity"
-    result = load_capacity(directory) if is_search else with_asked(load_study(directory))
+    asked = None if percentiles is None else asked_percentiles(percentiles)
+    if is_search:
+        result: CapacityResult | StudyResult = load_capacity(directory, percentiles=asked)
+    else:
+        result = with_asked(load_study(directory, percentiles=asked))
     print(studies.text(result, json), end="")
     return status.Status.DONE if result.valid else status.Status.INVALID
 

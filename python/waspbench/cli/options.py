@@ -73,7 +73,17 @@ Thresholds = Annotated[
         name="--assert",
         metavar="CONDITION",
         group=MEASURE,
-        help='Exit with 1 unless it holds, such as "p99 < 800ms"; may be repeated.',
+        help='Exit with 1 if it fails, such as "phones.p99 < 800ms", with 5 if it is undecided; may be repeated.',
+    ),
+]
+Percentiles = Annotated[
+    Text,
+    Parameter(
+        name="--percentiles",
+        metavar="LIST",
+        group=OUTPUT,
+        help="Percentiles of response times to show, such as 50,99.9. [default: those of the experiment, or else "
+        "50,90,95,99,99.9]",
     ),
 ]
 Root = Annotated[
@@ -97,6 +107,7 @@ ARGUMENTS = {
     "alpha": "--alpha",
     "metric": "--metric",
     "results": "--results",
+    "percentiles": "--percentiles",
 }
 """The flags that stand for arguments of the library, by the names that its errors give them."""
 

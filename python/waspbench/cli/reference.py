@@ -17,10 +17,13 @@ from cyclopts.argument import Argument
 from waspbench.cli.app import app
 from waspbench.cli.status import Status
 from waspbench.experiment import Experiment
+from waspbench.experiment.metrics import FIGURES, PERCENTILES, Kind
 from waspbench.experiment.workload import preset_of
 from waspbench.results import FORMAT, Manifest, Result, RunSummary
 from waspbench.results.capacity import Load
 from waspbench.results.columns import columns_of
+from waspbench.results.estimates import needed
+from waspbench.results.groups import LEAST
 from waspbench.results.tables import TABLES
 from waspbench.tabular import piped
 
@@ -32,7 +35,8 @@ STATUS: dict[Status, str] = {
     Status.BAD_INPUT: "The arguments or a file are not valid: one line on standard error for each problem.",
     Status.CANNOT: "This machine cannot do it: live mode without the means for it, a server that is not installed.",
     Status.FAILED: "A run began and could not be finished. Earlier runs of the experiment are kept.",
-    Status.INVALID: "Done, but at least one run must not be trusted: see `invalid_reasons`.",
+    Status.INVALID: "Done, but at least one run must not be trusted (see `invalid_reasons`), or a check is undecided, "
+    "because there are too few transactions for its figure.",
     Status.INTERRUPTED: "Ended by Ctrl-C or SIGTERM. What was measured until then is kept and marked.",
 }
 
@@ -96,7 +100,7 @@ UNITS = (
 
 def page() -> str:
     """The text of ``docs/reference.md``."""
-    parts = [_INTRODUCTION, *_commands(), *_statuses(), *_fields(), *_results()]
+    parts = [_INTRODUCTION, *_commands(), *_statuses(), *_fields(), *_figures(), *_results()]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
@@ -291,6 +295,34 @@ def _range(shape: Schema) -> str:
     return f" from {low}" if high is None else f" from {low} to {high}"
 
 
+def _figures() -> Iterator[str]:
+    yield "## Figures in conditions\n"
+    yield (
+        "`[assert]`, `--assert`, `--slo` and `--metric` name a figure by `[group.][all.]figure`: `p99` is that of all "
+        "groups that are no background, `phones.p99` that of the group `phones`. A response time (`mean`, `max` and "
+        "percentiles) is that of `ok` transactions, and with `all.` before it (`phones.all.p99`) that of all that "
+        "ended, whatever their outcome. In an objective (`--slo`) a percentile is that of all that ended, and `ok.p99` "
+        "that of `ok` ones. No group can be called `all`, `ok` or like a figure. `wasp compare` takes `throughput`, "
+        "`goodput`, `mean` and percentiles.\n"
+    )
+    rows = [(f"`{name}`", _LIMITS[kind], meaning) for name, (kind, meaning) in FIGURES.items()]
+    percentile = ("`p50`, `p99.9` and so on", _LIMITS["duration"], "response time that so many per cent do not exceed")
+    yield _table(("figure", "limit such as", "meaning"), [*rows, percentile])
+    yield ('TOML takes a dot for a table. So `p99.9` needs quotes in a file that has `p99`, too: `"p99.9" = "< 2s"`.\n')
+    yield (
+        "A condition is *undecided* where there is no figure to judge: a percentile of fewer transactions than it "
+        f"needs ({_needs()}), any response time of one of several groups with fewer than {LEAST} transactions, or a "
+        "point without a finished run.\n"
+    )
+
+
+def _needs() -> str:
+    return ", ".join(f"`{name}` {needed(name):,}" for name in PERCENTILES)
+
+
+_LIMITS: dict[Kind, str] = {"count": "`> 600`", "rate": "`> 10Mbit/s`", "duration": "`< 800ms`", "share": "`< 5%`"}
+
+
 def _results() -> Iterator[str]:
     yield "## Results\n"
     yield (
@@ -316,12 +348,12 @@ def _results() -> Iterator[str]:
         "or table is a text here. The columns are those of the tables that are printed without `--json`; `bench` "
         "prints a line for each group only, with fewer of them.\n"
     )
-    heads = {name: column.head for name, column in columns_of(Load).items()}
+    heads = {name: column.head for name, column in columns_of(Load).items()} | {_PERCENTILES: "p50 ms and so on"}
     properties = Load.model_json_schema(mode="serialization")["properties"]
     yield _table(
         ("field", "column", "meaning"),
         [
-            (f"`{name}`", heads.get(name, ""), shape["description"].replace("None", "null"))
+            (_of_row(name), heads.get(name, ""), shape["description"].replace("None", "null"))
             for name, shape in properties.items()
         ],
     )
@@ -332,6 +364,15 @@ def _results() -> Iterator[str]:
         yield f"#### `{name}`\n"
         yield f"{text}\n"
         yield _table(("column", "type", "meaning"), [(f"`{column}`", kind, said) for column, kind, said in columns])
+
+
+_PERCENTILES = "percentiles_ms"
+
+
+def _of_row(name: str) -> str:
+    """The names under which the rows of a table have a figure."""
+    names = [f"{each}_ms" for each in PERCENTILES] if name == _PERCENTILES else [name]
+    return ", ".join(f"`{each}`" for each in names)
 
 
 def _rows_of(schema: Schema, skip: Sequence[str] = (), deep: bool = True) -> list[tuple[str, str]]:

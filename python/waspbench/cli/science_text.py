@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from waspbench.experiment.metrics import Kind, metric
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
 from waspbench.results.capacity import CapacityResult, PointCapacity, load_columns
 from waspbench.results.catalogue import Entry
-from waspbench.results.comparing import Compared, ComparisonResult
+from waspbench.results.comparing import CAPACITY, Compared, ComparisonResult
 from waspbench.results.normal import NormalityResult
 from waspbench.tabular import NONE, Column, Listing, aligned, whole
 
 __all__ = ["capacity", "comparison", "entries", "normality", "table"]
 
-_UNITS = {"throughput": "/s", "capacity": "/s", "goodput": "bit/s"}
+_UNITS: dict[Kind, tuple[str, float]] = {"count": ("/s", 1.0), "rate": ("Mbit/s", 1e-6), "duration": ("ms", 1.0)}
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -42,7 +43,7 @@ def capacity(result: CapacityResult) -> str:
     under = f" under {', '.join(result.objectives)}" if result.objectives else ""
     lines = [f"{result.name}: capacity{under}, {result.mode}, by {result.method}, seed {result.seed}", ""]
     for point in result.points:
-        lines += _capacity(point)
+        lines += _capacity(point, result.percentiles)
     if result.complete and not result.valid:
         lines.append("NOT VALID: a capacity was not found, not confirmed, or has runs that are not valid.")
     if not result.complete:
@@ -50,7 +51,7 @@ def capacity(result: CapacityResult) -> str:
     return "\n".join([*lines, f"results: {result.results}"]) + "\n"
 
 
-def _capacity(point: PointCapacity) -> list[str]:
+def _capacity(point: PointCapacity, percentiles: Sequence[str]) -> list[str]:
     name = text_of(point.varied)
     lines = [f"{name}:"] if name else []
     if point.capacity is None:
@@ -68,12 +69,13 @@ def _capacity(point: PointCapacity) -> list[str]:
         lines += _notes(point)
     again = sum(reading.attempts > 1 for reading in point.readings)
     lines.append(f"  {point.runs} runs{f' ({again} of them tried twice)' if again else ''}:")
-    return [*lines, *_loads(point), ""]
+    return [*lines, *_loads(point, percentiles), ""]
 
 
-def _loads(point: PointCapacity) -> list[str]:
+def _loads(point: PointCapacity, percentiles: Sequence[str]) -> list[str]:
     """A line for each load, and what speaks against those that do not count."""
-    lines = Listing(load_columns(point.loads), [dict(load) for load in point.loads]).terminal(indent=4)
+    columns = load_columns(point.loads, percentiles)
+    lines = Listing(columns, [load.figures for load in point.loads]).terminal(indent=4)
     behind = [reading.run for reading in point.behind]
     for load in dict.fromkeys(each.load for each in point.loads):
         excluded = [
@@ -131,8 +133,8 @@ def _differences(result: ComparisonResult) -> list[str]:
     return ["They differ also in:", *lines, ""]
 
 
-def _compared(point: Compared, metric: str) -> list[str]:
-    unit = _UNITS.get(metric, "ms")
+def _compared(point: Compared, figure: str) -> list[str]:
+    unit, scale = _UNITS["count" if figure == CAPACITY else metric(figure).kind]
     name = f"{text_of(point.varied)}: " if point.varied else ""
     change = ""
     if point.ratio is not None:
@@ -140,7 +142,8 @@ def _compared(point: Compared, metric: str) -> list[str]:
         if point.ratio_ci90 is not None:
             low, high = (100 * (end - 1) for end in point.ratio_ci90)
             change += f"   (90 %: {low:+.1f} to {high:+.1f} %)"
-    means = f"  {point.means[0]:,.1f} -> {point.means[1]:,.1f} {unit}"
+    before, after = (f"{mean * scale:,.{1 if scale == 1 else 2}f}" for mean in point.means)
+    means = f"  {before} -> {after} {unit}"
     p = f"p = {point.p_holm:.3g}" if point.p_holm == point.p else f"p = {point.p:.3g}, corrected {point.p_holm:.3g}"
     test = f"  {point.test} test, {point.runs[0]} and {point.runs[1]} runs: {p}"
     note = [f"  {point.note}"] if point.note else []

@@ -23,7 +23,7 @@ class Status(IntEnum):
     FAILED = 4
     """The run failed."""
     INVALID = 5
-    """Done, but the result must not be trusted."""
+    """Done, but the result must not be trusted, or too few transactions leave a check undecided."""
     INTERRUPTED = 130
     """Ended by Ctrl-C; what was measured until then is kept and marked."""
 

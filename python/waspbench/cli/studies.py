@@ -134,9 +134,11 @@ def register(directory: Path) -> None:
 
 def outcome(result: StudyResult | CapacityResult) -> status.Status:
     """The exit status of a finished study or search."""
-    if isinstance(result, StudyResult) and any(not check.passed for check in result.checks):
+    checks = result.checks if isinstance(result, StudyResult) else []
+    if any(check.passed is False for check in checks):
         return status.Status.CHECK_FAILED
-    return status.Status.DONE if result.valid else status.Status.INVALID
+    decided = all(check.passed is not None for check in checks)
+    return status.Status.DONE if result.valid and decided else status.Status.INVALID
 
 
 def _write(outputs: Outputs, result: StudyResult) -> None:

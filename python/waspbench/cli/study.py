@@ -16,12 +16,14 @@ from waspbench.cli.options import (
     Markdown,
     Mode,
     Output,
+    Percentiles,
     ServerCpus,
     Settings,
     Thresholds,
 )
 from waspbench.errors import InputError
-from waspbench.experiment.load import apply, parse, read, value_of
+from waspbench.experiment.load import apply, parse, read, set_path, value_of
+from waspbench.experiment.metrics import asked_percentiles
 
 
 def run(
@@ -31,6 +33,7 @@ def run(
     mode: Mode = None,
     settings: Settings = None,
     thresholds: Thresholds = None,
+    percentiles: Percentiles = None,
     dry_run: Annotated[bool, Parameter(help="Print the points and the time that they will take.")] = False,
     jobs: Jobs = None,
     server_cpus: ServerCpus = None,
@@ -41,7 +44,7 @@ def run(
     output: Output = None,
 ) -> int:
     """Make the experiment that a file describes: every point of its sweep, and its checks."""
-    document = document_of(file, settings, mode)
+    document = document_of(file, settings, mode, percentiles)
     asked = parse(document).mode
     from waspbench.cli import studies
 
@@ -79,9 +82,18 @@ def resume(
     return studies.made(opened(directory), jobs, studies.Outputs(json, junit, markdown))
 
 
-def document_of(file: Path, settings: list[str] | None, mode: str | None) -> dict[str, Any]:
+def document_of(
+    file: Path, settings: list[str] | None, mode: str | None, percentiles: str | None = None
+) -> dict[str, Any]:
     """The content of an experiment file, with what the flags set."""
     document = apply(read(file), settings or [])
+    set_percentiles(document, percentiles)
     if mode is not None:
         document["mode"] = value_of(mode)
     return document
+
+
+def set_percentiles(document: dict[str, Any], text: str | None) -> None:
+    """Sets what ``--percentiles`` asks for in the content of an experiment file, if it was given."""
+    if text is not None:
+        set_path(document, "measure.percentiles", [float(name[1:]) for name in asked_percentiles(text)])

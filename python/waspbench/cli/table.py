@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from waspbench import _core
 from waspbench.experiment import loss_label
 from waspbench.results import Direction, Result, Waits, errors
 from waspbench.results.asked import arrival_text, asked_text, site_text, workload_text
-from waspbench.results.columns import EVERY, GROUP, OF_GROUPS
-from waspbench.results.estimates import FRACTIONS, ResponseTime
+from waspbench.results.columns import GROUP, every, of_groups
+from waspbench.results.estimates import ResponseTime
 from waspbench.results.result import OpenLoop
-from waspbench.tabular import Column, Figures, Listing, aligned, decimals, percent
+from waspbench.tabular import NONE, Column, Figures, Listing, aligned, decimals, filled, percent
 
 WIDTH = 80
 _LABEL = 16
@@ -78,7 +78,7 @@ def _figures(result: Result) -> list[str]:
         _row("throughput", f"{result.throughput.mean:,.1f} /s{_interval(result.throughput.ci90)}"),
         _row("goodput", f"{result.goodput_bps.mean / 1e6:,.2f} Mbit/s{_interval(result.goodput_bps.ci90, 1e-6, 2)}"),
         _row("response time", f"mean {_ms(time.mean)}{_interval(time.ci90)}"),
-        *_percentiles(time),
+        *_percentiles(time, result.percentiles),
         *_open_loop(result.open_loop, arrival_text(result.scenario["workload"])),
         *_wrapped("outcomes", _outcomes(result)),
         *([] if not result.errors else [_row("errors", f"{100 * result.errors:.2f} %")]),
@@ -101,21 +101,22 @@ def _figures(result: Result) -> list[str]:
     return lines
 
 
-def _percentiles(time: ResponseTime) -> list[str]:
-    """The percentiles, each with its interval; in one line where no interval exists."""
-    shown = [(name, getattr(time, name), getattr(time, f"{name}_ci90")) for name in FRACTIONS]
-    if all(interval is None for *_, interval in shown):
-        return [_row("", "   ".join([*(f"{name} {_ms(value)}" for name, value, _ in shown), f"max {_ms(time.max)}"]))]
-    lines = [_row("", f"{name}  {_ms(value)}{_interval(interval)}") for name, value, interval in shown]
-    return [*lines, _row("", f"max  {_ms(time.max)}")]
+def _percentiles(time: ResponseTime, names: Sequence[str]) -> list[str]:
+    """The percentiles ``names``, each with its interval; side by side where no interval exists."""
+    if all(time.ci90_at(name) is None for name in names):
+        shown = [f"{name} {_ms(time.at(name))}" for name in (*names, "max")]
+        return [_row("", line) for line in filled(shown, WIDTH - 1 - _LABEL, "   ")]
+    widest = max(map(len, names)) + 2
+    lines = [_row("", f"{name:<{widest}}{_ms(time.at(name))}{_interval(time.ci90_at(name))}") for name in names]
+    return [*lines, _row("", f"{'max':<{widest}}{_ms(time.max)}")]
 
 
 def _groups(result: Result) -> list[str]:
     """A line for each group of clients, where there are several."""
     if len(result.groups) < 2:
         return []
-    of_groups = [row for row in result.listing.rows if row["group"] is not None]
-    return ["", *Listing({"group": GROUP, **OF_GROUPS}, of_groups).terminal()]
+    rows = [row for row in result.listing.rows if row["group"] is not None]
+    return ["", *Listing({"group": GROUP, **of_groups(result.percentiles)}, rows).terminal()]
 
 
 def _outcomes(result: Result) -> str:
@@ -158,22 +159,22 @@ def _hidden(result: Result) -> str:
 
 
 _BESIDE: dict[str, Column] = {
-    **EVERY,
     "lost_down": Column("lost packets down (%)", percent(2)),
     "lost_up": Column("lost packets up (%)", percent(2)),
     "lag_us": Column("emulator lag p99 (us)", decimals(0)),
     "unread_us": Column("frames unread p99 (us)", decimals(0)),
 }
-"""The lines of results side by side."""
+"""The last lines of results side by side."""
 
 
 def compare(named: Mapping[str, Result]) -> str:
     """Results side by side, the last against the first."""
     rows = [_beside(result) for result in named.values()]
+    percentiles = next(iter(named.values())).percentiles
     several = len(rows) > 1
     found = []
-    for name, column in _BESIDE.items():
-        figures = [row[name] for row in rows]
+    for name, column in {**every(percentiles), **_BESIDE}.items():
+        figures = [row.get(name) for row in rows]
         if any(figure is not None for figure in figures):
             cells = [textwrap.fill(column.cell(name, row), _WIDEST) for row in rows]
             change = [_change(figures[0], figures[-1])] if several else []
@@ -185,7 +186,7 @@ def compare(named: Mapping[str, Result]) -> str:
 def _beside(result: Result) -> Figures:
     network, emulator = result.network, result.emulator
     return {
-        **dict(result.line),
+        **result.line.figures,
         "lost_down": network.down.loss_rate,
         "lost_up": network.up.loss_rate,
         "lag_us": emulator.lag_us.p99,
@@ -217,11 +218,11 @@ def _interval(interval: tuple[float, float] | None, scale: float = 1.0, digits: 
 
 
 def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.1f} ms"
+    return NONE if value is None else f"{value:,.1f} ms"
 
 
 def _us(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.0f} us"
+    return NONE if value is None else f"{value:,.0f} us"
 
 
 def _waits(waits: Waits) -> str:
@@ -229,7 +230,7 @@ def _waits(waits: Waits) -> str:
 
 
 def _percent(part: float | None) -> str:
-    return "-" if part is None else f"{100 * part:.1f} %"
+    return NONE if part is None else f"{100 * part:.1f} %"
 
 
 def _direction(way: Direction) -> str:

@@ -5,49 +5,23 @@ p99 = "< 800ms"
 all.p99 = "< 5s"
 throughput = ">= 600"
 errors = ["< 0.1%"]
+phones.p95 = "< 2s"
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from waspbench import _core
 from waspbench.errors import InputError
 from waspbench.experiment.base import FieldError
-
-Kind = Literal["count", "rate", "duration", "share"]
-
-ALL = "all."
-"""Before the name of a response time: that of all transactions that ended, whatever their outcome."""
-OK = "ok."
-"""Before the name of a percentile of an objective: that of ``ok`` transactions, as it is anywhere else without it."""
-
-_TIMES = {
-    "mean": "mean response time",
-    "p50": "median response time",
-    "p90": "response time that 90 % do not exceed",
-    "p99": "response time that 99 % do not exceed",
-    "max": "longest response time",
-}
-PERCENTILES = ("p50", "p90", "p99")
-
-METRICS: dict[str, tuple[Kind, str]] = {
-    "throughput": ("count", "ok transactions a second"),
-    "goodput": ("rate", "bits of bodies a second"),
-    **{name: ("duration", f"{text}, of ok transactions") for name, text in _TIMES.items()},
-    **{f"{ALL}{name}": ("duration", f"{text}, of all that ended") for name, text in _TIMES.items()},
-    "errors": ("share", "share of the ended transactions that were not ok"),
-    "server_cpu": ("share", "busy share of the server's CPUs"),
-}
-"""What can be judged: the kind of its limit, and what it is. Durations are compared in milliseconds."""
-
-COMPARABLE = {"throughput": True, "goodput": True, "mean": False, "p50": False, "p90": False, "p99": False}
-"""What can be compared, and whether more of it is faster."""
+from waspbench.experiment.metrics import OK, Kind, Metric, check_group, flat, metric, only_ok
 
 _CONDITION = re.compile(r"\s*(?P<sign><=|>=|<|>)\s*(?P<limit>\S.*?)\s*")
+_NAME = re.compile(r"\s*(?P<name>[A-Za-z0-9_.:-]+)")
 
 
 def _count(text: str) -> float:
@@ -68,12 +42,20 @@ _PARSERS: dict[Kind, Callable[[str], float]] = {
 class Condition:
     """``metric sign limit``."""
 
-    metric: str
+    metric: Metric
     sign: str
     limit: float
     """In /s, bit/s, milliseconds, or as a share from 0 to 1."""
-    text: str
+    limit_text: str
     """As it was written."""
+    objective: bool = False
+    """Whether it is an objective, whose percentiles are those of all that ended unless it says ``ok``."""
+
+    @property
+    def text(self) -> str:
+        """The condition in words, such as ``p99 < 800ms``."""
+        path = self.metric.path(ok=self.objective and self.metric.is_percentile)
+        return f"{path} {self.sign} {self.limit_text}"
 
     @property
     def upper(self) -> bool:
@@ -87,59 +69,52 @@ class Condition:
         return value < self.limit if self.upper else value > self.limit
 
 
-def condition(text: str, where: str) -> Condition:
-    """The condition ``text``, such as ``p99 < 800ms``; ``where`` names what it was given for.
+def condition(text: str, where: str, groups: Sequence[str] | None = None) -> Condition:
+    """The condition ``text``, such as ``phones.p99 < 800ms``; ``where`` names what it was given for. A group that it
+    names must be one of ``groups``, where these are known.
 
     Raises:
         InputError: it is none.
     """
-    match = re.match(r"\s*([A-Za-z0-9_.]+)", text)
-    rest = text[match.end() :] if match else text
+    match = _NAME.match(text)
     try:
         if match is None:
             raise FieldError("", _EXAMPLE, text)
-        return _one(match[1], rest)
+        return _one(match["name"], text[match.end() :], groups)
     except FieldError as error:
         raise InputError.at(where, str(error), text) from None
 
 
-def objective(text: str, where: str) -> Condition:
+def objective(text: str, where: str, groups: Sequence[str] | None = None) -> Condition:
     """The condition ``text`` on what each run of a search must meet. Its percentiles are those of all transactions that
     ended, because a client that gave up was not served in time; ``ok.p99`` is that of ``ok`` ones alone.
 
     Raises:
         InputError: it is none.
     """
-    name = text.strip()
-    if name.startswith(OK) and name.removeprefix(OK).startswith(PERCENTILES):
-        return condition(name.removeprefix(OK), where)
-    asked = condition(text, where)
-    return condition(f"{ALL}{name}", where) if name.startswith(PERCENTILES) else asked
+    match = _NAME.match(text)
+    name, of_ok = only_ok("" if match is None else match["name"])
+    asked = condition(text if match is None else name + text[match.end() :], where, groups)
+    if of_ok and not asked.metric.is_percentile:
+        raise InputError.at(where, f"{OK}. stands before percentiles only", text)
+    every = asked.metric.all or (asked.metric.is_percentile and not of_ok)
+    return replace(asked, metric=replace(asked.metric, all=every), objective=True)
 
 
 _EXAMPLE = "must be a condition, such as p99 < 800ms"
 
 
-def conditions(table: Mapping[str, Any]) -> list[Condition]:
-    """The conditions of an ``[assert]`` table.
+def conditions(table: Mapping[str, Any], groups: Sequence[str] | None = None) -> list[Condition]:
+    """The conditions of an ``[assert]`` table; for ``groups`` see `condition`.
 
     Raises:
         FieldError: one is none.
     """
     return [
-        _one(metric, text)
-        for metric, texts in _flat(table).items()
+        _one(name, text, groups)
+        for name, texts in flat(table).items()
         for text in (texts if isinstance(texts, list) else [texts])
     ]
-
-
-def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """``table`` with what stands in its table ``all`` (TOML takes ``all.p99 = ...`` for one) by full names."""
-    flat: dict[str, Any] = {}
-    for metric, texts in table.items():
-        below = texts.items() if isinstance(texts, Mapping) else None
-        flat |= {metric: texts} if below is None else {f"{metric}.{name}": text for name, text in below}
-    return flat
 
 
 def checked(table: Any) -> Any:
@@ -147,24 +122,27 @@ def checked(table: Any) -> Any:
     if not isinstance(table, Mapping):
         return table
     conditions(table)
-    return _flat(table)
+    return flat(table)
 
 
-def all_of(table: Mapping[str, Any], texts: Iterable[str], where: str) -> list[Condition]:
-    """The conditions of the file, and those that were given for ``where``."""
-    return [*conditions(table), *(condition(text, where) for text in texts)]
+def all_of(
+    table: Mapping[str, Any], texts: Iterable[str], where: str, groups: Sequence[str] | None = None
+) -> list[Condition]:
+    """The conditions of the file, and those that were given for ``where``; for ``groups`` see `condition`."""
+    return [*conditions(table, groups), *(condition(text, where, groups) for text in texts)]
 
 
-def _one(metric: str, text: Any) -> Condition:
-    if metric not in METRICS:
-        raise FieldError(metric, f"{metric}: unknown figure; valid here: {', '.join(METRICS)}")
+def _one(name: str, text: Any, groups: Sequence[str] | None) -> Condition:
+    found = metric(name)
+    if groups is not None:
+        check_group(found, groups)
     match = _CONDITION.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise FieldError(metric, 'must be <, <=, > or >= and a limit, such as "< 800ms"', text)
+        raise FieldError(name, 'must be <, <=, > or >= and a limit, such as "< 800ms"', text)
     try:
-        limit = _PARSERS[METRICS[metric][0]](match["limit"])
+        limit = _PARSERS[found.kind](match["limit"])
     except _core.QuantityError as error:
-        raise FieldError(metric, error.message, text) from None
+        raise FieldError(name, error.message, text) from None
     except ValueError as error:
-        raise FieldError(metric, str(error), text) from None
-    return Condition(metric, match["sign"], limit, f"{metric} {match['sign']} {match['limit']}")
+        raise FieldError(name, str(error), text) from None
+    return Condition(found, match["sign"], limit, match["limit"])

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from waspbench.errors import Argument, InputError, show
 from waspbench.experiment.clients import Clients
 from waspbench.experiment.loss import expand_loss
-from waspbench.experiment.model import Experiment
+from waspbench.experiment.metrics import flat
+from waspbench.experiment.model import MEASURED, Experiment
 from waspbench.experiment.problems import problems_of
 from waspbench.experiment.workload import start_from_preset
 
@@ -42,17 +43,19 @@ def read(path: str | Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise InputError.at(str(path), "cannot be read: not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
-        raise InputError.at(str(path), f"not valid TOML: {error}") from None
+        dots = '; a name with a dot may need quotes, as "p99.9" beside p99' if "overwrite" in str(error) else ""
+        raise InputError.at(str(path), f"not valid TOML: {error}{dots}") from None
 
 
-def parse(document: Mapping[str, Any]) -> Experiment:
-    """The experiment that ``document`` (the file's content as a mapping) describes.
+def parse(document: Mapping[str, Any], *, measured: bool = False) -> Experiment:
+    """The experiment that ``document`` (the file's content as a mapping) describes. What was ``measured`` already may
+    have groups with names that no new one may have.
 
     Raises:
         InputError: with one problem for each field that is not valid.
     """
     try:
-        return Experiment.model_validate(document)
+        return Experiment.model_validate(document, context={MEASURED: measured})
     except ValidationError as error:
         raise InputError(problems_of(error, document, Experiment)) from None
 
@@ -85,7 +88,10 @@ def set_path(document: dict[str, Any], path: str, value: Any, where: str = _SETT
     steps = path.split(".")
     if steps[0] == "workload" and len(steps) > 2 and isinstance(workload := document.get("workload"), dict):
         start_from_preset(workload, steps[1])
-    if steps[0] == "clients" and len(steps) > 1:
+    if steps[0] == "assert" and len(steps) > 1:
+        table = document.get("assert", {})
+        document["assert"] = {**(flat(table) if isinstance(table, Mapping) else {}), ".".join(steps[1:]): value}
+    elif steps[0] == "clients" and len(steps) > 1:
         for group, rest in _groups(document, steps[1:], where):
             _set_in(group, rest, value, path, where)
     else:

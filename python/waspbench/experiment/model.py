@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from waspbench.experiment.base import FieldError, Part, one_of
 from waspbench.experiment.clients import Clients
-from waspbench.experiment.conditions import checked
+from waspbench.experiment.conditions import checked, conditions
 from waspbench.experiment.location import Location, checked_url
 from waspbench.experiment.loss import OneLoss
+from waspbench.experiment.metrics import PERCENTILES, Percentiles, is_reserved
 from waspbench.experiment.tcp import PositiveCount, Tcp
 from waspbench.experiment.units import (
     AUTO,
@@ -178,6 +179,12 @@ class Until(Part):
         return self
 
 
+_CONDITIONS: dict[str, Any] = {
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}]
+}
+"""What a figure may have: TOML takes ``phones.p95`` for a table with ``p95``."""
+
+
 class Measure(Part):
     """How long and how often to measure."""
 
@@ -197,6 +204,9 @@ class Measure(Part):
     """Share of the transactions that end in the measured interval which may be other than ok, of all clients and of
     each group; those count too that clients give up (http.abort). Above it a run is not valid (errors); 100% allows
     any."""
+    percentiles: Percentiles = [float(name[1:]) for name in PERCENTILES]  # noqa: RUF012 - pydantic copies it
+    """Percentiles of response times that tables show, in per cent, such as [50, 99.9]. Each is shown where there are
+    enough transactions for it: p99 needs 299, p99.9 needs 2,995."""
     time_limit: PositiveDuration | None = None
     """Wall-clock time after which a run is given up; a minute and ten times its own length unless set. Where auto finds
     lengths it is that of the first, and of longer ones in proportion."""
@@ -214,6 +224,10 @@ class Measure(Part):
         if self.until is not None and self.until.max_runs < self.runs:
             raise FieldError("until.max_runs", f"must be at least runs, which is {self.runs}", self.until.max_runs)
         return self
+
+
+MEASURED = "measured"
+"""What says in the context of a validation that the experiment was made already."""
 
 
 class Experiment(Part):
@@ -241,9 +255,12 @@ class Experiment(Part):
     """Fields that vary, by path: a list of values, or a range { from, to, times } or { from, to, step }. Every
     combination is a point; fields in the table zip vary together."""
     thresholds: Annotated[
-        dict[str, str | list[str]], BeforeValidator(checked), Field(alias="assert", default_factory=dict)
+        dict[str, str | list[str]],
+        BeforeValidator(checked),
+        Field(alias="assert", default_factory=dict, json_schema_extra={"additionalProperties": _CONDITIONS}),
     ]
-    """Conditions that every point must meet, such as p99 = "< 800ms", judged at the interval's unfavourable end."""
+    """Conditions that every point must meet, such as p99 = "< 800ms" or, of a group, phones.p95 = "< 2s"; judged at the
+    interval's unfavourable end."""
 
     @model_validator(mode="after")
     def _one_target(self) -> Experiment:
@@ -258,11 +275,23 @@ class Experiment(Part):
         return self
 
     @model_validator(mode="after")
-    def _distinct_names(self) -> Experiment:
+    def _distinct_names(self, info: ValidationInfo) -> Experiment:
         names = [group.name for group in self.clients]
         for name in names:
             if names.count(name) > 1:
                 raise FieldError("clients", "two groups have this name; give each [[clients]] a name of its own", name)
             if name in Clients.model_fields:
                 raise FieldError("clients", "a group cannot be named like a field of [[clients]]", name)
+            if is_reserved(name) and not (info.context or {}).get(MEASURED):
+                near = f"{name.replace('.', '-')}-clients"
+                message = f"has a meaning of its own in conditions; call the group something else, such as {near}"
+                raise FieldError("clients", message, name)
+        return self
+
+    @model_validator(mode="after")
+    def _known_groups(self) -> Experiment:
+        try:
+            conditions(self.thresholds, [group.name for group in self.clients])
+        except FieldError as error:
+            raise FieldError(f"assert.{error.field}", str(error)) from None
         return self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Any
 
@@ -11,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from waspbench.errors import Problem, show
 from waspbench.experiment.base import TAG, FieldError
+from waspbench.suggestion import hint
 
 _TYPES = {
     "int_type": "must be a whole number",
@@ -87,9 +87,7 @@ def _plain(number: float) -> str:
 def _unknown(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
     """Says what could stand where an unknown field stands."""
     fields = fields_at(loc[:-1], model)
-    near = difflib.get_close_matches(str(loc[-1]), fields, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    return f"unknown field; {hint}valid here: {', '.join(fields)}"
+    return f"unknown field; {hint(str(loc[-1]), fields)}valid here: {', '.join(fields)}"
 
 
 def fields_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:

@@ -33,7 +33,7 @@ MOST_POINTS = 100_000
 _RANGE = ("from", "to", "times", "step")
 _QUANTITY = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>[A-Za-z/%]*)")
 
-_OF_ALL = ("measure.runs", "measure.until", "measure.order")
+_OF_ALL = ("measure.runs", "measure.until", "measure.order", "measure.percentiles")
 """Fields that hold for all points together."""
 
 Settings = dict[str, Any]

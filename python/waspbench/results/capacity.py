@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from waspbench.errors import InputError
+from waspbench.experiment.metrics import PERCENTILES, asked_percentiles
 from waspbench.results import errors
-from waspbench.results.columns import EVERY, NO_LINE, SHOWN, Line, columns_of, settings, swept
-from waspbench.results.estimates import chosen, estimate_of, mean_of, response_time_of
+from waspbench.results.columns import Line, columns_of, no_line, settings, shown, swept
+from waspbench.results.estimates import chosen, estimate_of, every_percentile, mean_of, response_time_of
 from waspbench.results.formats import FORMAT, Record, json_of, read_document
 from waspbench.results.records import read_record, record_path, table_path
 from waspbench.results.store import NEEDED, populations_of, read_table
@@ -87,12 +88,12 @@ class Load(Line):
     """
 
 
-def load_columns(loads: Sequence[Load]) -> dict[str, Column]:
-    """The columns of a table of these."""
-    own = {name: column for name, column in columns_of(Load).items() if name not in EVERY}
+def load_columns(loads: Sequence[Load], percentiles: Iterable[str]) -> dict[str, Column]:
+    """The columns of a table of these, with the ``percentiles`` of these names."""
+    own = {name: column for name, column in columns_of(Load).items() if name not in Line.model_fields}
     if not any(load.fresh for load in loads):
         del own["fresh"]
-    return {**own, **SHOWN}
+    return {**own, **shown(percentiles)}
 
 
 class PointCapacity(Record):
@@ -125,7 +126,7 @@ class PointCapacity(Record):
     readings: list[LoadReading]
     loads: list[Load] = Field(default_factory=list)
     """The same by load, in rising order; the fresh runs of a load come last."""
-    line: Line = NO_LINE
+    line: Line = Field(default_factory=no_line)
     """What those runs say together from which the capacity follows."""
 
     @property
@@ -133,8 +134,9 @@ class PointCapacity(Record):
         """The runs from which the capacity follows."""
         return [] if self.load is None else readings_at(self.readings, self.load)
 
-    def with_lines(self, folder: Path) -> PointCapacity:
-        """This with what is said of each load and of the capacity, as the runs below ``folder`` have it.
+    def with_lines(self, folder: Path, percentiles: Sequence[str]) -> PointCapacity:
+        """This with what is said of each load and of the capacity, as the runs below ``folder`` have it, with the
+        percentiles of these names.
 
         Raises:
             InputError: one of their files cannot be read.
@@ -146,11 +148,13 @@ class PointCapacity(Record):
                 load=readings[0].load,
                 fresh=readings[0].confirming,
                 counts=_counted(readings),
-                **dict(_line_of(readings, folder)),
+                **dict(_line_of(readings, folder, percentiles)),
             )
             for readings in alike
         ]
-        line = _line_of(self.behind, folder).model_copy(update={"valid": self.valid}) if self.behind else NO_LINE
+        line = no_line(every_percentile(percentiles))
+        if self.behind:
+            line = _line_of(self.behind, folder, percentiles).model_copy(update={"valid": self.valid})
         return self.model_copy(update={"loads": loads, "line": line})
 
 
@@ -167,25 +171,23 @@ def load_directory(folder: Path, load: int) -> Path:
     return folder / f"load-{load}"
 
 
-def _line_of(readings: Sequence[LoadReading], folder: Path) -> Line:
+def _line_of(readings: Sequence[LoadReading], folder: Path, percentiles: Sequence[str]) -> Line:
     """What runs at one load say together. Failed runs have no figures; what is not on disk has no response times."""
     made = [reading for reading in readings if not reading.unmade]
     unknown = any(reading.valid is None for reading in readings)
     valid = None if unknown else all(reading.valid for reading in readings)
     if not made:
-        return NO_LINE.model_copy(update={"valid": valid})
+        return no_line(every_percentile(percentiles)).model_copy(update={"valid": valid})
     rate = estimate_of([each.throughput for each in made])
     outcomes = errors.total(each.outcomes for each in made)
     summaries, histograms = _on_disk(made, load_directory(folder, made[0].load))
-    time = response_time_of([each.response_time_ms for each in summaries], histograms)
+    time = response_time_of([each.response_time_ms for each in summaries], histograms, every_percentile(percentiles))
     return Line(
         throughput=rate.mean,
         throughput_ci90=rate.ci90,
         goodput_bps=chosen((each.goodput_bps for each in summaries), mean_of),
         mean_ms=time.mean,
-        p50_ms=time.p50,
-        p90_ms=time.p90,
-        p99_ms=time.p99,
+        percentiles_ms=time.percentiles,
         errors=None if outcomes is None else errors.share(outcomes),
         server_cpu=chosen((each.server_cpu for each in made), mean_of),
         runs=len(made),
@@ -229,16 +231,18 @@ class CapacityResult(Record):
     valid: bool
     """Whether it is complete and every point's capacity is valid."""
     points: list[PointCapacity]
+    percentiles: list[str] = Field(default_factory=lambda: list(PERCENTILES))
+    """Names of the percentiles that tables show."""
 
     @property
     def listing(self) -> Listing:
         """A table with a line for each load of each point."""
         rows = [
-            {"point": point.index, **settings(point.varied), **dict(load)}
+            {"point": point.index, **settings(point.varied), **load.figures}
             for point in self.points
             for load in point.loads
         ]
-        columns = load_columns([load for point in self.points for load in point.loads])
+        columns = load_columns([load for point in self.points for load in point.loads], self.percentiles)
         return Listing({**swept(point.varied for point in self.points), **columns}, rows)
 
     def to_json(self) -> str:
@@ -246,8 +250,9 @@ class CapacityResult(Record):
         return json_of(self, self.listing.rows)
 
 
-def load_capacity(path: str | Path) -> CapacityResult:
-    """The result in the directory at ``path``.
+def load_capacity(path: str | Path, *, percentiles: Sequence[str] | None = None) -> CapacityResult:
+    """The result in the directory at ``path``. Its tables show the ``percentiles`` of these names; unless given, those
+    that the experiment asked for.
 
     Raises:
         InputError: there is none, or it is not valid or newer than this version.
@@ -258,8 +263,8 @@ def load_capacity(path: str | Path) -> CapacityResult:
     except OSError as error:
         raise InputError.at(str(file), f"cannot be read: {error.strerror}") from None
     found = read_document(CapacityResult, text, str(file), "capacity")
-    points = found.points
-    if found.format < FORMAT:
+    points, asked = found.points, found.percentiles if percentiles is None else asked_percentiles(percentiles)
+    if found.format < FORMAT or percentiles is not None:
         folders = [point_directory(file.parent, point.index, len(points)) for point in points]
-        points = [point.with_lines(folder) for point, folder in zip(points, folders, strict=True)]
-    return found.model_copy(update={"points": points, "results": str(path)})
+        points = [point.with_lines(folder, asked) for point, folder in zip(points, folders, strict=True)]
+    return found.model_copy(update={"points": points, "percentiles": asked, "results": str(path)})

@@ -7,6 +7,9 @@ from typing import Any
 from waspbench.experiment.sweep import text_of
 from waspbench.results.formats import Record
 
+WORDS = {True: "passed", False: "FAILED", None: "undecided"}
+"""What became of a check."""
+
 
 class Check(Record):
     """One condition at one point."""
@@ -18,14 +21,15 @@ class Check(Record):
     condition: str
     """Such as ``p99 < 800ms``."""
     value: float | None
-    """The figure: in /s, bit/s, milliseconds, or as a share; None without a result, and of too few transactions for a
+    """The figure: in /s, bit/s, milliseconds, or as a share; None where there is none, as of too few transactions for a
     percentile.
     """
     ci90: tuple[float, float] | None
     """90 % interval of the figure; None where there is none."""
     judged: float | None
     """The interval's unfavourable end; the value itself where one run gives no interval."""
-    passed: bool
+    passed: bool | None
+    """None where it is undecided: there is no figure to judge."""
     why: str
     """What was judged, in words."""
 
@@ -33,4 +37,4 @@ class Check(Record):
     def line(self) -> str:
         """What became of it, where, and why."""
         at = f" at {text_of(self.varied)}" if self.varied else ""
-        return f"{'passed' if self.passed else 'FAILED'}  {self.condition}{at}: {self.why}"
+        return f"{WORDS[self.passed]}  {self.condition}{at}: {self.why}"

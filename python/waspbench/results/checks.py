@@ -7,98 +7,167 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from waspbench.experiment.conditions import ALL, METRICS, Condition
+from waspbench.errors import Argument, InputError
+from waspbench.experiment.base import FieldError
+from waspbench.experiment.conditions import Condition
+from waspbench.experiment.metrics import Metric, check_group
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
-from waspbench.results.check import Check
-from waspbench.results.estimates import FRACTIONS, too_few
+from waspbench.results.check import WORDS, Check
+from waspbench.results.estimates import ResponseTime, needed
+from waspbench.results.groups import LEAST, Group
 from waspbench.results.reasons import longest
 from waspbench.results.result import Result
 from waspbench.results.study import StudyResult
-from waspbench.results.summary import RunSummary
+from waspbench.results.summary import RunGroup, RunSummary
 from waspbench.stats import binomial_interval, mean_interval
-from waspbench.stats.quantiles import values_needed
 from waspbench.tabular import Column, Listing
 
 _UNITS = {"count": ("/s", 1.0), "rate": ("Mbit/s", 1e-6), "duration": ("ms", 1.0), "share": ("%", 100.0)}
 
 
-def run_value(run: RunSummary, metric: str) -> float | None:
+def run_value(run: RunSummary, metric: Metric) -> float | None:
     """A figure of one run; None where it has none."""
-    if metric == "throughput":
-        return run.throughput
-    if metric == "goodput":
-        return run.goodput_bps
-    if metric == "server_cpu":
+    if metric.name == "server_cpu":
         return run.server_cpu.busy
-    if metric == "errors":
-        return errors.share(run.outcomes)
-    value: float | None = _time(run, metric)
-    return value
+    part = _part_of_run(run, metric)
+    if part is None:
+        return None
+    if metric.name == "throughput":
+        return part.throughput
+    if metric.name == "goodput":
+        return part.goodput_bps
+    if metric.name == "errors":
+        return errors.share(part.outcomes)
+    times = part.all_response_time_ms if metric.all else part.response_time_ms
+    return None if times is None else times.at(metric.name)
 
 
-def _time(figures: RunSummary | Result, metric: str) -> Any:
-    """A response time, or its interval: of ``ok`` transactions, or of all that ended where ``metric`` says so."""
-    times = figures.all_response_time_ms if metric.startswith(ALL) else figures.response_time_ms
-    return None if times is None else getattr(times, metric.removeprefix(ALL))
+def _part_of_run(run: RunSummary, metric: Metric) -> RunSummary | RunGroup | None:
+    """The run, or the group in it, that a figure is of; None where the results do not tell."""
+    if metric.group is None:
+        return run
+    return next((group for group in run.by_group or () if group.name == metric.group), None)
 
 
-def _all_errors(result: Result) -> tuple[int, int]:
+def _part_of(result: Result, metric: Metric) -> Result | Group | None:
+    """The same of all runs."""
+    if metric.group is None:
+        return result
+    return next((group for group in result.groups if group.name == metric.group), None)
+
+
+def _times(result: Result, metric: Metric) -> ResponseTime | None:
+    """The response times that a figure is one of; None where the results do not tell."""
+    part = _part_of(result, metric)
+    return None if part is None else part.all_response_time_ms if metric.all else part.response_time_ms
+
+
+def _all_errors(result: Result, metric: Metric) -> tuple[int, int]:
     """Transactions of all runs that ended other than ok, and all that ended."""
-    outcomes = errors.total(run.outcomes for run in result.runs) or {}
+    parts = [_part_of_run(run, metric) for run in result.runs]
+    outcomes = errors.total(part.outcomes for part in parts if part is not None) or {}
     return errors.failed(outcomes), errors.ended(outcomes)
 
 
-def run_values(result: Result, metric: str) -> list[float]:
+def run_values(result: Result, metric: Metric) -> list[float]:
     """A figure of each run that has it."""
     return [value for run in result.runs if (value := run_value(run, metric)) is not None]
 
 
-def estimate(result: Result, metric: str) -> tuple[float | None, tuple[float, float] | None]:
+def estimate(result: Result, metric: Metric) -> tuple[float | None, tuple[float, float] | None]:
     """A figure over the runs and the 90 % interval of the same figure; None for what does not exist."""
-    name = metric.removeprefix(ALL)
-    if name in FRACTIONS:
-        return _time(result, metric), _time(result, f"{metric}_ci90")
+    if metric.kind == "duration":
+        times = _times(result, metric)
+        if times is None or times.mean is None:
+            return None, None  # of a group with few transactions it says nothing
+        if metric.is_percentile:
+            return times.at(metric.name), times.ci90_at(metric.name)
     values = run_values(result, metric)
     if not values:
         return None, None
-    if name == "max":
+    if metric.name == "max":
         return max(values), None
     mean = math.fsum(values) / len(values)
     interval = mean_interval(values)
-    if metric == "errors":
-        return mean, _errors_interval(result, interval)
-    if interval is not None and METRICS[metric][0] == "share":
+    if metric.name == "errors":
+        return mean, _errors_interval(result, metric, interval)
+    if interval is not None and metric.kind == "share":
         interval = (max(0.0, interval[0]), min(1.0, interval[1]))
     return mean, interval
 
 
-def lacking(outcomes: errors.Counts, metric: str) -> str | None:
-    """Why transactions with such ``outcomes`` have no percentile ``metric``, in words; None where they have it, and of
-    other figures.
+def lacking(run: RunSummary, metric: Metric) -> str | None:
+    """Why a run has too few transactions for a response time, in words; None where it has enough, and of other
+    figures.
     """
-    name = metric.removeprefix(ALL)
-    if name not in FRACTIONS:
+    part = _part_of_run(run, metric)
+    return None if part is None else _lack(part.outcomes, metric, _least(metric, len(run.by_group or ())))
+
+
+def needs_more(run: RunSummary, metric: Metric) -> float | None:
+    """By what to multiply the transactions of a run for a response time; None where it has enough, or none at all."""
+    part, least = _part_of_run(run, metric), _least(metric, len(run.by_group or ()))
+    count = 0 if part is None else _count(part.outcomes, metric)
+    return least / count if 0 < count < least else None
+
+
+def lacking_of_runs(result: Result, metric: Metric) -> str | None:
+    """Why runs have too few transactions for a response time, in words, where each has to have it for itself, and all
+    together enough; None where they have.
+    """
+    parts = [_part_of_run(run, metric) for run in result.runs]
+    lacks = [_lack(part.outcomes, metric, _least(metric, groups=1)) for part in parts if part is not None]
+    of_a_run = next((text for text in lacks if text is not None), None)
+    return _lacking_together(result, metric) if of_a_run is None else f"{of_a_run} in a run"
+
+
+def _lacking_together(result: Result, metric: Metric) -> str | None:
+    """Why all runs together have too few transactions for a response time, in words; None where they have enough."""
+    part = _part_of(result, metric)
+    return None if part is None else _lack(part.outcomes, metric, _least(metric, len(result.groups)))
+
+
+def _least(metric: Metric, groups: int) -> int:
+    """Transactions that a figure needs, where there are so many groups; none but of response times."""
+    if metric.kind != "duration":
+        return 0
+    of_group = LEAST if metric.group is not None and groups > 1 else 1
+    return max(of_group, needed(metric.name) if metric.is_percentile else 1)
+
+
+def _lack(outcomes: errors.Counts, metric: Metric, least: int) -> str | None:
+    count = _count(outcomes, metric)
+    if count >= least:
         return None
-    ended = metric.startswith(ALL)
-    count = errors.ended(outcomes) if ended else outcomes.get("ok", 0)
-    if not too_few(name, count):
-        return None
-    kind = "transactions that ended" if ended else "ok transactions"
-    return f"{metric} needs {values_needed(FRACTIONS[name]):,} {kind}, and there are {count:,}"
+    kind = "transactions that ended" if metric.all else "ok transactions"
+    why = ", as any response time of one of several groups" if least == LEAST else ""
+    return f"{metric} needs {least:,} {kind}{why}, and there are {count:,}"
 
 
-def lacking_of_runs(result: Result, metric: str) -> str | None:
-    """The same of a run, where each has to have the percentile for itself."""
-    lacks = [text for run in result.runs if (text := lacking(run.outcomes, metric)) is not None]
-    return f"{lacks[0]} in a run" if lacks else None
+def check_measured(metric: Metric, result: Result) -> None:
+    """Makes sure that the group which a figure is of is one of a result.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        check_group(metric, [group.name for group in result.groups])
+    except FieldError as error:
+        where = f" (in {result.results})" if result.results else ""
+        raise InputError.at(Argument("metric"), f"{error}{where}") from None
 
 
-def _errors_interval(result: Result, over_runs: tuple[float, float] | None) -> tuple[float, float]:
+def _count(outcomes: errors.Counts, metric: Metric) -> int:
+    """Transactions whose response times a figure is of."""
+    return errors.ended(outcomes) if metric.all else outcomes.get("ok", 0)
+
+
+def _errors_interval(result: Result, metric: Metric, over_runs: tuple[float, float] | None) -> tuple[float, float]:
     """The binomial interval over all transactions, or Student's t over the runs where that is wider: runs without an
     error do not vary, and yet do not show that there is none.
     """
-    low, high = binomial_interval(*_all_errors(result))
+    low, high = binomial_interval(*_all_errors(result, metric))
     return (low, high) if over_runs is None else (max(0.0, min(low, over_runs[0])), min(1.0, max(high, over_runs[1])))
 
 
@@ -112,14 +181,14 @@ def judge(study: StudyResult, conditions: Sequence[Condition]) -> list[Check]:
 
 
 def _judged(index: int, varied: dict[str, Any], result: Result | None, condition: Condition) -> Check:
-    value, interval = (None, None) if result is None else estimate(result, condition.metric)
+    metric = condition.metric
+    value, interval = (None, None) if result is None else estimate(result, metric)
     judged = value if interval is None else interval[1 if condition.upper else 0]
-    if value is None or judged is None:
-        passed, why = False, (result and lacking(result.outcomes, condition.metric)) or "there is no figure to judge"
+    if result is None or value is None or judged is None:
+        passed, why = None, (result and _lacking_together(result, metric)) or "there is no figure to judge"
     else:
         passed = condition.holds(judged)
-        assert result is not None
-        why = _why(condition, value, interval, judged) + _how(result, condition.metric)
+        why = _why(condition, value, interval, judged) + _how(result, metric, judged)
     return Check(
         point=index,
         varied=varied,
@@ -135,38 +204,41 @@ def _judged(index: int, varied: dict[str, Any], result: Result | None, condition
 def _why(condition: Condition, value: float, interval: tuple[float, float] | None, judged: float) -> str:
     metric = condition.metric
     if interval is None:
-        reason = "the longest of all runs" if metric.removeprefix(ALL) == "max" else "one run has no interval"
+        reason = "the longest of all runs" if metric.name == "max" else "one run has no interval"
         return f"{metric} is {shown(metric, value)} ({reason})"
     end = "upper" if condition.upper else "lower"
     return f"{metric} is {shown(metric, value)}; the {end} end of its 90 % interval, {shown(metric, judged)}, counts"
 
 
-def _how(result: Result, metric: str) -> str:
+def _how(result: Result, metric: Metric, judged: float) -> str:
     """What the interval was made of, where that needs saying."""
-    if metric == "errors":
-        failed, ended = _all_errors(result)
+    if metric.name == "errors":
+        failed, ended = _all_errors(result, metric)
         return f" ({failed:,} of {ended:,} transactions)"
-    return ""
+    times = _times(result, metric) if metric.is_percentile else None
+    return " (no transaction took longer)" if times is not None and judged == times.max else ""
 
 
-def shown(metric: str, value: float) -> str:
+def shown(metric: Metric, value: float) -> str:
     """A figure with its unit."""
-    unit, scale = _UNITS[METRICS[metric][0]]
+    unit, scale = _UNITS[metric.kind]
     scaled = value * scale
     digits = 3 if abs(scaled) < 10 else 1
     return f"{scaled:,.{digits}f} {unit}"
 
 
 def junit(study: StudyResult) -> str:
-    """Its checks as JUnit XML: a test case each. Results that are not valid are an error of their own."""
+    """Its checks as JUnit XML: a test case each, of which an undecided one is an error. Results that are not valid are
+    an error of their own.
+    """
     checks = study.checks
-    failures = sum(not check.passed for check in checks)
+    failures, undecided = _counts(checks)
     suite = ElementTree.Element(
         "testsuite",
         name=f"wasp.{study.name}",
         tests=str(len(checks) + 1),
         failures=str(failures),
-        errors=str(int(not study.valid)),
+        errors=str(int(not study.valid) + undecided),
     )
     valid = ElementTree.SubElement(suite, "testcase", classname=f"wasp.{study.name}", name="the results are valid")
     if not study.valid:
@@ -177,9 +249,15 @@ def junit(study: StudyResult) -> str:
         if check.passed:
             ElementTree.SubElement(case, "system-out").text = _printable(check.why)
         else:
-            ElementTree.SubElement(case, "failure", message=_printable(check.why))
+            kind = "error" if check.passed is None else "failure"
+            ElementTree.SubElement(case, kind, message=_printable(check.why))
     ElementTree.indent(suite)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def _counts(checks: Sequence[Check]) -> tuple[int, int]:
+    """How many failed, and how many are undecided."""
+    return sum(check.passed is False for check in checks), sum(check.passed is None for check in checks)
 
 
 def _printable(text: str) -> str:
@@ -199,10 +277,12 @@ def _reasons(study: StudyResult) -> list[str]:
     return found if advice is None else [*found, f"advice: {advice.text}"]
 
 
+_RESULTS = {passed: word if passed else f"**{word.lower()}**" for passed, word in WORDS.items()}
+
 _CHECKS = {
     "condition": Column("check", lambda text: f"`{text}`", left=True),
     "varied": Column("point", text_of, left=True),
-    "passed": Column("result", lambda passed: "passed" if passed else "**failed**", left=True),
+    "passed": Column("result", of_row=lambda row: _RESULTS[row["passed"]], left=True),
     "why": Column("", left=True),
 }
 
@@ -210,9 +290,7 @@ _CHECKS = {
 def markdown(study: StudyResult) -> str:
     """A summary for a pull request: the points, the checks, and what speaks against the results."""
     checks = study.checks
-    failed = sum(not check.passed for check in checks)
-    verdict = "not valid" if not study.valid else f"{failed} of {len(checks)} checks failed" if failed else "passed"
-    lines = [f"### {study.name}: {verdict}", "", *study.listing.markdown()]
+    lines = [f"### {study.name}: {_verdict(study)}", "", *study.listing.markdown()]
     if checks:
         lines += ["", *Listing(_CHECKS, [check.model_dump() for check in checks]).markdown()]
     reasons = _reasons(study)
@@ -222,6 +300,15 @@ def markdown(study: StudyResult) -> str:
     if noted:
         lines += ["", "Notes:", "", *map(_item, noted)]
     return "\n".join(lines) + "\n"
+
+
+def _verdict(study: StudyResult) -> str:
+    """What the results and their checks come to, in a few words."""
+    failed, undecided = _counts(study.checks)
+    said = [] if study.valid else ["not valid"]
+    said += [f"{failed} of {len(study.checks)} checks failed"] if failed else []
+    said += [f"{undecided} of {len(study.checks)} checks undecided"] if undecided else []
+    return ", ".join(said) or "passed"
 
 
 def _item(text: str) -> str:

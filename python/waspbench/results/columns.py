@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
+from waspbench.experiment.metrics import PERCENTILES
 from waspbench.results import errors
 from waspbench.results.formats import Record
 from waspbench.tabular import NONE, Column, Figures, Listing, decimals, percent, span, whole
@@ -36,12 +37,8 @@ class Line(Record):
     """Bits of bodies a second, mean over the runs."""
     mean_ms: Annotated[float | None, Column("mean ms", decimals(), label="response time mean (ms)")]
     """Mean response time of ``ok`` transactions in milliseconds, mean of the runs' means."""
-    p50_ms: Annotated[float | None, Column("p50 ms", decimals(), label="response time p50 (ms)")]
-    """Their median, of all runs together; None of too few."""
-    p90_ms: Annotated[float | None, Column("p90 ms", decimals(), label="response time p90 (ms)")]
-    """Their 90th percentile, likewise."""
-    p99_ms: Annotated[float | None, Column("p99 ms", decimals(), label="response time p99 (ms)")]
-    """Their 99th percentile, likewise."""
+    percentiles_ms: dict[str, float | None]
+    """Their percentiles, of all runs together, and others that were asked for; None of too few."""
     errors: Annotated[float | None, Column("errors %", percent(2), label="errors (%)")]
     """Share of the transactions that ended which were not ok; None where none ended."""
     server_cpu: Annotated[float | None, Column("CPU %", percent(), label="server CPU busy (%)")]
@@ -61,43 +58,82 @@ class Line(Record):
     statuses: dict[str, int] | None
     """Whole responses by status code; None where that is not known."""
 
+    @property
+    def figures(self) -> dict[str, Any]:
+        """All that it says by name, for a row of a table; of the percentiles each by a name such as ``p99_ms``."""
+        return dict(_flat(dict(self)))
+
+
+_PERCENTILES = "percentiles_ms"
+
+
+def _flat(figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, figure in figures.items():
+        if name == _PERCENTILES:
+            yield from ((f"{percentile}_ms", value) for percentile, value in figure.items())
+        else:
+            yield name, figure
+
 
 def columns_of(kind: type[Line]) -> dict[str, Column]:
-    """The column of each figure that has one, by its name."""
+    """The column of each figure that has one, by its name; those of percentiles are not among them."""
     found = ((name, told) for name, field in kind.model_fields.items() for told in field.metadata)
     return {name: told for name, told in found if isinstance(told, Column)}
 
 
-EVERY = columns_of(Line)
-"""What results side by side show, a figure a line."""
+_OF_LINES = columns_of(Line)
 
-
-def _named(*names: str) -> dict[str, Column]:
-    return {name: EVERY[name] for name in names}
-
-
-SHOWN = _named(
+_SHOWN = (
     "throughput",
     "throughput_ci90",
     "mean_ms",
-    "p50_ms",
-    "p99_ms",
+    _PERCENTILES,
     "errors",
     "server_cpu",
     "runs",
     "valid",
     "outcomes",
 )
-"""What every table of lines shows, after what each is about."""
+_OF_GROUPS = ("throughput", "mean_ms", _PERCENTILES, "errors", "valid")
 
-OF_GROUPS = _named("throughput", "mean_ms", "p50_ms", "p99_ms", "errors", "valid")
-"""What fits beside the name of a group in 80 columns."""
+
+def shown(percentiles: Iterable[str]) -> dict[str, Column]:
+    """What every table of lines shows, after what each is about; of the percentiles those of these names."""
+    return _named(_SHOWN, percentiles)
+
+
+def of_groups(percentiles: Iterable[str]) -> dict[str, Column]:
+    """What fits beside the name of a group."""
+    return _named(_OF_GROUPS, percentiles)
+
+
+def every(percentiles: Iterable[str]) -> dict[str, Column]:
+    """What results side by side show, a figure a line."""
+    return _named([name for name in Line.model_fields if name in _OF_LINES or name == _PERCENTILES], percentiles)
+
+
+def _named(names: Iterable[str], percentiles: Iterable[str]) -> dict[str, Column]:
+    declared = {name: None if name == _PERCENTILES else _OF_LINES[name] for name in names}
+    of_percentiles = {f"{name}_ms": _percentile(name) for name in percentiles}
+    return {
+        name: column
+        for place, told in declared.items()
+        for name, column in (of_percentiles.items() if told is None else [(place, told)])
+    }
+
+
+def _percentile(name: str) -> Column:
+    return Column(f"{name} ms", decimals(), label=f"response time {name} (ms)")
+
 
 GROUP = Column("group", of_row=lambda row: ALL_CLIENTS if row["group"] is None else str(row["group"]), left=True)
 """The name of a group of clients."""
 
-NO_LINE = Line(**dict.fromkeys(Line.model_fields) | {"runs": 0, "valid": False, "background": False})
-"""What is said of a point without a finished run."""
+
+def no_line(percentiles: Iterable[str] = PERCENTILES) -> Line:
+    """What is said of a point without a finished run, which has none of these percentiles."""
+    nothing = {_PERCENTILES: dict.fromkeys(percentiles), "runs": 0, "valid": False, "background": False}
+    return Line(**dict.fromkeys(Line.model_fields) | nothing)
 
 
 def swept(points: Iterable[Mapping[str, Any]]) -> dict[str, Column]:
@@ -134,16 +170,18 @@ def _short(paths: Sequence[str]) -> dict[str, str]:
 
 
 def with_groups(
-    points: Iterable[tuple[Figures, Line, Mapping[str, Line]]], columns: Mapping[str, Column] | None = None
+    points: Iterable[tuple[Figures, Line, Mapping[str, Line]]],
+    percentiles: Iterable[str],
+    columns: Mapping[str, Column] | None = None,
 ) -> Listing:
     """A table with a line for each of ``points``, and for each group of clients at it where there are several. Of a
     point it has what the line is about, which ``columns`` show before the figures, what all clients say, and each group
-    by name.
+    by name. ``percentiles`` are those that it shows.
     """
     rows: list[Figures] = []
     for about, line, groups in points:
-        rows.append({**about, "group": None, **dict(line)})
+        rows.append({**about, "group": None, **line.figures})
         if len(groups) > 1:
-            rows += [{**about, "group": name, **dict(group)} for name, group in groups.items()]
+            rows += [{**about, "group": name, **group.figures} for name, group in groups.items()]
     by_group = {"group": GROUP} if any(row["group"] is not None for row in rows) else {}
-    return Listing({**(columns or {}), **by_group, **SHOWN}, rows)
+    return Listing({**(columns or {}), **by_group, **shown(percentiles)}, rows)

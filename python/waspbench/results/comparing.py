@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from waspbench.errors import Argument, InputError, show
-from waspbench.experiment.conditions import COMPARABLE
+from waspbench.experiment.base import FieldError
 from waspbench.experiment.load import value_of
+from waspbench.experiment.metrics import PERCENTILES, Metric, compared, percentiles_of
 from waspbench.experiment.sweep import text_of
 from waspbench.results.capacity import load_capacity
-from waspbench.results.checks import lacking_of_runs, run_values
-from waspbench.results.columns import NO_LINE, SHOWN, Line, settings, swept
+from waspbench.results.checks import check_measured, lacking_of_runs, run_values
+from waspbench.results.columns import Line, no_line, settings, shown, swept
 from waspbench.results.differences import Difference, differences, facts, incomparable
+from waspbench.results.estimates import every_percentile
 from waspbench.results.formats import Record, json_of
+from waspbench.results.result import Result
 from waspbench.results.study import is_study, load_study, read_plan
 from waspbench.stats.comparison import Comparison, compare, runs_needed
 from waspbench.stats.levels import ALPHA
@@ -56,7 +59,9 @@ class Compared(Record):
     result says why.
     """
     lines: tuple[Line, Line]
-    """What a table says of A and of B; of a capacity, of the runs that confirmed it."""
+    """What a table says of A and of B, or of their group of clients that the figure is of; of a capacity, of the runs
+    that confirmed it.
+    """
     note: str | None
     """Why no difference could have been shown, if none could."""
     valid: bool
@@ -69,6 +74,7 @@ class ComparisonResult(Record):
     a: str
     b: str
     metric: str
+    """The figure that is compared, such as ``throughput`` or ``phones.p95``."""
     alpha: float
     points: list[Compared]
     unmatched: list[str]
@@ -81,16 +87,19 @@ class ComparisonResult(Record):
     """Why two capacities are not of one kind; empty if they are."""
     valid: bool
     """Whether the results are, and they are comparable."""
+    percentiles: list[str] = Field(default_factory=lambda: list(PERCENTILES))
+    """Names of the percentiles that tables show."""
 
     @property
     def listing(self) -> Listing:
         """A table with a line for each side of each point."""
         rows = [
-            {**settings(point.varied), "side": side, **dict(line)}
+            {**settings(point.varied), "side": side, **line.figures}
             for point in self.points
             for side, line in zip("AB", point.lines, strict=True)
         ]
-        return Listing({**swept(point.varied for point in self.points), "side": Column(""), **SHOWN}, rows)
+        columns = {**swept(point.varied for point in self.points), "side": Column(""), **shown(self.percentiles)}
+        return Listing(columns, rows)
 
     def to_json(self) -> str:
         """The comparison as one JSON object, the rows of its `listing` included."""
@@ -105,23 +114,26 @@ class Candidate:
     values: list[float]
     """The figure in each of its runs; for a capacity, throughput in those that confirmed it."""
     valid: bool
-    line: Line = NO_LINE
-    """What a table says of them."""
+    line: Line = field(default_factory=no_line)
+    """What a table says of them, or of the group of clients that the figure is of."""
     lacking: str | None = None
     """Why one of its runs has no such figure, in words."""
+    percentiles: tuple[str, ...] = PERCENTILES
+    """Those that its tables show."""
 
 
 Side = tuple[dict[str, Any], list[Candidate]]
 
 
-def side(text: str, metric: str) -> Side:
-    """What ``DIR`` or ``DIR@path=value,path=value`` names: the values that choose points, and the points.
+def side(text: str, metric: Metric | None, percentiles: Sequence[str] | None = None) -> Side:
+    """What ``DIR`` or ``DIR@path=value,path=value`` names: the values that choose points, and the points with a figure
+    of each of their runs; without a ``metric`` they are capacities.
 
     Raises:
         InputError: there are no such results or points.
     """
     directory, chosen = _split(text)
-    found = _capacities(directory) if metric == CAPACITY else _points(directory, metric)
+    found = _capacities(directory, percentiles) if metric is None else _points(directory, metric, percentiles)
     swept = {path for point in found for path in point.varied}
     for path in chosen:
         if path not in swept:
@@ -130,37 +142,46 @@ def side(text: str, metric: str) -> Side:
     points = [
         point
         for point in found
-        if point.values and all(_same(point.varied.get(path), value) for path, value in chosen.items())
+        if (point.values or point.lacking)
+        and all(_same(point.varied.get(path), value) for path, value in chosen.items())
     ]
     if not points:
         raise InputError.at(text, "has no finished point" + (f" with {text_of(chosen)}" if chosen else ""))
     return chosen, points
 
 
-def _points(directory: str, metric: str) -> list[Candidate]:
+def _points(directory: str, metric: Metric, percentiles: Sequence[str] | None) -> list[Candidate]:
+    study = load_study(directory, percentiles=percentiles, judged_percentiles=percentiles_of([metric]))
     return [
-        Candidate(
-            point.varied,
-            run_values(point.result, metric),
-            point.result.valid,
-            point.result.line,
-            lacking_of_runs(point.result, metric),
-        )
-        if point.result is not None
-        else Candidate(point.varied, [], False)
-        for point in load_study(directory).points
+        Candidate(point.varied, [], False) if point.result is None else _candidate(point.varied, point.result, metric)
+        for point in study.points
     ]
 
 
-def _capacities(directory: str) -> list[Candidate]:
+def _candidate(varied: dict[str, Any], result: Result, metric: Metric) -> Candidate:
+    lines = result.group_lines
+    check_measured(metric, result)
+    return Candidate(
+        varied,
+        run_values(result, metric),
+        result.valid,
+        result.line if metric.group is None else lines[metric.group],
+        lacking_of_runs(result, metric),
+        tuple(result.percentiles),
+    )
+
+
+def _capacities(directory: str, percentiles: Sequence[str] | None) -> list[Candidate]:
+    found = load_capacity(directory, percentiles=percentiles)
     return [
         Candidate(
             point.varied,
             [reading.throughput for reading in point.behind],
             bool(point.valid),
             point.line,
+            percentiles=tuple(found.percentiles),
         )
-        for point in load_capacity(directory).points
+        for point in found.points
     ]
 
 
@@ -186,24 +207,42 @@ def _same(one: Any, other: Any) -> bool:
     return one == other or show(one).strip('"') == show(other).strip('"')
 
 
-def compare_results(first: str, second: str, metric: str = "throughput", alpha: float = ALPHA) -> ComparisonResult:
+def compare_results(
+    first: str,
+    second: str,
+    metric: str = "throughput",
+    alpha: float = ALPHA,
+    *,
+    percentiles: Sequence[str] | None = None,
+) -> ComparisonResult:
     """Compares the results that two texts name (see `side`), point by point.
+
+    Args:
+        first: A.
+        second: B.
+        metric: the figure that is compared, such as ``throughput`` or, of a group of clients, ``phones.p95``.
+        alpha: probability to call a difference where there is none, over all points.
+        percentiles: names of those that tables show, such as ``p99.9``; unless given, those of A.
 
     Raises:
         InputError: something is not there, or points do not belong together one to one.
     """
     if not LEAST_ALPHA <= alpha < 1:
         raise InputError.at(Argument("alpha"), f"must be from {LEAST_ALPHA:g} to below 1", alpha)
-    if metric not in COMPARABLE:
-        raise InputError.at(Argument("metric"), f"must be one of {', '.join(COMPARABLE)}", metric)
+    try:
+        figure: Metric | None = compared(metric)
+    except FieldError as error:
+        raise InputError.at(Argument("metric"), str(error), metric) from None
     searched = [_is_capacity(text) for text in (first, second)]
     if any(searched):
         if not all(searched):
             raise InputError.at(second, "one of the two is a search for capacity, and the other is not")
         if metric != "throughput":
             raise InputError.at(Argument("metric"), "capacities are compared by their throughput", metric)
-        metric = CAPACITY
-    one, two = side(first, metric), side(second, metric)
+        figure = None
+    asked = [] if figure is None else percentiles_of([figure])
+    one = side(first, figure, percentiles)
+    two = side(second, figure, percentiles or one[1][0].percentiles)
     pairs, unmatched = matched(one, two)
     if not pairs:
         raise InputError.at(second, f"has no point in common with {first}")
@@ -212,9 +251,9 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
     if not pairs:
         raise InputError.at(second, f"cannot be compared with {first}: {'; '.join(lacks)}")
     values = [(a.values, b.values) for _, a, b in pairs]
-    made = compare(values, larger_is_faster=COMPARABLE.get(metric, True), alpha=alpha)
+    made = compare(values, larger_is_faster=figure is None or bool(figure.larger_is_faster), alpha=alpha)
     directories = [_split(text)[0] for text in (first, second)]
-    apart = incomparable(*directories) if metric == CAPACITY else []
+    apart = incomparable(*directories) if figure is None else []
     points = [
         _compared(varied, a, b, found, alpha, len(pairs)) for (varied, a, b), found in zip(pairs, made, strict=True)
     ]
@@ -223,7 +262,7 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
     return ComparisonResult(
         a=first,
         b=second,
-        metric=metric,
+        metric=CAPACITY if figure is None else str(figure),
         alpha=alpha,
         points=points,
         unmatched=unmatched,
@@ -231,6 +270,7 @@ def compare_results(first: str, second: str, metric: str = "throughput", alpha: 
         differences=differences(facts(directories[0]), facts(directories[1]), _fields(one[1]) | _fields(two[1])),
         not_comparable=apart,
         valid=not apart and all(point.valid for point in points),
+        percentiles=every_percentile([*one[1][0].percentiles, *asked], always=()),
     )
 
 

@@ -11,7 +11,7 @@ from waspbench.results.formats import Record
 from waspbench.results.store import load_manifest
 from waspbench.results.study import StudyPlan, is_study, read_plan
 
-_IGNORED = ("name", "mode", "sweep", "assert")
+_IGNORED = ("name", "mode", "sweep", "assert", "measure.percentiles")
 """Parts of an experiment that say nothing of what was measured; the mode that was used counts instead."""
 
 
@@ -39,9 +39,9 @@ def facts(directory: str | Path) -> dict[str, Any]:
         made = load_manifest(directory)
         document, placed = made.experiment, {}
     # Parsed anew, a field that older results do not know has its default in both.
-    asked = parse(document).model_dump(exclude_none=True, by_alias=True)
-    used = {key: value for key, value in asked.items() if key not in _IGNORED}
-    found = {"mode": made.mode, **dict(_leaves("", used)), **dict(_leaves("machine", made.machine)), **placed}
+    asked = parse(document, measured=True).model_dump(exclude_none=True, by_alias=True)
+    used = {path: leaf for path, leaf in _leaves("", asked) if not path.startswith(_IGNORED)}
+    found = {"mode": made.mode, **used, **dict(_leaves("machine", made.machine)), **placed}
     found["versions.waspbench"] = made.versions.get("waspbench")
     return found
 

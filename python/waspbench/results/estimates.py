@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from waspbench.experiment.metrics import PERCENTILES, fraction_of, is_percentile
 from waspbench.results.formats import Record
-from waspbench.results.summary import RunResponseTime
-from waspbench.stats import Histogram, mean_interval, merge, percentiles
-from waspbench.stats.quantiles import quantile_interval, values_needed
+from waspbench.results.summary import RunGroup, RunResponseTime, RunSummary, asked_for
+from waspbench.stats import Histogram, Populations, mean_interval, merge, percentiles
+from waspbench.stats.quantiles import quantile_intervals, values_needed
 
 NANOSECONDS_IN_MS = 1e6
 
@@ -24,33 +25,64 @@ class Estimate(Record):
 
 
 class ResponseTime(Record):
-    """Response times of all runs in milliseconds; None when there were none."""
+    """Response times of all runs in milliseconds; None when there were none. A percentile is that of all runs'
+    transactions together, and None of too few. Those that are not declared here are fields of their names, too,
+    such as ``p99.9``.
+    """
 
     mean: float | None
     """Mean of the runs' means."""
     ci90: tuple[float, float] | None
     """90 % Student-t interval of that mean; None with one run."""
     p50: float | None
-    """The median of all runs' transactions together; None with fewer than 20 of them."""
+    """The median of all runs' transactions together; None with fewer than 5 of them."""
     p50_ci90: tuple[float, float] | None = None
     """90 % interval of the median, for which a run counts as a whole (Francisco and Fuller); None with one run."""
     p90: float | None
-    """90th percentile of all runs' transactions together; None with fewer than 100 of them."""
+    """90th percentile of all runs' transactions together; None with fewer than 29 of them."""
     p90_ci90: tuple[float, float] | None = None
     """Its 90 % interval, likewise."""
+    p95: float | None = None
+    """95th percentile of all runs' transactions together; None with fewer than 59 of them."""
+    p95_ci90: tuple[float, float] | None = None
+    """Its 90 % interval, likewise."""
     p99: float | None
-    """99th percentile of all runs' transactions together; None with fewer than 1,000 of them."""
+    """99th percentile of all runs' transactions together; None with fewer than 299 of them. ``p99.9`` and
+    ``p99.9_ci90`` are there likewise, which need 2,995, and other percentiles where they were asked for.
+    """
     p99_ci90: tuple[float, float] | None = None
     """Its 90 % interval, likewise."""
     max: float | None
 
+    @property
+    def percentiles(self) -> dict[str, float | None]:
+        """Its percentiles by name, in rising order."""
+        return {name: self.at(name) for name in every_percentile(filter(is_percentile, dict(self)), always=())}
 
-NO_TIME = ResponseTime(mean=None, ci90=None, p50=None, p90=None, p99=None, max=None)
-"""The response times of nothing."""
+    def at(self, name: str) -> float | None:
+        """The figure called so, such as ``mean`` or ``p99.9``; None of too few transactions.
+
+        Raises:
+            InputError: it is a percentile that was not asked for.
+        """
+        value: float | None = asked_for(self, name)
+        return value
+
+    def ci90_at(self, name: str) -> tuple[float, float] | None:
+        """The 90 % interval of a percentile, likewise."""
+        interval: tuple[float, float] | None = asked_for(self, f"{name}_ci90")
+        return interval
 
 
-FRACTIONS = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
-"""The percentiles of response times, and the share of transactions that do not exceed each."""
+def every_percentile(besides: Iterable[str] = (), always: Iterable[str] = PERCENTILES) -> list[str]:
+    """The names of the percentiles that results ``always`` have, and those ``besides``, in rising order."""
+    return sorted({*always, *besides}, key=fraction_of)
+
+
+def no_time(names: Sequence[str] = PERCENTILES) -> ResponseTime:
+    """The response times of nothing, with the percentiles ``names``."""
+    fields = [field for name in names for field in (name, f"{name}_ci90")]
+    return ResponseTime.model_validate(dict.fromkeys(["mean", "ci90", *fields, "max"]))
 
 
 def estimate_of(values: Sequence[float]) -> Estimate:
@@ -58,29 +90,45 @@ def estimate_of(values: Sequence[float]) -> Estimate:
     return Estimate(mean=float(np.mean(values)), ci90=mean_interval(values))
 
 
-def response_time_of(runs: Sequence[RunResponseTime], histograms: Sequence[Histogram]) -> ResponseTime:
-    """Response times over ``runs``, of which the histograms (nanoseconds) are those of the same transactions."""
+def response_time_of(
+    runs: Sequence[RunResponseTime], histograms: Sequence[Histogram], names: Sequence[str] = PERCENTILES
+) -> ResponseTime:
+    """Response times over ``runs``, of which the histograms (nanoseconds) are those of the same transactions, with the
+    percentiles ``names``.
+    """
     means = [run.mean for run in runs if run.mean is not None]
     highest = chosen([run.max for run in runs], max)
-    return ResponseTime(
-        mean=float(np.mean(means)) if means else None,
-        ci90=mean_interval(means),
-        max=highest,
-        **_percentiles(histograms, highest),
+    return ResponseTime.model_validate(
+        {
+            "mean": float(np.mean(means)) if means else None,
+            "ci90": mean_interval(means),
+            **_percentiles(histograms, names, highest),
+            "max": highest,
+        }
     )
 
 
-def _percentiles(histograms: Sequence[Histogram], highest: float | None) -> dict[str, Any]:
+def _percentiles(histograms: Sequence[Histogram], names: Sequence[str], highest: float | None) -> dict[str, Any]:
     """The percentiles that there are enough transactions for, and their intervals, by field."""
     together = merge(histograms)
-    named = {name: fraction for name, fraction in FRACTIONS.items() if not too_few(name, together.total)}
-    most = None if highest is None else round(highest * NANOSECONDS_IN_MS)
-    found: dict[str, Any] = dict.fromkeys(FRACTIONS)
-    for (name, fraction), value in zip(named.items(), percentiles(together, list(named.values()), most), strict=True):
-        interval = quantile_interval(histograms, fraction)
-        found[name] = None if value is None else value / NANOSECONDS_IN_MS
-        found[f"{name}_ci90"] = None if interval is None else _in_ms(*interval, most)
+    most = _nanoseconds(highest)
+    intervals = quantile_intervals(histograms, [fraction_of(name) for name in names])
+    found: dict[str, Any] = {}
+    for name, value, interval in zip(names, _values(together, names, most), intervals, strict=True):
+        few = too_few(name, together.total)
+        found[name] = None if few else value
+        found[f"{name}_ci90"] = None if few or interval is None else _in_ms(*interval, most)
     return found
+
+
+def _values(histogram: Histogram, names: Sequence[str], most: int | None) -> list[float | None]:
+    """Percentiles in milliseconds, of however few values; no more than ``most`` nanoseconds."""
+    found = percentiles(histogram, [fraction_of(name) for name in names], most)
+    return [None if value is None else value / NANOSECONDS_IN_MS for value in found]
+
+
+def _nanoseconds(longest: float | None) -> int | None:
+    return None if longest is None else round(longest * NANOSECONDS_IN_MS)
 
 
 def _in_ms(low: float, high: float, most: int | None) -> tuple[float, float]:
@@ -88,9 +136,44 @@ def _in_ms(low: float, high: float, most: int | None) -> tuple[float, float]:
     return low / NANOSECONDS_IN_MS, (high if most is None else min(high, most)) / NANOSECONDS_IN_MS
 
 
+def with_percentiles(run: RunSummary, populations: Populations, names: Sequence[str]) -> RunSummary:
+    """``run`` with the percentiles ``names`` of its response times, of all clients and of each group; ``populations``
+    are its histograms (nanoseconds).
+    """
+    groups = run.by_group and [
+        _told(group, populations.of_group(place), names) for place, group in enumerate(run.by_group)
+    ]
+    return _told(run, populations, names).model_copy(update={"by_group": groups})
+
+
+Part = TypeVar("Part", RunSummary, RunGroup)
+
+
+def _told(part: Part, populations: Populations, names: Sequence[str]) -> Part:
+    return part.model_copy(
+        update={
+            "response_time_ms": _of_run(part.response_time_ms, populations.ok, names),
+            "all_response_time_ms": _of_run(part.all_response_time_ms, populations.all, names),
+        }
+    )
+
+
+def _of_run(times: RunResponseTime | None, histogram: Histogram, names: Sequence[str]) -> RunResponseTime | None:
+    if times is None:
+        return None
+    absent = [name for name in names if name not in RunResponseTime.model_fields]
+    found = zip(absent, _values(histogram, absent, _nanoseconds(times.max)), strict=True)
+    return times.model_copy(update=dict(found))
+
+
 def too_few(name: str, transactions: int) -> bool:
     """Whether so many transactions are too few for the percentile called ``name``."""
-    return transactions < values_needed(FRACTIONS[name])
+    return transactions < needed(name)
+
+
+def needed(name: str) -> int:
+    """Transactions that the percentile called ``name`` needs."""
+    return values_needed(fraction_of(name))
 
 
 def chosen(values: Iterable[float | None], choose: Callable[[list[float]], float]) -> float | None:

@@ -7,19 +7,18 @@ from typing import Any
 
 from waspbench.results import errors
 from waspbench.results.estimates import (
-    FRACTIONS,
-    NO_TIME,
     Estimate,
     ResponseTime,
     estimate_of,
+    needed,
+    no_time,
     response_time_of,
     too_few,
 )
 from waspbench.results.formats import Record
 from waspbench.results.summary import Censoring, RunGroup, RunSummary, Stability, Trend
 from waspbench.results.together import GroupTogether, Together
-from waspbench.stats import Populations, merge
-from waspbench.stats.quantiles import values_needed
+from waspbench.stats import Populations
 
 LEAST = 100
 """``ok`` transactions of all runs from which the response times of a group say something."""
@@ -83,12 +82,14 @@ class Group(Record):
 def groups_of(
     runs: Sequence[RunSummary],
     populations: Sequence[Populations],
+    percentiles: Sequence[str],
     about: Mapping[str, Any],
     against: Collection[str | None],
     together: Together | None,
 ) -> list[Group]:
     """The figures of each group, in the order of their index; none where a run is of a version that does not tell.
-    ``against`` are the groups that reasons are about (None: all clients), ``together`` is what all runs say.
+    ``percentiles`` names those that they have, ``against`` are the groups that reasons are about (None: all clients),
+    ``together`` is what all runs say.
     """
     clients = {group["name"]: group["count"] for group in about.get("clients", ())}
     told = [
@@ -99,7 +100,8 @@ def groups_of(
     return [
         _group(
             own,
-            [_part(each, place) for each in populations],
+            [each.of_group(place) for each in populations],
+            percentiles,
             [run.interval_s for run in runs],
             clients=clients.get(own[0].name),
             several=len(told[0]) > 1,
@@ -110,14 +112,10 @@ def groups_of(
     ]
 
 
-def _part(whole: Populations, place: int) -> Populations:
-    """The response times of one group; a table without a row of it has none."""
-    return whole.groups[place] if place < len(whole.groups) else Populations(merge(()), merge(()))
-
-
 def _group(
     own: Sequence[RunGroup],
     populations: Sequence[Populations],
+    percentiles: Sequence[str],
     intervals: Sequence[float],
     *,
     clients: int | None,
@@ -136,10 +134,12 @@ def _group(
         background=own[0].background,
         throughput=estimate_of([group.throughput or 0.0 for group in own]),
         goodput_bps=estimate_of([group.goodput_bps or 0.0 for group in own]),
-        response_time_ms=response_time_of(times, [each.ok for each in populations]) if ok >= least else NO_TIME,
-        all_response_time_ms=response_time_of(everything, [each.all for each in populations])
+        response_time_ms=response_time_of(times, [each.ok for each in populations], percentiles)
+        if ok >= least
+        else no_time(percentiles),
+        all_response_time_ms=response_time_of(everything, [each.all for each in populations], percentiles)
         if ended >= least
-        else NO_TIME,
+        else no_time(percentiles),
         outcomes=outcomes,
         statuses=errors.total(group.statuses for group in own) or {},
         errors=errors.share(outcomes),
@@ -191,24 +191,34 @@ def notes_of(groups: Sequence[Group]) -> list[str]:
     return [f"{kind} {', '.join(few)}: fewer than {LEAST} ok transactions, whose response times are left out"]
 
 
-def notes_of_percentiles(ok: int, groups: Sequence[Group]) -> list[str]:
-    """Which percentiles are left out because fewer ``ok`` transactions ended than they need: of all clients, or else of
-    groups; of background groups nothing.
+def notes_of_percentiles(ok: int, groups: Sequence[Group], percentiles: Sequence[str]) -> list[str]:
+    """Which of the ``percentiles`` that are shown are left out because fewer ``ok`` transactions ended than they need:
+    of all clients, and of groups where it is not the same; of background groups nothing.
     """
     if not ok:
         return []
-    lack = [name for name in FRACTIONS if too_few(name, ok)]
-    if lack:
-        return [_left_out(lack)]
-    counts = {group.name: group.outcomes.get("ok", 0) for group in groups if not group.background}
-    few = [name for name, count in counts.items() if count >= LEAST and too_few("p99", count)]
-    return [f"group{'' if len(few) == 1 else 's'} {', '.join(few)}: {_left_out(['p99'])}"] if few else []
+    of_all = _lacking(percentiles, ok)
+    notes = [_left_out(of_all)] if of_all else []
+    by_lack: dict[tuple[str, ...], list[str]] = {}
+    for group in groups if len(groups) > 1 else ():
+        count = group.outcomes.get("ok", 0)
+        lack = _lacking(percentiles, count)
+        if not group.background and count >= LEAST and lack and lack != of_all:
+            by_lack.setdefault(lack, []).append(group.name)
+    return notes + [
+        f"group{'' if len(names) == 1 else 's'} {', '.join(names)}: {_left_out(lack)}"
+        for lack, names in by_lack.items()
+    ]
+
+
+def _lacking(percentiles: Sequence[str], transactions: int) -> tuple[str, ...]:
+    return tuple(name for name in percentiles if too_few(name, transactions))
 
 
 def _left_out(names: Sequence[str]) -> str:
-    needed = _listed([f"{values_needed(FRACTIONS[name]):,}" for name in names])
+    counts = _listed([f"{needed(name):,}" for name in names])
     is_out, needs = ("is", "it needs") if len(names) == 1 else ("are", "they need")
-    return f"{_listed(names)} {is_out} left out: {needs} {needed} ok transactions"
+    return f"{_listed(names)} {is_out} left out: {needs} {counts} ok transactions"
 
 
 def _listed(texts: Sequence[str]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from waspbench.results.checks import lacking_of_runs, run_values
+from waspbench.experiment.metrics import Metric
+from waspbench.results.checks import check_measured, lacking_of_runs, run_values
 from waspbench.results.formats import Record
 from waspbench.results.result import Result
 from waspbench.stats.levels import NORMALITY_RUNS
@@ -50,12 +51,14 @@ class NormalityResult(Record):
         return self.model_dump_json(indent=2)
 
 
-def judge_normality(result: Result, metric: str = "throughput") -> NormalityResult:
+def judge_normality(result: Result, metric: Metric) -> NormalityResult:
     """Tests a figure of the runs of ``result``.
 
     Raises:
-        ValuesError: there are fewer than three runs, or all are equal, or too few transactions for a percentile.
+        InputError: it is the figure of a group that the result does not have.
+        ValuesError: there are fewer than three runs, or all are equal, or too few transactions for a response time.
     """
+    check_measured(metric, result)
     lacks = lacking_of_runs(result, metric)
     if lacks is not None:
         raise ValuesError(lacks)
@@ -63,7 +66,7 @@ def judge_normality(result: Result, metric: str = "throughput") -> NormalityResu
     found = normality(values)
     return NormalityResult(
         name=result.name,
-        metric=metric,
+        metric=str(metric),
         runs=found.count,
         mean=found.mean,
         deviation=found.deviation,

@@ -8,18 +8,20 @@ from typing import Any
 from pydantic import Field
 
 from waspbench.experiment import loss_label
+from waspbench.experiment.metrics import PERCENTILES
 from waspbench.results import errors, together
 from waspbench.results.check import Check
 from waspbench.results.columns import Line, with_groups
 from waspbench.results.estimates import (
-    FRACTIONS,
     Estimate,
     ResponseTime,
     chosen,
     estimate_of,
+    every_percentile,
     mean_of,
     response_time_of,
     too_few,
+    with_percentiles,
 )
 from waspbench.results.formats import Record, json_of
 from waspbench.results.groups import (
@@ -59,7 +61,7 @@ class OpenLoop(Record):
     """Arrivals of all runs that were dropped, because as many as may wait did."""
     from_start_ms: RunResponseTime
     """Response times from the actual start, means over runs (max: of all): what a closed loop would have measured. A
-    percentile is None where a run has too few transactions for it: p50 needs 20, p90 100, p99 1,000."""
+    percentile is None where a run has too few transactions for it: p50 needs 5, p90 29, p99 299."""
 
 
 class Direction(Record):
@@ -199,6 +201,8 @@ class Result(Record):
     """What became of the experiment's conditions (``assert``); none where results are read again."""
     results: str | None = None
     """Directory of the results."""
+    percentiles: list[str] = Field(default_factory=lambda: list(PERCENTILES))
+    """Names of the percentiles that tables show."""
     asked: Asked | None = None
     """What was asked for, where that is more than one file; None unless looked for."""
 
@@ -218,7 +222,7 @@ class Result(Record):
     @property
     def listing(self) -> Listing:
         """A table of all clients and of each group of them."""
-        return with_groups([({}, self.line, self.group_lines)])
+        return with_groups([({}, self.line, self.group_lines)], self.percentiles)
 
     def to_json(self) -> str:
         """The result as one JSON object, the rows of its `listing` included."""
@@ -233,9 +237,7 @@ def _line(part: Result | Group, runs: int, *, background: bool, server_cpu: floa
         throughput_ci90=part.throughput.ci90,
         goodput_bps=part.goodput_bps.mean,
         mean_ms=time.mean,
-        p50_ms=time.p50,
-        p90_ms=time.p90,
-        p99_ms=time.p99,
+        percentiles_ms=time.percentiles,
         errors=part.errors,
         server_cpu=server_cpu,
         runs=runs,
@@ -247,16 +249,29 @@ def _line(part: Result | Group, runs: int, *, background: bool, server_cpu: floa
 
 
 def combine(
-    runs: Sequence[RunSummary], populations: Iterable[Populations], *, missing: Reason | None = None, **about: Any
+    runs: Sequence[RunSummary],
+    populations: Iterable[Populations],
+    *,
+    missing: Reason | None = None,
+    percentiles: Sequence[str] = PERCENTILES,
+    judged_percentiles: Iterable[str] = (),
+    **about: Any,
 ) -> Result:
-    """The result of ``runs`` (at least one) and the histograms of their response times (nanoseconds).
+    """The result of ``runs`` (at least one).
 
-    ``missing`` says why runs are missing, if any are; ``about`` fills the fields of ``Result`` that say what was
-    measured.
+    Args:
+        runs: their summaries.
+        populations: the histograms of their response times (nanoseconds).
+        missing: why runs are missing, if any are.
+        percentiles: names of the percentiles that tables show.
+        judged_percentiles: names of those that the result is to have besides, such as those of its conditions.
+        about: the fields of ``Result`` that say what was measured.
     """
     if not runs:
         raise ValueError("runs: an experiment needs at least one run to have a result")
     found = list(populations)
+    names = every_percentile([*percentiles, *judged_percentiles])
+    runs = [with_percentiles(run, own, names) for run, own in zip(runs, found, strict=True)]
     judged = together.judge(runs)
     of_all: list[Reason] = []
     if judged is not None and len(runs) > 1:
@@ -268,12 +283,12 @@ def combine(
     reasons += [missing] if missing else []
     outcomes = errors.total(run.outcomes for run in runs) or {}
     statuses = errors.total(run.statuses for run in runs)
-    groups = groups_of(runs, found, about, {reason.group for reason in reasons}, judged)
+    groups = groups_of(runs, found, names, about, {reason.group for reason in reasons}, judged)
     retried = [run.retried for run in runs]
     return Result(
         throughput=estimate_of([run.throughput for run in runs]),
-        response_time_ms=response_time_of(times, [population.ok for population in found]),
-        all_response_time_ms=response_time_of(everything, [population.all for population in found])
+        response_time_ms=response_time_of(times, [population.ok for population in found], names),
+        all_response_time_ms=response_time_of(everything, [population.all for population in found], names)
         if len(everything) == len(runs)
         else None,
         groups=groups,
@@ -295,7 +310,8 @@ def combine(
         valid=not reasons,
         invalid_reasons=reasons,
         advice=advice_of(reasons),
-        notes=[*_notes(runs, reasons, outcomes, statuses, groups, about), *notes_of_unseen(groups)],
+        notes=[*_notes(runs, reasons, outcomes, statuses, groups, percentiles, about), *notes_of_unseen(groups)],
+        percentiles=list(percentiles),
         runs=list(runs),
         **about,
     )
@@ -303,6 +319,10 @@ def combine(
 
 def _reason(reason: Invalid, run: int | None) -> Reason:
     return Reason(run=run, **reason.model_dump())
+
+
+_OF_START = ("p50", "p90", "p99")
+"""The percentiles that the engine tells of response times from the actual start."""
 
 
 def _open_loop(runs: Sequence[RunSummary]) -> OpenLoop | None:
@@ -320,7 +340,7 @@ def _open_loop(runs: Sequence[RunSummary]) -> OpenLoop | None:
             max=chosen((time.max for time in times), max),
             **{
                 name: None if too_few(name, least) else chosen((getattr(time, name) for time in times), mean_of)
-                for name in FRACTIONS
+                for name in _OF_START
             },
         ),
     )
@@ -332,6 +352,7 @@ def _notes(
     outcomes: dict[str, int],
     statuses: dict[str, int] | None,
     groups: Sequence[Group],
+    percentiles: Sequence[str],
     about: Mapping[str, Any],
 ) -> list[str]:
     """Every note once: those of the runs, what is to be said of the errors of all, and which groups are small."""
@@ -344,7 +365,7 @@ def _notes(
         of_errors = errors.notes(outcomes, statuses, scenario, server, judged=None in judged)
     of_groups = [
         *notes_of(groups),
-        *notes_of_percentiles(outcomes.get("ok", 0), groups),
+        *notes_of_percentiles(outcomes.get("ok", 0), groups, percentiles),
         *notes_of_dropped(runs, groups, overloaded),
     ]
     lengths: FoundLengths | None = about.get("lengths")

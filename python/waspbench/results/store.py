@@ -11,13 +11,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
 import polars as pl
 
 from waspbench.errors import Argument, InputError
+from waspbench.experiment.metrics import PERCENTILES, asked_percentiles
+from waspbench.experiment.metrics import percentiles as names_of
 from waspbench.results.manifest import Manifest, now, read_manifest
 from waspbench.results.result import Result, combine
 from waspbench.results.tables import completed
@@ -135,8 +137,16 @@ def load_manifest(path: str | Path) -> Manifest:
     return read_manifest(text, str(file))
 
 
-def load(path: str | Path) -> Result:
+def load(
+    path: str | Path, *, percentiles: Sequence[str] | None = None, judged_percentiles: Iterable[str] = ()
+) -> Result:
     """The result in the directory at ``path``, combined anew from its runs.
+
+    Args:
+        path: the directory.
+        percentiles: names of the percentiles that tables show, such as ``p99.9``; unless given, those that the
+            experiment asked for.
+        judged_percentiles: names of those that the result is to have besides.
 
     Raises:
         InputError: there is none, or it is not valid or newer than this version.
@@ -147,11 +157,17 @@ def load(path: str | Path) -> Result:
     ]
     of_all = (reason for reason in manifest.invalid_reasons if reason.run is None)
     missing = next((reason for reason in of_all if reason.code not in CODES), None)
+    if percentiles is None:
+        shown = names_of(manifest.experiment.get("measure", {}).get("percentiles", PERCENTILES))
+    else:
+        shown = asked_percentiles(percentiles)
     try:
         return combine(
             manifest.runs,
             populations,
             missing=missing,
+            percentiles=shown,
+            judged_percentiles=judged_percentiles,
             name=manifest.name,
             mode=manifest.mode,
             seed=manifest.seed,

@@ -9,16 +9,18 @@ DIR/points/0000/lengths.json        pilots of a point whose lengths are to be fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from waspbench.errors import InputError
+from waspbench.experiment.metrics import PERCENTILES
 from waspbench.experiment.sweep import settings_of
 from waspbench.results.check import Check
-from waspbench.results.columns import NO_LINE, settings, swept, with_groups
+from waspbench.results.columns import no_line, settings, swept, with_groups
 from waspbench.results.formats import FORMAT, Record, json_of, read_document
 from waspbench.results.records import failure_without_figures, records_of
 from waspbench.results.result import Result
@@ -89,13 +91,21 @@ class StudyResult(Record):
     @property
     def listing(self) -> Listing:
         """A table with a line for each point, and for each group of clients at it where there are several."""
+        made = [point.result.line for point in self.points if point.result is not None]
+        nothing = no_line(made[0].percentiles_ms if made else PERCENTILES)
         rows = [
-            ({"point": point.index, **settings(point.varied)}, NO_LINE, {})
+            ({"point": point.index, **settings(point.varied)}, nothing, {})
             if point.result is None
             else ({"point": point.index, **settings(point.varied)}, point.result.line, point.result.group_lines)
             for point in self.points
         ]
-        return with_groups(rows, swept(point.varied for point in self.points))
+        return with_groups(rows, self.percentiles, swept(point.varied for point in self.points))
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def percentiles(self) -> list[str]:
+        """Names of the percentiles that tables show."""
+        return next((point.result.percentiles for point in self.points if point.result), list(PERCENTILES))
 
     def to_json(self) -> str:
         """The result as one JSON object, the rows of its `listing` included."""
@@ -126,8 +136,11 @@ def read_plan(path: str | Path) -> StudyPlan:
     return read_document(StudyPlan, text, str(file), "plan")
 
 
-def load_study(path: str | Path) -> StudyResult:
-    """The results in the directory at ``path``, of a sweep or of a single point.
+def load_study(
+    path: str | Path, *, percentiles: Sequence[str] | None = None, judged_percentiles: Iterable[str] = ()
+) -> StudyResult:
+    """The results in the directory at ``path``, of a sweep or of a single point. For the arguments see
+    `waspbench.results.load`.
 
     Only manifests and histograms are read, never the transactions.
 
@@ -135,10 +148,11 @@ def load_study(path: str | Path) -> StudyResult:
         InputError: there are none, or something in them is not valid, missing, or newer than this version.
     """
     directory = Path(path)
+    read = partial(load, percentiles=percentiles, judged_percentiles=list(judged_percentiles))
     if not is_study(directory):
-        return study_of(load(directory), load_manifest(directory).varied)
+        return study_of(read(directory), load_manifest(directory).varied)
     plan = read_plan(directory)
-    points = [_load_point(directory, index, plan.points) for index in range(plan.points)]
+    points = [_load_point(directory, index, plan.points, read) for index in range(plan.points)]
     if any(point.result is None for point in points):
         varied = settings_of(plan.document.get("sweep") or {})
         points = [point.model_copy(update={"varied": each}) for point, each in zip(points, varied, strict=True)]
@@ -173,9 +187,9 @@ def study_result(plan: StudyPlan, directory: Path, points: Sequence[StudyPoint])
     )
 
 
-def _load_point(directory: Path, index: int, points: int) -> StudyPoint:
+def _load_point(directory: Path, index: int, points: int, read: Callable[[Path], Result]) -> StudyPoint:
     place = point_directory(directory, index, points)
     if not (place / MANIFEST).exists():
         failure = failure_without_figures(records_of(place))
         return StudyPoint(index=index, varied={}, result=None, failure=failure)
-    return StudyPoint(index=index, varied=load_manifest(place).varied, result=load(place))
+    return StudyPoint(index=index, varied=load_manifest(place).varied, result=read(place))

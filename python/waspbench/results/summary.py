@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
+from waspbench.errors import Argument, InputError
 from waspbench.results.formats import Record
 
 
@@ -39,13 +40,33 @@ class Invalid(Lengths):
 
 
 class RunResponseTime(Record):
-    """Response times of one run in milliseconds, of however few transactions; None when there were none."""
+    """Response times of one run in milliseconds, of however few transactions; None when there were none. Percentiles
+    that are not declared here are fields of their names, too, such as ``p99.9``.
+    """
 
     mean: float | None
     p50: float | None
     p90: float | None
     p99: float | None
     max: float | None
+
+    def at(self, name: str) -> float | None:
+        """The figure called so, such as ``mean`` or ``p99.9``; for errors see `asked_for`."""
+        value: float | None = asked_for(self, name)
+        return value
+
+
+def asked_for(times: Record, name: str) -> Any:
+    """A figure of response times.
+
+    Raises:
+        InputError: it is a percentile that was not asked for when the results were made or loaded.
+    """
+    try:
+        return getattr(times, name)
+    except AttributeError:
+        message = "the results were loaded without this percentile; give its name to load"
+        raise InputError.at(Argument("percentiles"), message, name.removesuffix("_ci90")) from None
 
 
 class Unseen(Record):

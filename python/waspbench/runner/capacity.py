@@ -9,7 +9,8 @@ from typing import Any
 
 from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError, WaspError
 from waspbench.experiment import Clients, Experiment, Mode, accept, resolve
-from waspbench.experiment.conditions import Condition, condition, objective
+from waspbench.experiment.conditions import Condition, objective
+from waspbench.experiment.metrics import percentiles, percentiles_of
 from waspbench.experiment.search import Search
 from waspbench.experiment.sweep import Point, text_of
 from waspbench.experiment.units import AUTO, duration, seconds
@@ -26,7 +27,9 @@ from waspbench.results.capacity import (
     load_directory,
     readings_at,
 )
-from waspbench.results.checks import lacking, run_value
+from waspbench.results.checks import lacking, needs_more, run_value
+from waspbench.results.estimates import with_percentiles
+from waspbench.results.lengths import Want
 from waspbench.results.reasons import advice_of
 from waspbench.results.records import (
     RunRecord,
@@ -35,9 +38,12 @@ from waspbench.results.records import (
     read_record,
     record_path,
     records_of,
+    table_path,
     write_text,
 )
+from waspbench.results.store import NEEDED, populations_of, read_table
 from waspbench.results.study import StudyPlan
+from waspbench.results.summary import RunResponseTime
 from waspbench.runner.attempts import (
     FirstAttempt,
     disturbed_attempt,
@@ -94,7 +100,9 @@ def prepare_capacity(
     `waspbench.runner.study.prepare`.
     """
     plan, found = prepare(document, directory, mode=mode, server_cpus=server_cpus, emulator_cpus=emulator_cpus)
-    objectives = tuple(objective(text, Argument("search.objectives")).text for text in search.objectives)
+    for point in found:
+        names = [group.name for group in point.experiment.clients]
+        objectives = tuple(objective(text, Argument("search.objectives"), names).text for text in search.objectives)
     for path in found[0].settings:
         if path.startswith("clients") and path.endswith(".count"):
             raise InputError.at(f"sweep.{path}", "is what a search for capacity varies; leave it out")
@@ -171,7 +179,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
     def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path, *, kept: bool = True) -> None:
         super().__init__(plan, found, directory, kept=kept)
         self.search = _search_of(plan)
-        self._objectives = [condition(text, Argument("search.objectives")) for text in self.search.objectives]
+        self._objectives = [objective(text, Argument("search.objectives")) for text in self.search.objectives]
         self._places = self._new_places()
         self._failure: WaspError | None = None
 
@@ -205,6 +213,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
             complete=complete,
             valid=complete and all(point.valid for point in made),
             points=made,
+            percentiles=percentiles(self.points[0].experiment.measure.percentiles),
         )
         write_text(self.directory / CAPACITY, result.model_dump_json(indent=2) + "\n")
         return result.model_copy(update={"results": str(self.directory)})
@@ -284,10 +293,11 @@ class CapacityStudy(Pipeline[CapacityResult]):
         it is.
         """
         codes = {reason.code for reason in summary.invalid}
-        few = bool(self._lacking(summary) and summary.outcomes.get("ok") and "errors" not in codes)
-        too_short = TOO_SHORT | ({FEW} if few else frozenset())
         warmup = seconds(place.point.experiment.measure.warmup)
-        wants = [want for want in wants_of(summary, warmup, ("duration",)) if want.code in too_short]
+        wants = [want for want in wants_of(summary, warmup, ("duration",)) if want.code in TOO_SHORT]
+        if summary.outcomes.get("ok") and "errors" not in codes:
+            times = [more for each in self._objectives if (more := needs_more(summary, each.metric)) is not None]
+            wants += [Want(code=FEW, duration_s=summary.interval_s * more) for more in times]
         if codes & BOTTLENECKS or not wants or summary.interval_s >= LONGEST:
             return False
         place.seconds[load] = longer(summary.interval_s, wants)
@@ -296,7 +306,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
 
     def _lacking(self, summary: RunSummary) -> list[str]:
         """Objectives on percentiles that a run has too few transactions for, in words."""
-        found = (lacking(summary.outcomes, objective.metric) for objective in self._objectives)
+        found = (lacking(summary, objective.metric) for objective in self._objectives)
         return list(dict.fromkeys(text for text in found if text is not None))
 
     def _job(self, place: _Place, load: int) -> Job:
@@ -372,7 +382,11 @@ class CapacityStudy(Pipeline[CapacityResult]):
         self, place: _Place, load: int, record: RunRecord, summary: RunSummary, confirming: bool
     ) -> LoadReading:
         """What a run that was made says of its load."""
-        unmet = [condition.text for condition in self._objectives if not _holds(record, condition)]
+        table = table_path(self._folder(place, load), NEEDED, record.run)
+        names = percentiles_of(objective.metric for objective in self._objectives)
+        if any(name not in RunResponseTime.model_fields for name in names):
+            summary = with_percentiles(summary, populations_of(read_table(table)), names)
+        unmet = [condition.text for condition in self._objectives if not _holds(summary, condition)]
         lacks = self._lacking(summary)
         behind = any(reason.code in BOTTLENECKS for reason in summary.invalid)
         experiment = place.point.experiment
@@ -451,7 +465,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
             and all(reading.valid for reading in at_load),
             runs=len(place.readings),
             readings=place.readings,
-        ).with_lines(self.place(place.point.index))
+        ).with_lines(self.place(place.point.index), percentiles(place.point.experiment.measure.percentiles))
 
 
 def _of_server(summary: RunSummary) -> float | None:
@@ -476,9 +490,8 @@ def _goodput(summary: RunSummary) -> float:
     return sum(group.goodput_bps or 0.0 for group in summary.by_group)
 
 
-def _holds(record: RunRecord, condition: Condition) -> bool:
-    assert record.summary is not None
-    value = run_value(record.summary, condition.metric)
+def _holds(summary: RunSummary, condition: Condition) -> bool:
+    value = run_value(summary, condition.metric)
     return value is not None and condition.holds(value)
 
 

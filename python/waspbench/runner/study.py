@@ -12,6 +12,7 @@ from waspbench.errors import Argument, InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode, accept, resolve
 from waspbench.experiment.conditions import Condition, all_of
 from waspbench.experiment.load import read
+from waspbench.experiment.metrics import percentiles_of
 from waspbench.experiment.sweep import Point, points, text_of, uncollected
 from waspbench.experiment.units import exact
 from waspbench.outcome import manifest_of, result_of
@@ -90,7 +91,8 @@ def prepare(
             live.check_access_log(point.experiment, chosen)
             check_log(point.experiment)
     live.placement(chosen, server_cpus, emulator_cpus)
-    conditions(first, thresholds)
+    for point in found:
+        conditions(point.experiment, thresholds)
     if directory is not None:
         check_free(directory)
     elif first.server.access_log:
@@ -118,7 +120,8 @@ def conditions(experiment: Experiment, thresholds: Sequence[str]) -> list[Condit
     Raises:
         InputError: one is not valid.
     """
-    return [*all_of(experiment.thresholds, (), "assert"), *all_of({}, thresholds, Argument("thresholds"))]
+    groups = [group.name for group in experiment.clients]
+    return all_of(experiment.thresholds, thresholds, Argument("thresholds"), groups)
 
 
 class Study(Pipeline[StudyResult]):
@@ -126,6 +129,7 @@ class Study(Pipeline[StudyResult]):
 
     def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path, *, kept: bool = True) -> None:
         super().__init__(plan, found, directory, kept=kept)
+        self._conditions = conditions(found[0].experiment, plan.thresholds)
         self._searches = Searches(self.place)
         self._schedule = Schedule(0, 0)
         self._tasks: dict[tuple[int, int | None], Task] = {}
@@ -137,8 +141,7 @@ class Study(Pipeline[StudyResult]):
     def summarise(self) -> StudyResult:
         """Writes the manifest of every point that has a finished run, and returns the result, its checks included."""
         result = study_result(self.plan, self.directory, [self._summarised(point) for point in self.points])
-        found = judge(result, conditions(self.points[0].experiment, self.plan.thresholds))
-        return result.model_copy(update={"checks": found})
+        return result.model_copy(update={"checks": judge(result, self._conditions)})
 
     @property
     def empty(self) -> bool:
@@ -327,6 +330,7 @@ class Study(Pipeline[StudyResult]):
             interrupted=interrupted,
             place=str(place),
             lengths=self._searches.found(point.index),
+            judged_percentiles=percentiles_of(condition.metric for condition in self._conditions),
         )
 
     def _missing(self, point: Point, records: Sequence[RunRecord]) -> tuple[Reason | None, bool]:

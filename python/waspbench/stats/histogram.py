@@ -53,6 +53,10 @@ class Populations:
     groups: Sequence[Populations] = ()
     """Those of each group of clients, in the order of their index; none where a result does not tell."""
 
+    def of_group(self, place: int) -> Populations:
+        """Those of the group with this index. The last groups may have none at all, and are not there then."""
+        return self.groups[place] if place < len(self.groups) else Populations(merge(()), merge(()))
+
 
 def merge(histograms: Iterable[Histogram]) -> Histogram:
     """The histogram of all values together; the buckets of all must come from one grid."""

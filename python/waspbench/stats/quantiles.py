@@ -19,17 +19,24 @@ from waspbench.stats.histogram import Histogram, merge
 from waspbench.stats.intervals import student_t
 from waspbench.stats.levels import LEVEL
 
-BEYOND = 10
-"""Values that must lie beyond a quantile, on either side: of fewer, chance decides where it is."""
+ABOVE = 0.95
+"""Probability with which the largest of independent values lies above a quantile, and the least below one: with fewer
+values the quantile may well be beyond all of them.
+"""
 
 
 def values_needed(fraction: float) -> int:
-    """Values from which the ``fraction`` quantile says something: 20 for p50, 100 for p90, 1,000 for p99."""
-    return round(BEYOND / min(fraction, 1 - fraction))
+    """Values from which the ``fraction`` quantile says something, the least n with ``1 - fraction^n >= ABOVE``, which
+    gives order statistics an upper bound: 29 for p90, 59 for p95, 299 for p99 and 2,995 for p99.9. Of a quantile below
+    the median it is the lower bound.
+    """
+    return math.ceil(math.log1p(-ABOVE) / math.log(max(fraction, 1 - fraction)))
 
 
-def quantile_interval(runs: Sequence[Histogram], fraction: float, level: float = LEVEL) -> tuple[float, float] | None:
-    """The interval of the ``fraction`` quantile of all runs' values together, in the histograms' unit; None for fewer
+def quantile_intervals(
+    runs: Sequence[Histogram], fractions: Sequence[float], level: float = LEVEL
+) -> list[tuple[float, float] | None]:
+    """The interval of each of these quantiles of all runs' values together, in the histograms' unit; None for fewer
     than two runs that have values.
 
     The share of values below the edge of a bucket is a ratio over runs (values below it to values), tested by Student's
@@ -37,11 +44,23 @@ def quantile_interval(runs: Sequence[Histogram], fraction: float, level: float =
     """
     filled = [run for run in runs if run.total]
     if len(filled) < 2:
-        return None
+        return [None for _ in fractions]
     together = merge(filled)
     shares, errors = _shares(filled, together)
+    clustered = student_t(level, len(filled) - 1) * errors
+    return [_interval(together, shares, clustered, fraction, level) for fraction in fractions]
+
+
+def _interval(
+    together: Histogram,
+    shares: NDArray[np.float64],
+    clustered: NDArray[np.float64],
+    fraction: float,
+    level: float,
+) -> tuple[float, float]:
+    """The interval of one quantile; ``clustered`` is half that of each share."""
     independent = float(ndtri((1 + level) / 2)) * math.sqrt(fraction * (1 - fraction) / together.total)
-    half = np.maximum(student_t(level, len(filled) - 1) * errors, independent)
+    half = np.maximum(clustered, independent)
     # A bucket may hold the quantile unless too little lies below its end, or too much below its beginning.
     enough = shares + half >= fraction
     little = np.concatenate([[True], shares[:-1] - half[:-1] <= fraction])

@@ -1,0 +1,173 @@
+"""The grammar of figures: ``[group.][request:NAME.][all.]metric``."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from waspbench import InputError
+from waspbench.experiment import parse
+from waspbench.experiment.base import FieldError
+from waspbench.experiment.conditions import condition, conditions, objective
+from waspbench.experiment.metrics import (
+    FIGURES,
+    Metric,
+    asked_percentiles,
+    compared,
+    fraction_of,
+    is_reserved,
+    metric,
+    percentile,
+    percentiles,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("throughput", Metric("throughput")),
+        ("p99", Metric("p99")),
+        ("p99.9", Metric("p99.9")),
+        ("p99.90", Metric("p99.9")),
+        ("p05", Metric("p5")),
+        ("all.p99.9", Metric("p99.9", all=True)),
+        ("phones.p95", Metric("p95", "phones")),
+        ("phones.goodput", Metric("goodput", "phones")),
+        ("phones.all.max", Metric("max", "phones", all=True)),
+        ("floor-1.west.p99.9", Metric("p99.9", "floor-1.west")),
+    ],
+)
+def test_figures_are_named(text: str, found: Metric) -> None:
+    assert metric(text) == found
+    assert metric(str(found)) == found
+
+
+NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,9}", fullmatch=True).filter(lambda name: not is_reserved(name))
+PERCENTILES = st.integers(1, 999_999).map(lambda share: percentile(f"{share / 10_000:.4f}"))
+
+
+@given(st.builds(Metric, st.sampled_from([*FIGURES]) | PERCENTILES, st.none() | NAMES, st.booleans()))
+def test_a_figure_is_found_again_by_its_name(figure: Metric) -> None:
+    if figure.all and figure.kind != "duration":
+        figure = Metric(figure.name, figure.group)
+    if figure.name == "server_cpu":
+        figure = Metric("server_cpu")
+    assert metric(str(figure)) == figure
+
+
+PARTS = st.sampled_from(
+    ["all", "ok", "p99", "p99.9", "p0", "p100", "mean", "server_cpu", "a", "b-1", "request:x", "", "p"]
+)
+
+
+@given(st.lists(PARTS, max_size=4).map(".".join) | st.text())
+def test_any_text_is_a_figure_or_an_error_in_words(text: str) -> None:
+    with suppress(FieldError):
+        assert metric(str(metric(text))) == metric(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "latency",
+            "latency: unknown figure; valid here: throughput, goodput, mean, max, errors, server_cpu, or a perc",
+        ),
+        ("phones.thruput", "phones.thruput: unknown figure; did you mean throughput? valid here: "),
+        ("p100", "p100: must be above 0 and below 100"),
+        ("ok.p99", "ok.p99: a figure is of ok transactions without ok., which objectives (--slo) have; leave it out"),
+        ("all.phones.p99", "all.phones.p99: all. stands after the group, as in phones.all.p99"),
+        ("p0", "p0: must be above 0 and below 100"),
+        ("phones", "phones: unknown figure"),
+        ("all.throughput", "all.throughput: all. stands before response times only"),
+        ("phones.server_cpu", "phones.server_cpu: server_cpu is that of all clients together; leave phones out"),
+        (
+            "phones.request:login.all.p95",
+            "phones.request:login.all.p95: no request has a name here; leave request:login",
+        ),
+    ],
+)
+def test_what_names_no_figure(text: str, message: str) -> None:
+    with pytest.raises(FieldError) as raised:
+        metric(text)
+    assert str(raised.value).startswith(message)
+
+
+def test_tables_of_toml_are_the_same_as_names_with_dots() -> None:
+    table = {"phones": {"all": {"p99": {"9": "< 3s"}}, "p95": ["< 2s", "> 1ms"]}, "p50": "< 1s"}
+    assert [each.text for each in conditions(table)] == [
+        "phones.all.p99.9 < 3s",
+        "phones.p95 < 2s",
+        "phones.p95 > 1ms",
+        "p50 < 1s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("p99 < 1s", "all.p99 < 1s"),
+        ("ok.p99.9 < 1s", "ok.p99.9 < 1s"),
+        ("phones.p99<1s", "phones.all.p99 < 1s"),
+        ("phones.ok.p99 < 1s", "phones.ok.p99 < 1s"),
+        ("phones.all.p99 < 1s", "phones.all.p99 < 1s"),
+        ("phones.throughput > 5", "phones.throughput > 5"),
+        ("mean < 1s", "mean < 1s"),
+    ],
+)
+def test_percentiles_of_objectives_are_of_all_that_ended(text: str, found: str) -> None:
+    asked = objective(text, "--slo", ["phones"])
+    assert asked.text == found
+    assert objective(asked.text, "--slo") == asked
+    assert asked.metric.all == ("all." in found)
+
+
+def test_ok_stands_before_percentiles_of_objectives_only() -> None:
+    with pytest.raises(InputError, match=r"ok\. stands before percentiles only"):
+        objective("ok.mean < 1s", "--slo")
+    with pytest.raises(InputError, match=r"ok\. stands after the group, as in phones\.ok\.p99"):
+        objective("ok.phones.p99 < 1s", "--slo", ["phones"])
+
+
+def test_a_group_that_is_not_there_is_named_with_the_nearest() -> None:
+    with pytest.raises(InputError) as raised:
+        condition("phone.p95 < 1s", "--assert", ["homes", "phones"])
+    assert str(raised.value) == (
+        '--assert: "phone.p95 < 1s": phone.p95: no group is called phone; did you mean phones? '
+        "valid here: homes, phones"
+    )
+
+
+@pytest.mark.parametrize("name", ["all", "ok", "p95", "p99.9", "throughput", "far.errors", "p99.west"])
+def test_names_that_no_group_may_have(name: str) -> None:
+    assert is_reserved(name)
+    with pytest.raises(InputError) as raised:
+        parse({"name": "x", "clients": [{"name": name}]})
+    message = str(raised.value)
+    assert "has a meaning of its own in conditions" in message
+    [near] = re.findall(r"such as (\S+)$", message)
+    assert parse({"name": "x", "clients": [{"name": near}]}).clients[0].name == near
+
+
+def test_percentiles_are_sorted_and_written_in_one_way() -> None:
+    assert percentiles("99.90, 50,p90") == ["p50", "p90", "p99.9"]
+    assert percentiles([99.99, 5, 5.0]) == ["p5", "p99.99"]
+    assert [fraction_of(name) for name in ("p5", "p99.99")] == [0.05, 0.9999]
+
+
+@pytest.mark.parametrize("wrong", ["", "100", "0", "x", "50,", "99.99999", [], [True], [None]])
+def test_what_is_no_percentile(wrong: Any) -> None:
+    with pytest.raises(InputError, match=r"^percentiles: .*(must be above 0 and below 100|must name one)"):
+        asked_percentiles(wrong)
+
+
+def test_only_some_figures_can_be_compared() -> None:
+    faster = [compared(text).larger_is_faster for text in ("throughput", "phones.p99.9", "all.mean")]
+    assert faster == [True, False, False]
+    with pytest.raises(FieldError, match="must be throughput, goodput, mean, or a percentile"):
+        compared("max")
