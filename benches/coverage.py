@@ -1,7 +1,8 @@
 """Measures how often intervals cover and tests err, and writes the tables of ``docs/statistics.md``.
 
-    python benches/coverage.py            prints the tables
-    python benches/coverage.py --write    puts them into the page
+    python benches/coverage.py                      prints the tables
+    python benches/coverage.py --write              puts them into the page
+    python benches/coverage.py --write objective    those with these names alone
 
 Fixed seeds: the figures are the same each time, to rounding. It takes about six minutes.
 """
@@ -16,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import measured  # noqa: E402
+import measured_objective  # noqa: E402
 from pages import share, table, write  # noqa: E402
 
 
@@ -141,6 +143,30 @@ def capacity() -> str:
     return table(["curve", "searches", "within 5 % of the peak", "runs, mean", "runs, most", "interval covers"], rows)
 
 
+def objective() -> str:
+    """Searches for the largest load under an objective."""
+    rows = []
+    for kind in measured_objective.KINDS:
+        for noise in measured_objective.NOISES:
+            made = measured_objective.searches(kind, noise)
+            widths = sorted(search.width for search in made)
+            runs = [search.found.runs for search in made]
+            others = sum(search.runs_for_throughput for search in made) / len(made)
+            rows.append(
+                [
+                    f"{kind}, {100 * noise:g} %",
+                    share(sum(search.covered for search in made) / len(made)),
+                    share(sum(search.found.confirmed for search in made) / len(made)),
+                    f"{widths[len(widths) // 2]:.2f}",
+                    f"{sum(runs) / len(runs):.1f}",
+                    str(max(runs)),
+                    f"{others:.1f}",
+                ]
+            )
+    head = ["interval covers", "confirmed", "upper end over lower, median", "runs, mean", "runs, most"]
+    return table(["load, noise", *head, "runs for throughput, mean"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "intervals": intervals,
     "percentiles": percentiles,
@@ -151,14 +177,16 @@ TABLES: dict[str, Callable[[], str]] = {
     "normality": normality,
     "warmup": warmup,
     "capacity": capacity,
+    "objective": objective,
 }
 
 
 def main() -> None:
     """Prints the tables, or writes them into the page."""
+    names = [name for name in sys.argv[1:] if name != "--write"] or list(TABLES)
     tables = {}
-    for name, make in TABLES.items():
-        tables[name] = make()
+    for name in names:
+        tables[name] = TABLES[name]()
         print(f"{name}\n{tables[name]}\n", flush=True)
     if "--write" in sys.argv[1:]:
         write("statistics.md", tables)

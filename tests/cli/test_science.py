@@ -128,6 +128,43 @@ def test_capacity_is_found_and_shown_again(capsys: Capture) -> None:
     assert invoke(["resume", "out", "--junit", "j.xml"]) == 2
 
 
+MODEL = ["--mode", "sim", "--set", "server.model.per_request=5ms", "--warmup", "2s", "--duration", "5s"]
+
+
+def test_the_most_clients_are_found_by_flags(capsys: Capture) -> None:
+    flags = ["--find", "clients", "--slo", "p99 < 1s", "--think", "2s", "--rtt", "20ms", "--percentiles", "99"]
+    assert invoke(["capacity", *MODEL, *flags, "-o", "out"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("capacity: most clients under all.p99 < 1s, sim, by search, seed 1\n")
+    assert re.search(r"^  (5[4-9]\d|6[01]\d) clients   \(90 %: 5\d\d to 6\d\d\)$", printed, re.MULTILINE)
+    assert re.search(
+        r"^    clients +fresh +counts +all.p99 ms +ok/s +90 % interval +mean ms +p99 ms", printed, re.MULTILINE
+    )
+    for again in ("show", "resume"):
+        assert invoke([again, "out"]) == 0
+        assert capsys.readouterr().out == printed
+    assert invoke(["compare", "out", "out"]) == 0
+    assert "clients, B against A:\n\nno difference shown\n" in capsys.readouterr().out
+
+
+def test_a_rate_is_found_by_flags(capsys: Capture) -> None:
+    flags = ["--find", "rate", "--slo", "p99 < 400ms", "--clients", "600", "--requests-per-connection", "1"]
+    assert invoke(["capacity", *MODEL, *flags, "--low", "30/min", "--high", "1000/s", "--json", "-o", "out"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    [point] = found["points"]
+    assert found["find"] == "rate"
+    assert point["readings"][0]["load"] == 0.5
+    assert all(reading["load"] <= 1000 for reading in point["readings"])
+    assert 100 < point["load"] < 200
+    assert point["load_ci90"][0] <= point["load"] <= point["load_ci90"][1]
+
+
+def test_a_file_may_not_end_in_toml(here: Path, capsys: Capture) -> None:
+    (here / "e.toml").rename(here / "experiment")
+    assert invoke(["capacity", "experiment", "--set", "sweep={}", "--low", "9", "--high", "8"]) == 2
+    assert capsys.readouterr().err == "wasp: --low: 9: must lie from 1 to high, which is 8\n"
+
+
 def test_a_search_of_which_all_runs_fail_is_status_4(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture, here: Path
 ) -> None:
@@ -148,6 +185,7 @@ def test_normality_is_judged_of_many_runs(capsys: Capture) -> None:
     assert len(data["values"]) == len(data["cdf"]) == len(data["normal_quantiles"]) == 12
 
 
+VARIED = "their number is what a search varies, from --low to --high"
 SWEEP = "a sweep makes measure.runs runs at every load; leave it or --sweep out"
 
 
@@ -169,6 +207,61 @@ SWEEP = "a sweep makes measure.runs runs at every load; leave it or --sweep out"
         ("normality out --metric p98", None),
         ("run e.toml --junit no/j.xml -o new", '--junit: "no/j.xml": cannot be written: No such file or directory'),
         ("capacity e.toml --low 0", "--low: 0: must be at least 1, one client for each group"),
+        ("capacity e.toml --low 2.5", '--low: "2.5": must be a number of clients, such as 64'),
+        ("capacity e.toml --find users", '--find: "users": must be one of throughput, clients, rate'),
+        (
+            "capacity e.toml --find clients",
+            '--slo: missing; the most clients are found under an objective, such as "p99 < 1s"',
+        ),
+        (
+            "capacity e.toml --find rate --slo p99<1s",
+            "clients.arrivals: missing; a search for a rate scales the rates of all groups that are no background, "
+            'such as "10/s"',
+        ),
+        (
+            "capacity e.toml --find rate --slo p99<1s --low 5",
+            '--low: "5": unknown or missing unit; expected a frequency above zero such as 100/s or 30/min '
+            "(units: /s, /min, /h)",
+        ),
+        (
+            "capacity e.toml --sweep --find clients --slo p99<1s",
+            '--sweep: "sweep": a sweep looks for the largest throughput, and not for clients',
+        ),
+        (
+            "capacity e.toml --rtt 5ms",
+            '--rtt: "5ms": describes an experiment without a file; the file says clients.rtt, and --set changes it',
+        ),
+        (
+            "capacity e.toml --find rate --clients 5",
+            '--clients: "5": describes an experiment without a file; the file says clients.count, and --set changes it',
+        ),
+        (
+            "capacity --mode sim --find clients --slo p99<1s --set clients.arrivals.rate=5/s",
+            "clients.arrivals: an open loop's rate does not follow the number of clients; a search for a rate "
+            "varies it",
+        ),
+        (
+            "capacity --mode sim --find rate --slo p99<1s --think 5s",
+            '--think: "5s": is for a closed loop; with --find rate clients ask when arrivals come',
+        ),
+        ("capacity --mode sim --clients 5", f'--clients: "5": {VARIED}'),
+        (
+            "capacity none",
+            'FILE.toml|URL: "none": must be an experiment file (FILE.toml), or a URL such as http://127.0.0.1:8080/',
+        ),
+        (
+            "capacity --mode sim --runs 5",
+            '--runs: "5": is for --sweep; a search makes --confirm runs (4) at the load that it found',
+        ),
+        (
+            "capacity --mode sim --outstanding 5",
+            '--outstanding: "5": is for an open loop, which --find rate searches',
+        ),
+        (
+            "capacity --mode sim --access-log --server nginx",
+            "--access-log: true: is for the server of a live run, in whose place a simulation has a modelled one",
+        ),
+        ("capacity --mode sim --rtt 5", None),
         ("capacity e.toml --slo p99", '--slo: "p99": must be <, <=, > or >= and a limit, such as "< 800ms"'),
         ("resume e.toml", "e.toml/study.json: cannot be read: Not a directory"),
         ("run e.toml --jobs 0", None),

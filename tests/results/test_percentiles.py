@@ -156,14 +156,16 @@ def test_a_search_meets_objectives_of_a_group(tmp_path: Path) -> None:
             (tmp_path / "out" / f"load-{reading.load}" / "runs" / f"run-{reading.run}.json").read_text()
         )
         [_, phones] = record["summary"]["by_group"]
-        assert sum(phones["outcomes"].values()) - phones["outcomes"]["unfinished"] >= 149
+        ended = sum(phones["outcomes"].values()) - phones["outcomes"]["unfinished"]
+        assert reading.meets is False or ended >= 149  # fewer are enough where too many of them took too long
     met = {reading.load: reading.meets for reading in point.readings}
     assert met == {4: True, 8: True, 16: False}
     assert point.load == 8
-    assert [head for head in found.listing.heads if head.startswith("p")] == ["p50 ms", "p90 ms"]
+    judged = ["phones.all.p98 ms", "homes.p50 ms"]
+    assert [head for head in found.listing.heads if "p" in head and " ms" in head] == [*judged, "p50 ms", "p90 ms"]
     assert load_capacity(tmp_path / "out") == found
     other = load_capacity(tmp_path / "out", percentiles=["75"])
-    assert [head for head in other.listing.heads if head.startswith("p")] == ["p75 ms"]
+    assert [head for head in other.listing.heads if "p" in head and " ms" in head] == [*judged, "p75 ms"]
     assert {load.percentiles_ms["p75"] is None for load in other.points[0].loads} == {False}
 
 

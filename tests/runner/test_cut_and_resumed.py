@@ -23,6 +23,7 @@ from waspbench.experiment.units import seconds
 from waspbench.results import Invalid, RunSummary
 from waspbench.results.records import RunRecord, write_record
 from waspbench.results.study import StudyPoint
+from waspbench.results.summary import Ages, RunGroup, Window
 from waspbench.runner import pipeline
 from waspbench.runner import study as study_module
 from waspbench.runner.api import opened
@@ -92,11 +93,17 @@ class World:
         rate = self._drawn("rate", job.point, job.load).choice([50, 300, 900, 5000])
         most = min(10.0 * (job.load or 8), 700.0)
         made = summary(most * self._drawn(job.point, job.load, job.run).uniform(0.97, 1.03), job.run, 0.5)
+        against = [Invalid(code=code, message=code) for code in invalid]
+        warmup = seconds(job.scenario["measure"]["warmup"])
+        needed = self._drawn("warm-up", job.point, job.load).choice([0.0, 0.0, 3.0, 8.0])
+        if warmup < needed and not invalid:
+            against.append(Invalid(code="opening", message="opening", enough_warmup_s=needed))
         changes = {
             "interval_s": length,
             "outcomes": {"ok": round(rate * length)},
             "all_response_time_ms": made.response_time_ms,
-            "invalid": [Invalid(code=code, message=code) for code in invalid],
+            "by_group": [group_after(warmup, length)],
+            "invalid": against,
         }
         return made.model_copy(update=changes)
 
@@ -117,6 +124,15 @@ class World:
         return random.Random(f"{self.seed} {key}")
 
 
+def group_after(warmup: float, length: float) -> RunGroup:
+    """All clients of a run after a warm-up."""
+    window = Window(warmup=warmup, duration=length, timeout=60.0, closed=1.0)
+    nothing = {"ended": "", "entered": "", "cut": "", "began": 0, "throughout": 0}
+    sums = {"sum_s": 0.0, "cut_square_s": 0.0, "in_progress_s": 0.0}
+    ages = Ages.model_validate({**nothing, **sums, "window": window})
+    return RunGroup(name="clients", outcomes={}, statuses={}, ages=ages)
+
+
 @contextmanager
 def made_in(world: World) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
@@ -133,7 +149,7 @@ class Case:
 
     seed: int
     mode: Literal["live", "sim"]
-    method: Literal["search", "sweep", "points"]
+    method: Literal["search", "sweep", "clients", "points"]
     jobs: int
 
     @property
@@ -144,7 +160,9 @@ class Case:
         jobs = self.jobs if self.mode == "sim" else None
         if self.method == "points":
             return study(self.document, output=place, jobs=jobs)
-        search = Search(self.method, low=8, high=128, objectives=("p99 < 60s",))
+        search = Search(low=8, high=128, objectives=("p99 < 60s", "throughput < 500"), find="clients")
+        if self.method != "clients":
+            search = Search(self.method, low=8, high=128, objectives=("p99 < 60s",))
         return capacity(self.document, output=place, search=search, jobs=jobs)
 
     def resume(self, place: Path) -> Any:
@@ -177,7 +195,7 @@ CUTS = given(
         Case,
         seed=st.integers(0, 10_000),
         mode=st.sampled_from(["live", "sim"]),
-        method=st.sampled_from(["search", "sweep", "points"]),
+        method=st.sampled_from(["search", "sweep", "clients", "points"]),
         jobs=st.integers(1, 3),
     ),
     when=st.floats(0, 1, exclude_max=True),

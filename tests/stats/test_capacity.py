@@ -13,10 +13,10 @@ from waspbench.stats.capacity import Capacity, CapacitySearch, Reading
 
 
 def search(
-    throughput: Callable[[int], float],
+    throughput: Callable[[float], float],
     *,
-    meets: Callable[[int], bool] = lambda load: True,
-    counts: Callable[[int], bool] = lambda load: True,
+    meets: Callable[[float], bool] = lambda load: True,
+    counts: Callable[[float], bool] = lambda load: True,
     low: int = 8,
     high: int = 4096,
     most: int = 15,
@@ -27,7 +27,7 @@ def search(
     return machine, machine.found()
 
 
-def knee(load: int) -> float:
+def knee(load: float) -> float:
     return min(load / 0.1, 5000.0)
 
 
@@ -86,9 +86,9 @@ def test_the_lowest_load_is_tried_where_the_first_does_not_count() -> None:
 
 
 def test_a_load_that_fails_while_it_is_confirmed_is_given_up() -> None:
-    tries: dict[int, int] = {}
+    tries: dict[float, int] = {}
 
-    def meets(load: int) -> bool:
+    def meets(load: float) -> bool:
         tries[load] = tries.get(load, 0) + 1
         return not (load == 4096 and tries[load] == 3)
 

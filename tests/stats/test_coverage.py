@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import measured
+import measured_objective
 from waspbench.stats.levels import ALPHA
 
 STANDARD_ERROR = math.sqrt(0.05 * 0.95 / measured.EXPERIMENTS)
@@ -142,4 +143,9 @@ def test_the_page_states_what_is_measured() -> None:
     stopped = measured.until(0.05)
     assert rows("until")["5 %"] == pytest.approx([100 * stopped.covered, stopped.runs], abs=0.11)
     assert rows("batches")["300"][1] == pytest.approx(100 * measured.batch_means_of(300, 0.8).covered, abs=0.11)
-    assert all(len(table) > 2 for table in map(rows, ("percentiles", "normality", "warmup", "capacity")))
+    made = measured_objective.searches("clients", 0.05)
+    covered, confirmed, _, runs, *_ = rows("objective")["clients, 5 %"]
+    assert covered == pytest.approx(100 * sum(search.covered for search in made) / len(made), abs=0.11)
+    assert confirmed == pytest.approx(100 * sum(search.found.confirmed for search in made) / len(made), abs=0.11)
+    assert runs == pytest.approx(sum(search.found.runs for search in made) / len(made), abs=0.11)
+    assert all(len(table) > 2 for table in map(rows, ("percentiles", "normality", "warmup", "capacity", "objective")))

@@ -46,7 +46,7 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
     "capacity": (
         "capacity:capacity",
         MEASURE,
-        "Find the load at which a server's throughput is largest, at every point of a file's sweep.",
+        "Find the load at which a server's throughput is largest, or the most users that meet an objective.",
     ),
     "resume": (
         "study:resume",

@@ -1,4 +1,6 @@
-"""Flags of ``wasp bench``: each stands for a field of the experiment file, whose documentation is its help."""
+"""Flags of ``wasp bench`` and ``capacity``: each stands for a field of the experiment file, whose documentation is its
+help.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ LOSS_FLAGS = ("loss", "loss_up", "loss_down", "loss_model", "burst")
 
 @dataclass(frozen=True)
 class Flag:
-    """A flag of ``wasp bench``."""
+    """A flag that stands for fields."""
 
     paths: tuple[str, ...]
     """The fields that it sets; none where `document` says what it means."""
@@ -154,16 +156,16 @@ def _parameter(name: str, declared: Flag) -> tuple[str, Any, Any]:
     return name, Annotated[kind | None, option], None
 
 
+def table(name: str, declared: Mapping[str, Flag]) -> Any:
+    """The type of what was given of each of these flags, or None: what cyclopts makes a command's options of."""
+    fields = [_parameter(*item) for item in declared.items()]
+    return make_dataclass(name, fields, frozen=True, kw_only=True, namespace={"__module__": __name__})
+
+
 if TYPE_CHECKING:
     Flags = Any
 else:
-    Flags = make_dataclass(
-        "Flags",
-        [_parameter(*item) for item in FLAGS.items()],
-        frozen=True,
-        kw_only=True,
-        namespace={"__module__": __name__},
-    )
+    Flags = table("Flags", FLAGS)
 """What was given of each flag, or None."""
 
 NONE = Flags()
@@ -230,10 +232,14 @@ def _loss(values: Mapping[str, str | None]) -> dict[str, Any] | None:
     return {way: {**shape, "rate": value_of(rate)} for way, rate in sides.items() if rate is not None}
 
 
-def flag_of_field(values: Mapping[str, Any]) -> Callable[[str], str]:
-    """What knows the flag for a field; ``values`` has what was given, or None, for each parameter."""
-    flags = {path: flag(parameter) for parameter, paths in PATHS.items() for path in paths}
-    flags |= {"clients.loss.rate": "--loss", "clients": "--clients", "clients.arrivals": "--rate"}
+def flag_of_field(values: Mapping[str, Any], declared: Mapping[str, Flag] = FLAGS) -> Callable[[str], str]:
+    """What knows the flag for a field, of a command that has the flags ``declared`` and an URL; ``values`` has what was
+    given, or None, for each parameter.
+    """
+    known = {name: flag.paths for name, flag in declared.items()} | {"url": PATHS["url"]}
+    flags = {path: flag(parameter) for parameter, paths in known.items() for path in paths}
+    flags |= {"clients.loss.rate": "--loss", "clients": "--clients"}
+    flags |= {"clients.arrivals": "--rate"} if "rate" in declared else {}
     flags |= {"clients.think.value": "--think"}
     for way in ("up", "down"):
         flags[f"clients.loss.{way}.rate"] = flag(f"loss_{way}" if values.get(f"loss_{way}") is not None else "loss")

@@ -104,6 +104,8 @@ ARGUMENTS = {
     "search.most": "--max-runs",
     "search.confirm": "--confirm",
     "search.objectives": "--slo",
+    "search.find": "--find",
+    "search.method": "--sweep",
     "alpha": "--alpha",
     "metric": "--metric",
     "results": "--results",

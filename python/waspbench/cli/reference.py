@@ -20,7 +20,7 @@ from waspbench.experiment import Experiment
 from waspbench.experiment.metrics import FIGURES, PERCENTILES, Kind
 from waspbench.experiment.workload import preset_of
 from waspbench.results import FORMAT, Manifest, Result, RunSummary
-from waspbench.results.capacity import Load
+from waspbench.results.capacity import CapacityResult, Load
 from waspbench.results.columns import columns_of
 from waspbench.results.estimates import needed
 from waspbench.results.groups import LEAST
@@ -344,11 +344,14 @@ def _results() -> Iterator[str]:
         "lines about what was measured, an object each, with these figures and what each line is about. Of a point "
         "these are its number (`point`, from 0; not in `bench`), each swept field by its path, and `group`: null for "
         "all clients, and a line for each group where there are several. Of a search they are `point`, the swept "
-        "fields, `load`, `fresh` and `counts`; of a comparison the swept fields and `side` (`A` or `B`). A swept list "
-        "or table is a text here. The columns are those of the tables that are printed without `--json`; `bench` "
-        "prints a line for each group only, with fewer of them.\n"
+        "fields, `load`, `fresh`, `counts` and the figures that objectives name (`all.p99_ms`); of a comparison the "
+        "swept fields and `side` (`A` or `B`). A swept list or table is a text here. The columns are those of the "
+        "tables that are printed without `--json`; `bench` prints a line for each group only, with fewer of them.\n"
     )
-    heads = {name: column.head for name, column in columns_of(Load).items()} | {_PERCENTILES: "p50 ms and so on"}
+    heads = {name: column.head for name, column in columns_of(Load).items()} | {
+        _PERCENTILES: "p50 ms and so on",
+        "judged": "all.p99 ms and so on",
+    }
     properties = Load.model_json_schema(mode="serialization")["properties"]
     yield _table(
         ("field", "column", "meaning"),
@@ -357,6 +360,9 @@ def _results() -> Iterator[str]:
             for name, shape in properties.items()
         ],
     )
+    yield "### `wasp capacity --json` and `capacity.json`\n"
+    yield "What a search for capacity found, and every run that it made. Without `table` it is in the directory, too.\n"
+    yield _table(("field", "meaning"), _rows_of(CapacityResult.model_json_schema(mode="serialization"), skip=_LINES))
     yield "### `manifest.json`\n"
     yield _table(("field", "meaning"), _rows_of(Manifest.model_json_schema(mode="serialization"), deep=False))
     yield "### Tables\n"
@@ -367,12 +373,14 @@ def _results() -> Iterator[str]:
 
 
 _PERCENTILES = "percentiles_ms"
+_LINES = ("loads", "line")
+"""Fields of the search's result that hold lines of tables."""
 
 
 def _of_row(name: str) -> str:
     """The names under which the rows of a table have a figure."""
     names = [f"{each}_ms" for each in PERCENTILES] if name == _PERCENTILES else [name]
-    return ", ".join(f"`{each}`" for each in names)
+    return "`all.p99_ms` and so on" if name == "judged" else ", ".join(f"`{each}`" for each in names)
 
 
 def _rows_of(schema: Schema, skip: Sequence[str] = (), deep: bool = True) -> list[tuple[str, str]]:

@@ -8,15 +8,19 @@ from decimal import Decimal
 from typing import Any
 
 from waspbench.experiment.metrics import Kind, metric
+from waspbench.experiment.search import FINDS, Find
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
-from waspbench.results.capacity import CapacityResult, PointCapacity, load_columns
+from waspbench.results.capacity import UNITS, CapacityResult, PointCapacity, load_columns, load_number, load_text
 from waspbench.results.catalogue import Entry
 from waspbench.results.comparing import CAPACITY, Compared, ComparisonResult
 from waspbench.results.normal import NormalityResult
 from waspbench.tabular import NONE, Column, Listing, aligned, whole
 
 __all__ = ["capacity", "comparison", "entries", "normality", "table"]
+
+_COUNTED = {CAPACITY: ("/s", 1.0)} | {find: (UNITS[find], 1.0) for find in FINDS[1:]}
+"""Units of what searches find."""
 
 _UNITS: dict[Kind, tuple[str, float]] = {"count": ("/s", 1.0), "rate": ("Mbit/s", 1e-6), "duration": ("ms", 1.0)}
 
@@ -38,12 +42,16 @@ def _cell(value: Any) -> str:
     return NONE if value is None else str(value)
 
 
+_SOUGHT: dict[Find, str] = {"throughput": "capacity", "clients": "most clients", "rate": "highest rate of arrivals"}
+
+
 def capacity(result: CapacityResult) -> str:
     """The capacity at each point, and what set it."""
     under = f" under {', '.join(result.objectives)}" if result.objectives else ""
-    lines = [f"{result.name}: capacity{under}, {result.mode}, by {result.method}, seed {result.seed}", ""]
+    sought = f"{_SOUGHT[result.find]}{under}"
+    lines = [f"{result.name}: {sought}, {result.mode}, by {result.method}, seed {result.seed}", ""]
     for point in result.points:
-        lines += _capacity(point, result.percentiles)
+        lines += _capacity(point, result)
     if result.complete and not result.valid:
         lines.append("NOT VALID: a capacity was not found, not confirmed, or has runs that are not valid.")
     if not result.complete:
@@ -51,32 +59,65 @@ def capacity(result: CapacityResult) -> str:
     return "\n".join([*lines, f"results: {result.results}"]) + "\n"
 
 
-def _capacity(point: PointCapacity, percentiles: Sequence[str]) -> list[str]:
+def _capacity(point: PointCapacity, result: CapacityResult) -> list[str]:
+    find, complete = result.find, result.complete
     name = text_of(point.varied)
     lines = [f"{name}:"] if name else []
     if point.capacity is None:
-        lines.append(f"  none found: {point.why}")
+        lines.append(f"  none found{'' if complete else ' yet'}: {point.why if complete else 'the search is not over'}")
     else:
-        span = "" if point.ci90 is None else f"   (90 %: {point.ci90[0]:,.1f} to {point.ci90[1]:,.1f})"
-        lines.append(f"  {point.capacity:,.1f} /s at {point.load} clients{span}")
+        lines += _largest_throughput(point) if find == "throughput" else _largest_load(point, find)
         lines.append(f"  bottleneck: {point.bottleneck}; {point.why}")
         if not point.confirmed:
-            lines.append(
-                "  NOT CONFIRMED: fresh runs at this load failed or did not meet the objective"
-                if any(reading.confirming for reading in point.readings)
-                else "  not confirmed: no fresh runs; the largest of several means is too high on average"
-            )
+            lines.append(_unconfirmed(point, find))
         lines += _notes(point)
     again = sum(reading.attempts > 1 for reading in point.readings)
     lines.append(f"  {point.runs} runs{f' ({again} of them tried twice)' if again else ''}:")
-    return [*lines, *_loads(point, percentiles), ""]
+    return [*lines, *_loads(point, find, result.percentiles), ""]
 
 
-def _loads(point: PointCapacity, percentiles: Sequence[str]) -> list[str]:
+def _unconfirmed(point: PointCapacity, find: Find) -> str:
+    fresh = [reading for reading in point.readings if reading.confirming]
+    here = [reading for reading in fresh if reading.load == point.load]
+    if any(not (reading.counts and reading.meets) for reading in here):
+        return "  NOT CONFIRMED: fresh runs at this load failed or did not meet the objective"
+    if fresh or find != "throughput":
+        runs = "run" if len(here) == 1 else "runs"
+        return f"  NOT CONFIRMED: {len(here)} fresh {runs} at this load, too few; --max-runs allows more"
+    return "  not confirmed: no fresh runs; the largest of several means is too high on average"
+
+
+def _largest_throughput(point: PointCapacity) -> list[str]:
+    return [f"  {point.capacity:,.1f} /s at {load_text(point.load or 0, 'throughput')}{_throughput_span(point)}"]
+
+
+def _throughput_span(point: PointCapacity) -> str:
+    return "" if point.ci90 is None else f"   (90 %: {point.ci90[0]:,.1f} to {point.ci90[1]:,.1f})"
+
+
+def _largest_load(point: PointCapacity, find: Find) -> list[str]:
+    assert point.load is not None
+    low, high = point.load_ci90 or (point.load, None)
+    least = "" if high is not None else "at least "
+    span = "" if high is None else f"   (90 %: {load_number(low)} to {load_number(high)})"
+    lines = [f"  {least}{load_text(point.load, find)}{span}"]
+    lines.append(f"  throughput there: {point.capacity:,.1f} /s{_throughput_span(point)}")
+    if point.again is not None:
+        lines.append(f"  the objective is met again at {load_text(point.again, find)}")
+    if point.outcome == "not reached":
+        lines.append("  a higher --high may find more")
+    if point.refined is False:
+        lines.append("  out of runs: more of them (--max-runs) would narrow the interval down")
+    return lines
+
+
+def _loads(point: PointCapacity, find: Find, percentiles: Sequence[str]) -> list[str]:
     """A line for each load, and what speaks against those that do not count."""
-    columns = load_columns(point.loads, percentiles)
+    columns = load_columns(point.loads, percentiles, find)
     lines = Listing(columns, [load.figures for load in point.loads]).terminal(indent=4)
     behind = [reading.run for reading in point.behind]
+    # Of loads that miss the objective the least tells why; the table shows the others.
+    nearest = min((each.load for each in point.readings if each.counts and each.meets is False), default=None)
     for load in dict.fromkeys(each.load for each in point.loads):
         excluded = [
             reading
@@ -84,9 +125,11 @@ def _loads(point: PointCapacity, percentiles: Sequence[str]) -> list[str]:
             if reading.load == load
             and reading.run not in behind
             and (not (reading.counts and reading.meets) or reading.valid is False)
+            and (find == "throughput" or load == nearest or not reading.counts)
         ]
         if excluded:
-            said = f"at {load} clients: {'; '.join(excluded[0].notes)}"
+            telling = next((each for each in excluded if each.meets is False), excluded[0])
+            said = f"at {load_text(load, find)}: {'; '.join(telling.notes)}"
             lines += textwrap.wrap(said, 79, initial_indent="    ", subsequent_indent="      ")
     return lines
 
@@ -103,7 +146,7 @@ def _notes(point: PointCapacity) -> list[str]:
 def comparison(result: ComparisonResult) -> str:
     """The verdict at each point."""
     lines = [f"A: {result.a}", f"B: {result.b}", f"{result.metric}, B against A:", ""]
-    for point in result.points:
+    for point in result.points if not result.not_comparable else ():
         lines += _compared(point, result.metric)
     lines += [*result.listing.terminal(), ""]
     if result.unmatched:
@@ -134,7 +177,7 @@ def _differences(result: ComparisonResult) -> list[str]:
 
 
 def _compared(point: Compared, figure: str) -> list[str]:
-    unit, scale = _UNITS["count" if figure == CAPACITY else metric(figure).kind]
+    unit, scale = _COUNTED[figure] if figure in _COUNTED else _UNITS[metric(figure).kind]
     name = f"{text_of(point.varied)}: " if point.varied else ""
     change = ""
     if point.ratio is not None:

@@ -6,48 +6,79 @@ from collections.abc import Sequence
 
 from waspbench import _core
 from waspbench.experiment import Experiment
-from waspbench.results.capacity import LINK_FULL, SATURATED, Bottleneck, LoadReading, readings_at
+from waspbench.experiment.search import Find
+from waspbench.results.capacity import LINK_FULL, SATURATED, Bottleneck, LoadReading, load_text, readings_at
 from waspbench.stats.capacity import Capacity
+
+_WAITED = "arrivals waited for clients that were busy, and with more of them (clients.count) the objective may be met"
 
 
 def bottleneck_of(
-    experiment: Experiment, found: Capacity | None, cpu: float | None, goodput: float, readings: Sequence[LoadReading]
+    experiment: Experiment, found: Capacity | None, readings: Sequence[LoadReading], find: Find = "throughput"
 ) -> tuple[Bottleneck, str]:
     """What set the limit at the load that was found, as far as can be told from all readings, and why."""
     if found is None:
-        return _nothing_found(readings)
+        return _nothing_found(readings, find)
+    behind = readings_at(readings, found.load)
+    beyond = [each for each in readings if each.load == found.limit and found.limited_by == "objective"]
+    cpu, cpu_beyond = _cpu(behind), _cpu(beyond)
     busy = "server CPU unknown" if cpu is None else f"server CPU {100 * cpu:.0f} % busy"
     unmet = ""
-    if found.limited_by == "objective":
-        unmet = f"; the objective was not met from {found.limit} clients on"
-    elif found.limited_by == "failed":
-        unmet = f"; at {found.limit} clients a run {_failure(readings, found.limit)}"
-    if cpu is not None and cpu >= SATURATED:
+    if found.limit is not None and found.limited_by == "objective":
+        more = "" if cpu_beyond is None else f"{100 * cpu_beyond:.0f} %"
+        busy += f", and {more} beyond" if more and more not in busy else ""
+        unmet = f"; the objective was missed at {load_text(found.limit, find)}"
+    elif found.limit is not None and found.limited_by == "failed":
+        unmet = f"; at {load_text(found.limit, find)} a run {_failure(readings, found.limit)}"
+    if max(cpu or 0.0, cpu_beyond or 0.0) >= SATURATED:
         return "server", f"saturated: {busy}{unmet}"
+    rate = experiment.network.shared.down.rate
+    goodput = max((each.goodput_bps for each in [*behind, *beyond]), default=0.0)
+    if rate is not None and goodput >= LINK_FULL * _core.parse_rate(rate):
+        return "network", f"the shared link ({rate}) was full; {busy}{unmet}"
+    if any(each.waited for each in beyond):
+        return "clients", f"{_WAITED}; {busy}{unmet}"
     if unmet:
         return "unknown", f"not saturated: {busy}{unmet}"
-    if found.limited_by == "emulator":
-        return "emulator", f"from {found.limit} clients on the emulator was the bottleneck; {busy}"
-    rate = experiment.network.shared.down.rate
-    if rate is not None and goodput >= LINK_FULL * _core.parse_rate(rate):
-        return "network", f"the shared link ({rate}) was full; {busy}"
+    if found.limit is not None and found.limited_by == "emulator":
+        return "emulator", f"from {load_text(found.limit, find)} on the emulator was the bottleneck; {busy}"
     if found.edge == "high":
-        most = f"{found.load} clients are the most that were tried, and"
-        if _grew(found, readings):
-            return "clients", f"{most} throughput still grew; {busy}"
-        return "unknown", f"not saturated: {busy}; {most} it is not shown that throughput still grew"
+        return _at_the_edge(found, readings, find, busy)
     return "unknown", f"not saturated: {busy}"
 
 
-def _nothing_found(readings: Sequence[LoadReading]) -> tuple[Bottleneck, str]:
+def _at_the_edge(found: Capacity, readings: Sequence[LoadReading], find: Find, busy: str) -> tuple[Bottleneck, str]:
+    """What set the limit where the most that was tried is what was found."""
+    most = f"{load_text(found.load, find)} are the most that were tried, and"
+    if find != "throughput":
+        return ("clients" if find == "clients" else "unknown"), f"{most} the objective is still met; {busy}"
+    if _grew(found, readings):
+        return "clients", f"{most} throughput still grew; {busy}"
+    return "unknown", f"not saturated: {busy}; {most} it is not shown that throughput still grew"
+
+
+def _cpu(readings: Sequence[LoadReading]) -> float | None:
+    """Busy share of the server's CPUs, mean over the runs that have it."""
+    busy = [each.server_cpu for each in readings if each.server_cpu is not None]
+    return sum(busy) / len(busy) if busy else None
+
+
+def _nothing_found(readings: Sequence[LoadReading], find: Find) -> tuple[Bottleneck, str]:
+    if find != "throughput" and readings and any(reading.counts for reading in readings):
+        least = min(readings, key=lambda reading: reading.load)
+        if not any(each.meets is False for each in readings if each.load == least.load):
+            return "unknown", "no load was shown to meet the objective: runs were too few, or too short"
+        missed = f"{load_text(least.load, find)}, the least that were tried, do not meet the objective"
+        waited = any(each.waited for each in readings if each.load == least.load)
+        return ("clients", f"{missed}: {_WAITED}") if waited else ("unknown", missed)
     if not readings or any(reading.counts for reading in readings):
         return "unknown", "no load counted and met the objective"
     last = readings[-1]
     bottleneck: Bottleneck = "unknown" if all(reading.failed for reading in readings) else "emulator"
-    return bottleneck, f"no run counted; at {last.load} clients: {'; '.join(last.notes)}"
+    return bottleneck, f"no run counted; at {load_text(last.load, find)}: {last.notes[0]}"
 
 
-def _failure(readings: Sequence[LoadReading], load: int | None) -> str:
+def _failure(readings: Sequence[LoadReading], load: float) -> str:
     """What the first run that failed at a load says of it."""
     return next(reading.notes[0] for reading in readings if reading.load == load and reading.failed)
 

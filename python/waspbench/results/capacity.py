@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from waspbench.errors import InputError
-from waspbench.experiment.metrics import PERCENTILES, asked_percentiles
+from waspbench.experiment.metrics import PERCENTILES, Kind, Metric, asked_percentiles, fraction_of, metric
+from waspbench.experiment.search import Find
 from waspbench.results import errors
 from waspbench.results.columns import Line, columns_of, no_line, settings, shown, swept
 from waspbench.results.estimates import chosen, estimate_of, every_percentile, mean_of, response_time_of
@@ -18,8 +19,10 @@ from waspbench.results.records import read_record, record_path, table_path
 from waspbench.results.store import NEEDED, populations_of, read_table
 from waspbench.results.study import point_directory
 from waspbench.results.summary import RunSummary
-from waspbench.stats import Histogram
-from waspbench.tabular import Column, Listing, whole
+from waspbench.stats import Populations, merge
+from waspbench.stats.histogram import percentiles as percentiles_of_values
+from waspbench.stats.objective import Outcome
+from waspbench.tabular import Column, Listing, decimals, percent
 
 CAPACITY = "capacity.json"
 
@@ -34,23 +37,41 @@ EXCUSED = frozenset({"server_queue"})
 
 Bottleneck = Literal["server", "emulator", "network", "clients", "unknown"]
 
+Number = int | float
+"""A load: clients, which are whole, or arrivals a second."""
+
 
 class LoadReading(Record):
     """One run of a search."""
 
     run: int
     """Number of the run: the order in which they were made."""
-    load: int
-    """Clients in all, those of background groups left out."""
+    load: Number
+    """Clients in all, those of background groups left out; arrivals a second where a rate was looked for."""
     throughput: float
+    """``ok`` transactions a second."""
     goodput_bps: float = 0.0
     """Bits of bodies a second, those of background groups included."""
     interval_s: float | None = None
     """Length of the measured interval in seconds: longer than the file's where that was too short."""
     server_cpu: float | None
     """Busy share of the server's CPUs, without what other programs took of them."""
-    meets: bool
-    """Whether it met the objective."""
+    judged: dict[str, float | None] = Field(default_factory=dict)
+    """The figures that objectives name: in /s, bit/s, milliseconds, or as a share; none if it did not come to its end,
+    and in results of older versions.
+    """
+    ratio: float | None = None
+    """What such a figure took of its limit, the worst of several: above 1 the objective was not met. None where that
+    cannot be told, and in results of older versions.
+    """
+    meets: bool | None
+    """Whether it met the objective; None where it had too few transactions to tell and did not need to, or did not come
+    to its end.
+    """
+    waited: bool = False
+    """Whether it would have met the objective if response times counted from when clients asked: arrivals waited for
+    clients that were busy. Not told in results of older versions.
+    """
     counts: bool
     """Whether it did not fail and the emulator left the server its say."""
     failed: bool = False
@@ -60,9 +81,10 @@ class LoadReading(Record):
     statuses: dict[str, int] | None = None
     """Whole responses by status code; None likewise."""
     confirming: bool
+    """Whether it is one of the fresh runs at the load that others had found."""
     valid: bool | None
     """Whether nothing speaks against it but what saturation excuses (``server_queue``); None in results of older
-    versions.
+    versions, and where it did not need to tell whether it met the objective.
     """
     attempts: int = 1
     """How often it was tried."""
@@ -78,35 +100,96 @@ class LoadReading(Record):
 class Load(Line):
     """The runs of a search at one load: those that explored, or the fresh ones that were to confirm it."""
 
-    load: Annotated[int, Column("clients", whole)]
-    """Clients in all, those of background groups left out."""
+    load: Annotated[Number, Column("clients or arrivals/s")]
+    """Clients in all, those of background groups left out; arrivals a second where a rate was looked for."""
     fresh: Annotated[bool, Column("fresh", lambda fresh: "yes" if fresh else "no")]
     """Whether they were made to confirm what others had found."""
-    counts: Annotated[Literal["yes", "failed", "emulator", "objective"], Column("counts")]
+    counts: Annotated[Literal["yes", "failed", "emulator", "objective", "undecided"], Column("counts")]
     """``yes``, or what excludes the load: a run ``failed``, the ``emulator`` was at its limit in one, or one did not
-    meet the ``objective``.
+    meet the ``objective``; ``undecided`` where one was passed over that had too few transactions to tell.
+    """
+    judged: dict[str, float | None] = Field(default_factory=dict)
+    """The figures that objectives name: percentiles of all transactions of the runs together, other figures the mean
+    over the runs; in /s, bit/s, milliseconds, or as a share.
     """
 
+    @property
+    def figures(self) -> dict[str, Any]:
+        """All that it says by name, for a row of a table."""
+        found = super().figures
+        judged = {_key(name): value for name, value in found.pop("judged").items()}
+        return {**judged, **found}  # what a line has is of all its runs together
 
-def load_columns(loads: Sequence[Load], percentiles: Iterable[str]) -> dict[str, Column]:
-    """The columns of a table of these, with the ``percentiles`` of these names."""
+
+_KINDS: dict[Kind, tuple[str, str, Callable[[float], str]]] = {
+    "count": ("", " /s", decimals()),
+    "rate": ("_bps", " Mbit/s", lambda bps: f"{bps / 1e6:,.2f}"),
+    "duration": ("_ms", " ms", decimals()),
+    "share": ("", " %", percent(2)),
+}
+"""Of the figures that objectives name: how the name of a row's figure ends, the unit of its column, and its text."""
+
+
+def _key(name: str) -> str:
+    """The name in a row of a figure that an objective names."""
+    return name + _KINDS[metric(name).kind][0]
+
+
+def load_columns(loads: Sequence[Load], percentiles: Iterable[str], find: Find) -> dict[str, Column]:
+    """The columns of a table of these, with the ``percentiles`` of these names. Figures that objectives name stand
+    beside the load where they are not shown anyway.
+    """
+    of_lines = shown(percentiles)
     own = {name: column for name, column in columns_of(Load).items() if name not in Line.model_fields}
+    own["load"] = Column(UNITS[find], load_number)
     if not any(load.fresh for load in loads):
         del own["fresh"]
-    return {**own, **shown(percentiles)}
+    for name in dict.fromkeys(name for load in loads for name in load.judged):
+        if _key(name) not in of_lines:
+            _, unit, text = _KINDS[metric(name).kind]
+            own[_key(name)] = Column(f"{name}{unit}", text)
+    return {**own, **of_lines}
+
+
+UNITS: dict[Find, str] = {"throughput": "clients", "clients": "clients", "rate": "arrivals/s"}
+"""Units of loads, by what is looked for."""
+
+
+def load_number(load: float) -> str:
+    """A load without its unit; a rate with four digits."""
+    return f"{load:,d}" if isinstance(load, int) else f"{float(f'{load:.4g}'):,.10g}"
+
+
+def load_text(load: float, find: Find) -> str:
+    """A load with its unit."""
+    return f"{load_number(load)} {UNITS[find]}"
 
 
 class PointCapacity(Record):
     """The capacity at one point of a sweep."""
 
     index: int
+    """Number of the point, from 0."""
     varied: dict[str, Any]
+    """Values of the swept fields, by path."""
     capacity: float | None
-    """The largest throughput, in ok transactions a second; None if no load counted and met the objective."""
+    """Throughput there, in ok transactions a second: the largest, where that was looked for. None if no load counted
+    and met the objective.
+    """
     ci90: tuple[float, float] | None
     """Student-t interval over the runs at that load."""
-    load: int | None
-    """Clients at which it was found."""
+    load: Number | None
+    """The load that was found, or at which throughput was largest."""
+    load_ci90: tuple[Number, Number | None] | None = None
+    """90 % interval of the load above which the objective is not met any more; its upper end is None where no load was
+    too much for the server. None where throughput was looked for, and if no load met the objective.
+    """
+    outcome: Outcome | None = None
+    """How a search for clients or a rate ended; None of one for throughput, and of one that is not complete."""
+    refined: bool | None = None
+    """Whether that interval is as narrow as a search makes it, or it was out of runs before. None likewise."""
+    again: Number | None = None
+    """Least load above that interval at which the objective was met again; None if there is none."""
     server_cpu: float | None
     """Busy share of the server's CPUs there, without what other programs took of them."""
     saturated: bool | None
@@ -124,6 +207,7 @@ class PointCapacity(Record):
     runs: int
     """Runs made."""
     readings: list[LoadReading]
+    """The runs, in the order in which they were made."""
     loads: list[Load] = Field(default_factory=list)
     """The same by load, in rising order; the fresh runs of a load come last."""
     line: Line = Field(default_factory=no_line)
@@ -141,13 +225,14 @@ class PointCapacity(Record):
         Raises:
             InputError: one of their files cannot be read.
         """
-        kinds = sorted({(reading.load, reading.confirming) for reading in self.readings})
-        alike = [[each for each in self.readings if (each.load, each.confirming) == kind] for kind in kinds]
+        kinds = sorted({_kind(reading) for reading in self.readings})
+        alike = [[each for each in self.readings if _kind(each) == kind] for kind in kinds]
         loads = [
             Load(
                 load=readings[0].load,
                 fresh=readings[0].confirming,
                 counts=_counted(readings),
+                judged=_judged(readings, folder),
                 **dict(_line_of(readings, folder, percentiles)),
             )
             for readings in alike
@@ -158,7 +243,7 @@ class PointCapacity(Record):
         return self.model_copy(update={"loads": loads, "line": line})
 
 
-def readings_at(readings: Sequence[LoadReading], load: int) -> list[LoadReading]:
+def readings_at(readings: Sequence[LoadReading], load: float) -> list[LoadReading]:
     """The runs at a load that tell its throughput: of those that counted and met the objective the ones that
     confirmed it, or else all.
     """
@@ -166,9 +251,14 @@ def readings_at(readings: Sequence[LoadReading], load: int) -> list[LoadReading]
     return [reading for reading in found if reading.confirming] or found
 
 
-def load_directory(folder: Path, load: int) -> Path:
+def load_directory(folder: Path, load: float) -> Path:
     """Where the runs at a load of the point in ``folder`` are."""
-    return folder / f"load-{load}"
+    return folder / (f"load-{load}" if isinstance(load, int) else f"load-{load:.10g}")
+
+
+def _kind(reading: LoadReading) -> tuple[float, bool, bool]:
+    """What the runs of a line have in common: the load, whether they were to confirm it, and to tell of it."""
+    return reading.load, reading.confirming, reading.meets is not None or reading.failed
 
 
 def _line_of(readings: Sequence[LoadReading], folder: Path, percentiles: Sequence[str]) -> Line:
@@ -180,8 +270,12 @@ def _line_of(readings: Sequence[LoadReading], folder: Path, percentiles: Sequenc
         return no_line(every_percentile(percentiles)).model_copy(update={"valid": valid})
     rate = estimate_of([each.throughput for each in made])
     outcomes = errors.total(each.outcomes for each in made)
-    summaries, histograms = _on_disk(made, load_directory(folder, made[0].load))
-    time = response_time_of([each.response_time_ms for each in summaries], histograms, every_percentile(percentiles))
+    summaries, populations = _on_disk(made, load_directory(folder, made[0].load))
+    time = response_time_of(
+        [each.response_time_ms for each in summaries],
+        [each.ok for each in populations],
+        every_percentile(percentiles),
+    )
     return Line(
         throughput=rate.mean,
         throughput_ci90=rate.ci90,
@@ -197,40 +291,81 @@ def _line_of(readings: Sequence[LoadReading], folder: Path, percentiles: Sequenc
     )
 
 
-def _on_disk(made: Sequence[LoadReading], folder: Path) -> tuple[list[RunSummary], list[Histogram]]:
-    """Figures, and response times (nanoseconds) of ``ok`` transactions, of these runs; nothing where a file is gone."""
+def _on_disk(made: Sequence[LoadReading], folder: Path) -> tuple[list[RunSummary], list[Populations]]:
+    """Figures, and response times (nanoseconds), of these runs; nothing where a file is gone."""
     paths = [(record_path(folder, each.run), table_path(folder, NEEDED, each.run)) for each in made]
     if not all(path.exists() for pair in paths for path in pair):
         return [], []
     summaries = [read_record(record).summary for record, _ in paths]
-    histograms = [populations_of(read_table(table)).ok for _, table in paths]
-    return [summary for summary in summaries if summary is not None], histograms
+    populations = [populations_of(read_table(table)) for _, table in paths]
+    return [summary for summary in summaries if summary is not None], populations
 
 
-def _counted(readings: Sequence[LoadReading]) -> Literal["yes", "failed", "emulator", "objective"]:
+def _judged(readings: Sequence[LoadReading], folder: Path) -> dict[str, float | None]:
+    """The figures that objectives name, of these runs together: of a percentile that of all their transactions, of
+    other figures, and where a file is gone, the mean of what each run was judged by.
+    """
+    made = [each for each in readings if each.judged]
+    names = made[0].judged if made else {}
+    means = {name: chosen((each.judged[name] for each in made), mean_of) for name in names}
+    if len(made) < 2:
+        return means
+    summaries, populations = _on_disk(made, load_directory(folder, made[0].load))
+    pooled = {
+        name: _pooled(metric(name), summaries[0], populations)
+        for name in means
+        if summaries and metric(name).is_percentile
+    }
+    return means | {name: value for name, value in pooled.items() if value is not None}
+
+
+def _pooled(of: Metric, summary: RunSummary, populations: Sequence[Populations]) -> float | None:
+    """A percentile in milliseconds of all transactions of some runs."""
+    if of.group is not None:
+        place = [group.name for group in summary.by_group or []].index(of.group)
+        populations = [each.of_group(place) for each in populations]
+    times = merge([each.all if of.all else each.ok for each in populations])
+    [found] = percentiles_of_values(times, [fraction_of(of.name)])
+    return None if found is None else found / 1e6
+
+
+def _counted(readings: Sequence[LoadReading]) -> Literal["yes", "failed", "emulator", "objective", "undecided"]:
     """Whether the runs at a load let it count, or what spoke against one of them."""
     if any(reading.failed for reading in readings):
         return "failed"
     if not all(reading.counts for reading in readings):
         return "emulator"
-    return "yes" if all(reading.meets for reading in readings) else "objective"
+    decided = [reading.meets for reading in readings if reading.meets is not None]
+    if not decided:
+        return "undecided"
+    return "yes" if all(decided) else "objective"
 
 
 class CapacityResult(Record):
     """``capacity.json``; what ``wasp capacity --json`` prints has a ``table``, too."""
 
     format: int = FORMAT
+    """Version of the format."""
     name: str
+    """Name of the experiment."""
     mode: str
+    """live or sim."""
     seed: int
+    """Seed from which every random choice follows."""
     method: str
     """search or sweep."""
+    find: Find = "throughput"
+    """What was looked for: throughput, clients or rate."""
     objectives: list[str]
+    """Conditions that a load must meet."""
     results: str | None = None
+    """Directory of the results."""
     complete: bool
+    """Whether the search has ended at every point."""
     valid: bool
     """Whether it is complete and every point's capacity is valid."""
     points: list[PointCapacity]
+    """What was found at each point; there is one without a sweep."""
     percentiles: list[str] = Field(default_factory=lambda: list(PERCENTILES))
     """Names of the percentiles that tables show."""
 
@@ -242,7 +377,7 @@ class CapacityResult(Record):
             for point in self.points
             for load in point.loads
         ]
-        columns = load_columns([load for point in self.points for load in point.loads], self.percentiles)
+        columns = load_columns([load for point in self.points for load in point.loads], self.percentiles, self.find)
         return Listing({**swept(point.varied for point in self.points), **columns}, rows)
 
     def to_json(self) -> str:

@@ -22,7 +22,7 @@ from waspbench.results.estimates import every_percentile
 from waspbench.results.formats import Record, json_of
 from waspbench.results.result import Result
 from waspbench.results.study import is_study, load_study, read_plan
-from waspbench.stats.comparison import Comparison, compare, runs_needed
+from waspbench.stats.comparison import Comparison, Span, compare, compare_spans, runs_needed
 from waspbench.stats.levels import ALPHA
 from waspbench.tabular import Column, Listing
 
@@ -33,7 +33,9 @@ NOT_COMPARABLE = "not comparable"
 """The verdict on capacities that were found in different ways or under different objectives."""
 
 CAPACITY = "capacity"
-"""The figure of two searches for capacity: throughput in the runs that confirmed it."""
+"""The figure of two searches for throughput: that of the runs that confirmed it. Searches for clients or a rate are
+compared by what they found, and the figure is called as what they looked for.
+"""
 
 
 class Compared(Record):
@@ -43,11 +45,11 @@ class Compared(Record):
     """Values of the swept fields that both have in common, by path."""
     runs: tuple[int, int]
     means: tuple[float, float]
-    """In the unit of the figure: /s, bit/s or milliseconds."""
+    """In the unit of the figure: /s, bit/s or milliseconds; clients or arrivals a second that were found."""
     ratio: float | None
     """mean(B) / mean(A)."""
     ratio_ci90: tuple[float, float] | None
-    """Fieller's interval."""
+    """Fieller's interval; of clients and rates from the farthest ends of their intervals to the farthest ends."""
     shift: float
     """Hodges-Lehmann shift, B less A."""
     test: str
@@ -120,6 +122,8 @@ class Candidate:
     """Why one of its runs has no such figure, in words."""
     percentiles: tuple[str, ...] = PERCENTILES
     """Those that its tables show."""
+    span: Span | None = None
+    """The interval of the load that a search for clients or a rate found."""
 
 
 Side = tuple[dict[str, Any], list[Candidate]]
@@ -180,9 +184,17 @@ def _capacities(directory: str, percentiles: Sequence[str] | None) -> list[Candi
             bool(point.valid),
             point.line,
             percentiles=tuple(found.percentiles),
+            lacking=None if point.capacity is not None else "none was found",
+            span=None if point.load_ci90 is None else Span(point.load or 0.0, *point.load_ci90, point.runs),
         )
         for point in found.points
     ]
+
+
+def _found_by(directories: Sequence[str]) -> str:
+    """The figure by which two searches are compared."""
+    finds = {str(read_plan(directory).search.get("find", "throughput")) for directory in directories}
+    return CAPACITY if finds == {"throughput"} or len(finds) > 1 else finds.pop()
 
 
 def _is_capacity(text: str) -> bool:
@@ -238,7 +250,7 @@ def compare_results(
         if not all(searched):
             raise InputError.at(second, "one of the two is a search for capacity, and the other is not")
         if metric != "throughput":
-            raise InputError.at(Argument("metric"), "capacities are compared by their throughput", metric)
+            raise InputError.at(Argument("metric"), "capacities are compared by what was found", metric)
         figure = None
     asked = [] if figure is None else percentiles_of([figure])
     one = side(first, figure, percentiles)
@@ -250,10 +262,14 @@ def compare_results(
     pairs = [pair for pair in pairs if not _lacking(*pair)]
     if not pairs:
         raise InputError.at(second, f"cannot be compared with {first}: {'; '.join(lacks)}")
-    values = [(a.values, b.values) for _, a, b in pairs]
-    made = compare(values, larger_is_faster=figure is None or bool(figure.larger_is_faster), alpha=alpha)
     directories = [_split(text)[0] for text in (first, second)]
     apart = incomparable(*directories) if figure is None else []
+    spans = [(a.span, b.span) for _, a, b in pairs if a.span is not None and b.span is not None]
+    if len(spans) == len(pairs):
+        made = compare_spans(spans, alpha=alpha)
+    else:
+        values = [(a.values, b.values) for _, a, b in pairs]
+        made = compare(values, larger_is_faster=figure is None or bool(figure.larger_is_faster), alpha=alpha)
     points = [
         _compared(varied, a, b, found, alpha, len(pairs)) for (varied, a, b), found in zip(pairs, made, strict=True)
     ]
@@ -262,7 +278,7 @@ def compare_results(
     return ComparisonResult(
         a=first,
         b=second,
-        metric=CAPACITY if figure is None else str(figure),
+        metric=_found_by(directories) if figure is None else str(figure),
         alpha=alpha,
         points=points,
         unmatched=unmatched,
@@ -337,12 +353,15 @@ def _compared(
         p_holm=found.p_holm,
         verdict=found.verdict,
         lines=(one.line, two.line),
-        note=None if found.able else _too_few(found, alpha, points),
+        note=None if found.able else _unable(found, alpha, points),
         valid=one.valid and two.valid,
     )
 
 
-def _too_few(found: Comparison, alpha: float, points: int) -> str:
+def _unable(found: Comparison, alpha: float, points: int) -> str:
+    """Why no difference could have been shown."""
+    if found.test == "interval":
+        return "neither interval has an upper end: more than was found may meet the objective"
     over = f" over {points} points" if points > 1 else ""
     needed = runs_needed(alpha, points)
     return (

@@ -63,12 +63,16 @@ def incomparable(first: str | Path, second: str | Path) -> list[str]:
         InputError: there is no valid plan.
     """
     one, two = (_kind(read_plan(directory)) for directory in (first, second))
-    return [f"{name} differ: {one[name]} and {two[name]}" for name in one if one[name] != two[name]]
+    return [f"{name}: {one[name]} and {two[name]}" for name in one if one[name] != two[name]]
 
 
 def _kind(plan: StudyPlan) -> dict[str, str]:
     objectives = sorted(plan.search.get("objectives", []))
-    return {"methods": str(plan.search.get("method")), "objectives": ", ".join(objectives) or "none"}
+    return {
+        "they looked for different things": str(plan.search.get("find", "throughput")),
+        "methods differ": str(plan.search.get("method")),
+        "objectives differ": ", ".join(objectives) or "none",
+    }
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:

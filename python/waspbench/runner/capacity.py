@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError, WaspError
-from waspbench.experiment import Clients, Experiment, Mode, accept, resolve
-from waspbench.experiment.conditions import Condition, objective
-from waspbench.experiment.metrics import percentiles, percentiles_of
+from waspbench.experiment import Experiment, Mode, resolve
+from waspbench.experiment.conditions import objective
+from waspbench.experiment.metrics import percentiles
 from waspbench.experiment.search import Search
 from waspbench.experiment.sweep import Point, text_of
-from waspbench.experiment.units import AUTO, duration, seconds
-from waspbench.results import RunSummary, errors
+from waspbench.results import RunSummary
 from waspbench.results.access_log import log_path
 from waspbench.results.bottleneck import bottleneck_of
 from waspbench.results.capacity import (
     CAPACITY,
-    EXCUSED,
     SATURATED,
     CapacityResult,
     LoadReading,
     PointCapacity,
     load_directory,
+    load_text,
     readings_at,
 )
-from waspbench.results.checks import lacking, needs_more, run_value
-from waspbench.results.estimates import with_percentiles
-from waspbench.results.lengths import Want
-from waspbench.results.reasons import advice_of
+from waspbench.results.checks import needs_more
 from waspbench.results.records import (
     RunRecord,
     forget_damaged,
@@ -38,12 +33,9 @@ from waspbench.results.records import (
     read_record,
     record_path,
     records_of,
-    table_path,
     write_text,
 )
-from waspbench.results.store import NEEDED, populations_of, read_table
 from waspbench.results.study import StudyPlan
-from waspbench.results.summary import RunResponseTime
 from waspbench.runner.attempts import (
     FirstAttempt,
     disturbed_attempt,
@@ -52,16 +44,17 @@ from waspbench.runner.attempts import (
     is_over,
     write_failure,
 )
-from waspbench.runner.job import BOTTLENECKS, Done, Job
-from waspbench.runner.lengths import LONGEST, longer
-from waspbench.runner.pilots import FEW, wants_of
+from waspbench.runner.capacity_plan import Machine, machine_of, most_of, prepare_capacity, search_of
+from waspbench.runner.job import Done, Job
+from waspbench.runner.load import with_load
 from waspbench.runner.pipeline import Begun, Count, NothingMeasuredError, OnProgress, Pipeline, check_servers
-from waspbench.runner.study import Source, document_of, prepare
+from waspbench.runner.readings import reading_of, unmade
+from waspbench.runner.run_lengths import SHORT_BY, RunLengths
+from waspbench.runner.study import Source, document_of
 from waspbench.runner.timing import time_limit
-from waspbench.stats.capacity import BoundsError, CapacitySearch, CapacitySweep, Reading
-
-TOO_SHORT = frozenset({"censored", "silent", "cycles"})
-"""Reasons against a run after which it is made again with a longer interval."""
+from waspbench.stats.capacity import Capacity, CapacitySweep, Reading
+from waspbench.stats.intervals import mean_interval
+from waspbench.stats.objective import Crossing
 
 
 @dataclass
@@ -69,7 +62,9 @@ class _Place:
     """A point while its capacity is searched."""
 
     point: Point
-    machine: CapacitySearch | CapacitySweep
+    machine: Machine
+    lengths: RunLengths
+    """How long its runs are."""
     readings: list[LoadReading] = field(default_factory=list)
     running: bool = False
     first: FirstAttempt | None = None
@@ -78,99 +73,11 @@ class _Place:
     """Whether the present run was made before, and was too short."""
     given_up: bool = False
     """Whether what is asked for is at fault, so that no other load can go better."""
-    seconds: dict[int, float] = field(default_factory=dict)
-    """Length of the measured interval by load, where the file's was too short for the longest transactions."""
 
     @property
-    def next_load(self) -> int | None:
+    def next_load(self) -> float | None:
         """The load of the next run; None when the search is over."""
         return None if self.given_up else self.machine.next_load()
-
-
-def prepare_capacity(
-    document: Mapping[str, Any],
-    directory: Path,
-    search: Search,
-    *,
-    mode: Mode | None = None,
-    server_cpus: str | None = None,
-    emulator_cpus: str | None = None,
-) -> tuple[StudyPlan, list[Point]]:
-    """The plan of a search at every point of an experiment; nothing is written. For the errors see
-    `waspbench.runner.study.prepare`.
-    """
-    plan, found = prepare(document, directory, mode=mode, server_cpus=server_cpus, emulator_cpus=emulator_cpus)
-    for point in found:
-        names = [group.name for group in point.experiment.clients]
-        objectives = tuple(objective(text, Argument("search.objectives"), names).text for text in search.objectives)
-    for path in found[0].settings:
-        if path.startswith("clients") and path.endswith(".count"):
-            raise InputError.at(f"sweep.{path}", "is what a search for capacity varies; leave it out")
-    measure = found[0].experiment.measure
-    automatic = [(name, getattr(measure, name) == AUTO) for name in ("warmup", "duration")]
-    for name, used in (*automatic, ("until", measure.until is not None)):
-        if used:
-            raise InputError.at(f"measure.{name}", "a search for capacity does not follow it; leave it out or set it")
-    for group in (group for point in found for group in point.experiment.clients):
-        if group.arrivals is not None:
-            message = "an open loop's rate does not follow the number of clients, which is what a search varies"
-            raise InputError.at(f"{group.path}.arrivals", message)
-    groups = max(len(point.experiment.clients) for point in found)
-    if search.low < groups:
-        raise InputError.at(Argument("search.low"), f"must be at least {groups}, one client for each group", search.low)
-    most = _most(search, found[0].experiment)
-    for point in found:
-        _check_load(with_load(point.experiment, most), most, "live" if plan.mode == "live" else "sim")
-    asked = {**vars(search), "objectives": list(objectives)}
-    return plan.model_copy(update={"kind": "capacity", "search": asked}), found
-
-
-def machine_of(search: Search, runs: int) -> CapacitySearch | CapacitySweep:
-    """The state machine that says what to run.
-
-    Raises:
-        InputError: its bounds are not valid.
-    """
-    try:
-        if search.method == "sweep":
-            return CapacitySweep(search.low, search.high, runs)
-        return CapacitySearch(search.low, search.high, search.most, search.confirm)
-    except BoundsError as error:
-        raise InputError.at(Argument(f"search.{error.field}"), error.message, error.value) from None
-
-
-def with_load(experiment: Experiment, load: int) -> Experiment:
-    """``experiment`` with ``load`` clients in all, shared among its groups as in the file. Background groups stay as
-    they are, and are not counted.
-    """
-    measured = [group for group in experiment.clients if not group.background]
-    total = sum(group.count for group in measured)
-    counts = {group.name: max(1, load * group.count // total) for group in measured}
-    # What rounding down left over goes to the first groups; what a group's one client took comes from the largest.
-    counts[max(counts, key=lambda name: counts[name])] += load - sum(counts.values())
-    changed: list[Clients] = [
-        group.model_copy(update={"count": counts.get(group.name, group.count)}) for group in experiment.clients
-    ]
-    return experiment.model_copy(update={"clients": changed})
-
-
-def _search_of(plan: StudyPlan) -> Search:
-    asked = dict(plan.search)
-    return Search(**{**asked, "objectives": tuple(asked["objectives"])})
-
-
-def _most(search: Search, experiment: Experiment) -> int:
-    """The most clients that a search can ask for."""
-    machine = machine_of(search, experiment.measure.runs)
-    return machine.loads()[-1] if isinstance(machine, CapacitySweep) else search.high
-
-
-def _check_load(experiment: Experiment, load: int, mode: Mode) -> None:
-    try:
-        accept(experiment, mode)
-    except InputError as error:
-        high = Argument("search.high")
-        raise InputError(Problem(high, str(problem), load, True) for problem in error.problems) from None
 
 
 class CapacityStudy(Pipeline[CapacityResult]):
@@ -178,27 +85,34 @@ class CapacityStudy(Pipeline[CapacityResult]):
 
     def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path, *, kept: bool = True) -> None:
         super().__init__(plan, found, directory, kept=kept)
-        self.search = _search_of(plan)
+        self.search = search_of(plan)
         self._objectives = [objective(text, Argument("search.objectives")) for text in self.search.objectives]
         self._places = self._new_places()
         self._failure: WaspError | None = None
 
     def _new_places(self) -> list[_Place]:
         runs = self.points[0].experiment.measure.runs
-        return [_Place(point, machine_of(self.search, runs)) for point in self.points]
+        return [
+            _Place(
+                point,
+                machine_of(self.search, runs),
+                RunLengths(point.experiment.measure, self._objectives, self.search.find),
+            )
+            for point in self.points
+        ]
 
     @classmethod
     def _check_servers(cls, plan: StudyPlan, found: Sequence[Point]) -> None:
-        search = _search_of(plan)
-        check_servers(plan, [with_load(point.experiment, search.low) for point in found])
-        most = _most(search, found[0].experiment)
+        search = search_of(plan)
+        check_servers(plan, [with_load(point.experiment, search.low, search.find) for point in found])
+        most = most_of(search, found[0].experiment)
         high = Argument("search.high")
         try:
-            check_servers(plan, [with_load(point.experiment, most) for point in found])
+            check_servers(plan, [with_load(point.experiment, most, search.find) for point in found])
         except InputError as error:
             raise InputError(Problem(high, str(problem), most, True) for problem in error.problems) from None
         except CannotRunError as error:
-            raise CannotRunError(f"{most}: {error}", high) from None
+            raise CannotRunError(f"{most:g}: {error}", high) from None
 
     def summarise(self) -> CapacityResult:
         """Writes ``capacity.json`` and returns it."""
@@ -209,6 +123,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
             mode=self.plan.mode,
             seed=self.plan.seed,
             method=self.search.method,
+            find=self.search.find,
             objectives=list(self.search.objectives),
             complete=complete,
             valid=complete and all(point.valid for point in made),
@@ -248,30 +163,34 @@ class CapacityStudy(Pipeline[CapacityResult]):
                 return self._begun(place, load)
         return None
 
-    def _begun(self, place: _Place, load: int) -> tuple[Begun, Job, Experiment]:
+    def _begun(self, place: _Place, load: float) -> tuple[Begun, Job, Experiment]:
         place.running = True
         job = self._job(place, load)
         if place.lengthened:
             log_path(Path(job.directory), job.run).unlink(missing_ok=True)
-        at = f"{text_of(place.point.settings)} load={load}".strip()
+        at = f"{text_of(place.point.settings)} {load_text(load, self.search.find)}".strip()
         number = self._number(job.point, job.run, self._made)
         begun = Begun(number, at, job.attempt, self._why_again(place, job))
-        return begun, job, with_load(place.point.experiment, load)
+        return begun, job, self._at(place, load)
 
-    def _remember(self, place: _Place) -> int | None:
+    def _at(self, place: _Place, load: float) -> Experiment:
+        """A point's experiment at a load."""
+        return with_load(place.point.experiment, load, self.search.find)
+
+    def _remember(self, place: _Place) -> float | None:
         """Tells a point's search of the runs that it asks for and that were made before; the load that is next."""
         while (load := place.next_load) is not None and (record := self._known(place, load)) is not None:
             self._tell(place, load, record)
         return load
 
-    def _folder(self, place: _Place, load: int) -> Path:
+    def _folder(self, place: _Place, load: float) -> Path:
         return load_directory(self.place(place.point.index), load)
 
-    def _path(self, place: _Place, load: int) -> Path:
+    def _path(self, place: _Place, load: float) -> Path:
         """Where the record of the run that is next is."""
         return record_path(self._folder(place, load), len(place.readings))
 
-    def _known(self, place: _Place, load: int) -> RunRecord | None:
+    def _known(self, place: _Place, load: float) -> RunRecord | None:
         """The record of the run that is next, if it was made before and is not to be made again. If it is, ``place``
         has why, and how long it is to be.
         """
@@ -279,42 +198,23 @@ class CapacityStudy(Pipeline[CapacityResult]):
         record = read_record(path) if path.exists() else None
         if record is None or record.summary is None or not record.whole:
             return None
-        made, asked = record.summary.interval_s, seconds(place.point.experiment.measure.duration)
-        if made > asked:
-            place.seconds[load] = max(made, place.seconds.get(load, 0.0))
+        place.lengths.remember(load, record.summary)
         if not is_over(record, self._mode):
             place.first = disturbed_attempt(record.summary, self._mode)
             return None
         return None if self._lengthened(place, load, record.summary) else record
 
-    def _lengthened(self, place: _Place, load: int, summary: RunSummary) -> bool:
-        """Whether a run was too short for its longest transactions, or for a percentile of an objective. Then it is
-        made again, and ``place`` has the length of all runs at its load. One that says nothing of the server is left as
-        it is.
-        """
-        codes = {reason.code for reason in summary.invalid}
-        warmup = seconds(place.point.experiment.measure.warmup)
-        wants = [want for want in wants_of(summary, warmup, ("duration",)) if want.code in TOO_SHORT]
-        if summary.outcomes.get("ok") and "errors" not in codes:
-            times = [more for each in self._objectives if (more := needs_more(summary, each.metric)) is not None]
-            wants += [Want(code=FEW, duration_s=summary.interval_s * more) for more in times]
-        if codes & BOTTLENECKS or not wants or summary.interval_s >= LONGEST:
-            return False
-        place.seconds[load] = longer(summary.interval_s, wants)
-        place.lengthened = True
-        return True
+    def _lengthened(self, place: _Place, load: float, summary: RunSummary) -> bool:
+        """Whether a run is to be made again for longer; then ``place`` has the lengths."""
+        again = place.lengths.lengthen(load, summary, self._folder(place, load), place.machine.may_leave_open)
+        place.lengthened = place.lengthened or again
+        return again
 
-    def _lacking(self, summary: RunSummary) -> list[str]:
-        """Objectives on percentiles that a run has too few transactions for, in words."""
-        found = (lacking(summary, objective.metric) for objective in self._objectives)
-        return list(dict.fromkeys(text for text in found if text is not None))
-
-    def _job(self, place: _Place, load: int) -> Job:
-        experiment = with_load(place.point.experiment, load)
+    def _job(self, place: _Place, load: float) -> Job:
+        experiment = self._at(place, load)
         run, first = len(place.readings), place.first
         scenario = resolve(experiment, run, mode=self._mode)
-        if load in place.seconds:
-            scenario["measure"]["duration"] = duration(place.seconds[load])
+        scenario["measure"] |= place.lengths.at(load)
         return Job(
             point=place.point.index,
             run=run,
@@ -360,69 +260,44 @@ class CapacityStudy(Pipeline[CapacityResult]):
 
     def _why_again(self, place: _Place, job: Job) -> tuple[str, ...]:
         if place.lengthened and not job.earlier:
-            return (f"its interval was too short; now {job.scenario['measure']['duration']}",)
+            measure = job.scenario["measure"]
+            return (f"it was too short; now {measure['duration']} after a warm-up of {measure['warmup']}",)
         return job.earlier
 
-    def _tell(self, place: _Place, load: int, record: RunRecord) -> None:
-        summary = record.summary
-        machine = place.machine
-        confirming = isinstance(machine, CapacitySearch) and machine.phase() == "confirm"
+    def _tell(self, place: _Place, load: float, record: RunRecord) -> None:
+        summary, machine = record.summary, place.machine
+        confirming = not isinstance(machine, CapacitySweep) and machine.phase() == "confirm"
         if summary is None or not record.whole:
-            notes = [f"failed: {record.failure}"]
-            reading = LoadReading(
-                run=record.run, load=load, throughput=0.0, server_cpu=None, meets=True, counts=False, failed=True,
-                confirming=confirming, valid=False, attempts=record.attempts, notes=notes,
-            )  # fmt: skip
+            reading = unmade(record, load, confirming=confirming)
         else:
-            reading = self._reading(place, load, record, summary, confirming)
+            reading = reading_of(
+                record,
+                summary,
+                load,
+                self._objectives,
+                place.point.experiment,
+                self._mode,
+                self._folder(place, load),
+                confirming=confirming,
+                may_leave_open=machine.may_leave_open,
+            )
         place.readings.append(reading)
-        machine.tell(Reading(load, reading.throughput, reading.meets, reading.counts, failed=reading.failed))
-
-    def _reading(
-        self, place: _Place, load: int, record: RunRecord, summary: RunSummary, confirming: bool
-    ) -> LoadReading:
-        """What a run that was made says of its load."""
-        table = table_path(self._folder(place, load), NEEDED, record.run)
-        names = percentiles_of(objective.metric for objective in self._objectives)
-        if any(name not in RunResponseTime.model_fields for name in names):
-            summary = with_percentiles(summary, populations_of(read_table(table)), names)
-        unmet = [condition.text for condition in self._objectives if not _holds(summary, condition)]
-        lacks = self._lacking(summary)
-        behind = any(reason.code in BOTTLENECKS for reason in summary.invalid)
-        experiment = place.point.experiment
-        too_much = not behind and _too_much(summary, unmet)
-        scenario = resolve(experiment, 0, mode=self._mode)
-        judged = {reason.group for reason in summary.invalid if reason.code == "errors"}
-        kind = experiment.server.kind
-        if summary.by_group and len(summary.by_group) > 1:
-            said = errors.notes_by_group(summary.by_group, scenario, kind, judged)
-        else:
-            said = errors.notes(summary.outcomes, summary.statuses, scenario, kind, judged=None in judged)
-        advice = advice_of(summary.invalid)
-        return LoadReading(
-            run=record.run,
-            load=load,
-            throughput=summary.throughput,
-            goodput_bps=_goodput(summary),
-            interval_s=summary.interval_s,
-            server_cpu=_of_server(summary),
-            meets=not unmet,
-            counts=not (behind or too_much),
-            failed=too_much,
-            outcomes=summary.outcomes,
-            statuses=summary.statuses,
-            confirming=confirming,
-            valid=all(reason.code in EXCUSED for reason in summary.invalid) and not lacks,
-            attempts=record.attempts,
-            notes=[
-                *(["failed: the load was too much for the server"] if too_much else []),
-                *(f"not {text}" for text in unmet),
-                *lacks,
-                *(reason.message for reason in summary.invalid),
-                *([] if advice is None else [f"advice: {advice.text}"]),
-                *said,
-            ],
+        machine.tell(
+            Reading(
+                load,
+                reading.throughput,
+                reading.meets,
+                reading.counts,
+                failed=reading.failed,
+                tells_from=self._tells_from(load, summary) if reading.meets is None else None,
+                ratio=reading.ratio,
+            )
         )
+
+    def _tells_from(self, load: float, summary: RunSummary | None) -> float | None:
+        """The load from which on a run as long as one at ``load`` may have enough transactions, or nearly."""
+        found = [] if summary is None else [needs_more(summary, each.metric) for each in self._objectives]
+        return max((load * more / SHORT_BY for more in found if more is not None), default=None)
 
     def _count(self) -> Count:
         failed = sum(reading.unmade for place in self._places for reading in place.readings)
@@ -434,20 +309,16 @@ class CapacityStudy(Pipeline[CapacityResult]):
 
     def _runs_left(self, place: _Place) -> int:
         """Runs at most until a point's search is over."""
-        machine = place.machine
-        if place.next_load is None:
-            return 0
-        if isinstance(machine, CapacitySweep):
-            return len(machine.loads()) * machine.runs - len(place.readings)
-        return machine.most - len(place.readings)
+        return 0 if place.next_load is None else place.machine.most - len(place.readings)
 
     def _point(self, place: _Place) -> PointCapacity:
-        found = place.machine.found()
+        said = place.machine.found()
+        found = _at(said, place.readings) if isinstance(said, Crossing) else said
+        crossing = said if isinstance(said, Crossing) else None
         at_load = [] if found is None else readings_at(place.readings, found.load)
         busy = [reading.server_cpu for reading in at_load if reading.server_cpu is not None]
         cpu = sum(busy) / len(busy) if busy else None
-        goodput = sum(reading.goodput_bps for reading in at_load) / len(at_load) if at_load else 0.0
-        bottleneck, why = bottleneck_of(place.point.experiment, found, cpu, goodput, place.readings)
+        bottleneck, why = bottleneck_of(place.point.experiment, found, place.readings, self.search.find)
         confirmed = found is not None and found.confirmed
         return PointCapacity(
             index=place.point.index,
@@ -455,6 +326,10 @@ class CapacityStudy(Pipeline[CapacityResult]):
             capacity=None if found is None else found.mean,
             ci90=None if found is None else found.interval,
             load=None if found is None else found.load,
+            load_ci90=None if crossing is None else crossing.interval,
+            outcome=None if crossing is None else crossing.outcome,
+            refined=None if crossing is None else crossing.refined,
+            again=None if crossing is None else crossing.again,
             server_cpu=cpu,
             saturated=None if cpu is None else cpu >= SATURATED,
             bottleneck=bottleneck,
@@ -468,31 +343,22 @@ class CapacityStudy(Pipeline[CapacityResult]):
         ).with_lines(self.place(place.point.index), percentiles(place.point.experiment.measure.percentiles))
 
 
-def _of_server(summary: RunSummary) -> float | None:
-    """Busy share of the server's CPUs, without what other programs took of them."""
-    cpu = summary.server_cpu
-    return None if cpu.busy is None else max(cpu.busy - (cpu.others or 0.0), 0.0)
-
-
-def _too_much(summary: RunSummary, unmet: Sequence[str]) -> bool:
-    """Whether the errors of a run (the reason ``errors``) are those of a server that has more to do than it can: it was
-    saturated, or did not meet the objective. Such a load is excluded as one at which runs fail. Errors at a server with
-    time to spare have another cause, and speak against the search.
-    """
-    saturated = (_of_server(summary) or 0.0) >= SATURATED
-    return any(reason.code == "errors" for reason in summary.invalid) and (saturated or bool(unmet))
-
-
-def _goodput(summary: RunSummary) -> float:
-    """Bits of bodies a second, those of background groups included."""
-    if not summary.by_group or any(group.goodput_bps is None for group in summary.by_group):
-        return summary.goodput_bps
-    return sum(group.goodput_bps or 0.0 for group in summary.by_group)
-
-
-def _holds(summary: RunSummary, condition: Condition) -> bool:
-    value = run_value(summary, condition.metric)
-    return value is not None and condition.holds(value)
+def _at(crossing: Crossing, readings: Sequence[LoadReading]) -> Capacity | None:
+    """What the runs at the largest load that met the objective say of throughput; None if there is no such load."""
+    values = [] if crossing.load is None else [each.throughput for each in readings_at(readings, crossing.load)]
+    if crossing.load is None or not values:
+        return None
+    return Capacity(
+        load=crossing.load,
+        values=values,
+        mean=sum(values) / len(values),
+        interval=mean_interval(values),
+        edge="high" if crossing.outcome == "not reached" else None,
+        limit=crossing.limit,
+        limited_by=crossing.limited_by,
+        confirmed=crossing.confirmed,
+        runs=crossing.runs,
+    )
 
 
 def capacity(

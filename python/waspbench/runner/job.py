@@ -49,7 +49,7 @@ class Job:
     """What was wrong with the first attempt."""
     first: RunSummary | None = None
     """The figures of the first attempt."""
-    load: int | None = None
+    load: float | None = None
     """Clients in all, where they are being searched."""
     kept: bool = True
     """Whether all tables and the server's access log are kept, not only the table from which runs are combined."""

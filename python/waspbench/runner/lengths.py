@@ -127,7 +127,8 @@ class LengthSearch:
     def _longer_warmup(self, pilot: Pilot) -> float:
         if "warmup" not in self.fields:
             return pilot.warmup_s
-        return max([pilot.warmup_s, *(math.ceil(min(want.warmup_s or 0.0, _limit(want))) for want in pilot.wants)])
+        wanted = [min(want.warmup_s or 0.0, longest_warmup(want)) for want in pilot.wants]
+        return max([pilot.warmup_s, *map(math.ceil, wanted)])
 
     def _longer_interval(self, pilot: Pilot, warmup: float) -> float:
         own = pilot.duration_s
@@ -138,7 +139,7 @@ class LengthSearch:
 
     def _refused(self, pilot: Pilot, want: Want) -> str | None:
         """Why no length that may be found does for what a pilot was too short for."""
-        limit, words = _limit(want), (SETTLES | SHOWS)[want.code]
+        limit, words = longest_warmup(want), (SETTLES | SHOWS)[want.code]
         if want.code in SETTLES and want.warmup_s is None and want.duration_s is None:
             return f"no warm-up of up to 2h is enough for {words}"
         warmup = want.warmup_s or 0.0
@@ -159,7 +160,7 @@ class LengthSearch:
         self.given_up = f"{fields} auto: {why}, after {spent(self.pilots)}; give {given}"
 
 
-def _limit(want: Want) -> float:
+def longest_warmup(want: Want) -> float:
     """Seconds of the longest warm-up for it."""
     return SETTLING if want.code == "warmup" else LONGEST
 

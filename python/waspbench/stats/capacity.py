@@ -15,9 +15,10 @@ is too high on average; here single runs find the load, and fresh runs there (th
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -47,21 +48,37 @@ Phase = Literal["bracket", "refine", "confirm", "done"]
 class Reading:
     """What a run at a load found."""
 
-    load: int
+    load: float
     throughput: float
-    meets: bool = True
-    """Whether it met the objective."""
+    meets: bool | None = True
+    """Whether it met the objective; None where it has too few transactions to tell."""
     counts: bool = True
     """Whether the server could show what it can: not if the emulator was the bottleneck or the run failed."""
     confirming: bool = False
     failed: bool = False
+    tells_from: float | None = None
+    """Where it has too few transactions, the load from which on a run as long may have enough: they grow no faster than
+    the load.
+    """
+    ratio: float | None = None
+    """What its figure took of the objective's limit: above 1 it missed the objective; None where that is not known."""
+
+    @property
+    def good(self) -> bool:
+        """Whether it counts and met the objective."""
+        return self.counts and self.meets is True
+
+    @property
+    def bad(self) -> bool:
+        """Whether it does not count, or missed the objective."""
+        return not self.counts or self.meets is False
 
 
 @dataclass(frozen=True)
 class Capacity:
     """What a search found."""
 
-    load: int
+    load: float
     """Clients at which throughput is largest."""
     values: list[float]
     """Throughput of the confirming runs."""
@@ -69,7 +86,7 @@ class Capacity:
     interval: tuple[float, float] | None
     edge: Literal["low", "high"] | None
     """At which end of the range the best load lies, if it does: capacity may be larger beyond."""
-    limit: int | None
+    limit: float | None
     """Least load at which a run failed, did not meet the objective, or had the emulator as its bottleneck; None if
     there is none.
     """
@@ -80,11 +97,11 @@ class Capacity:
     """Runs made in all."""
 
 
-def limited_by(readings: Sequence[Reading], limit: int | None) -> LimitedBy | None:
+def limited_by(readings: Sequence[Reading], limit: float | None) -> LimitedBy | None:
     """What speaks against the load ``limit``; None if there is none."""
     if limit is None:
         return None
-    bad = [reading for reading in readings if reading.load == limit and not (reading.counts and reading.meets)]
+    bad = [reading for reading in readings if reading.load == limit and reading.bad]
     if any(reading.failed for reading in bad):
         return "failed"
     return "emulator" if any(not reading.counts for reading in bad) else "objective"
@@ -99,7 +116,7 @@ class BoundsError(ValueError):
         message: what would be valid.
     """
 
-    def __init__(self, field: str, value: int, message: str) -> None:
+    def __init__(self, field: str, value: float, message: str) -> None:
         super().__init__(field, value, message)
         self.field, self.value, self.message = field, value, message
 
@@ -107,23 +124,20 @@ class BoundsError(ValueError):
         return f"{self.field}: {self.value}: {self.message}"
 
 
-@dataclass
-class CapacitySearch:
-    """Searches from ``low`` to ``high`` clients with at most ``most`` runs, ``confirm`` of them to confirm.
+class ConfirmedSearch(ABC):
+    """What searches that end with fresh runs have in common: how they are asked and told.
 
-    Call `next_load`, and `tell` for the load that it named, in turn; `found` when it names none. What it asks follows
+    Call `next_load`, and `tell` for the load that it named, in turn; ``found`` when it names none. What it asks follows
     from what it was told alone, so a search is resumed by telling it its readings again.
     """
 
-    low: int = 8
-    high: int = 4096
-    most: int = 15
-    confirm: int = 4
-    readings: list[Reading] = field(default_factory=list)
+    most: int
+    """Runs at most."""
+    confirm: int
+    """How many of them confirm what was found."""
+    readings: list[Reading]
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.low <= self.high:
-            raise BoundsError("low", self.low, f"must lie from 1 to high, which is {self.high}")
+    def _check_runs(self) -> None:
         if self.confirm < 1:
             raise BoundsError("confirm", self.confirm, "must be at least 1")
         if self.most < self.confirm + 4:
@@ -134,20 +148,47 @@ class CapacitySearch:
         """Takes in what the run at `next_load` found.
 
         Raises:
-            ValueError: another load was asked for.
+            ValueError: another load was asked for, or whether it met the objective is not said and must be.
         """
-        asked = self.next_load()
+        phase, asked = self._next()
         if reading.load != asked:
             raise ValueError(f"load: {reading.load}: {asked} was asked for")
-        self.readings.append(replace(reading, confirming=self.phase() == "confirm"))
+        if reading.meets is None and reading.counts and not self.may_leave_open:
+            raise ValueError("meets: must be said of this run")
+        self.readings.append(replace(reading, confirming=phase == "confirm"))
 
     def phase(self) -> Phase:
         """What the next run is for."""
         return self._next()[0]
 
-    def next_load(self) -> int | None:
+    def next_load(self) -> float | None:
         """The load of the next run; None when the search is over."""
         return self._next()[1]
+
+    @property
+    def may_leave_open(self) -> bool:
+        """Whether the next run need not tell if it met the objective."""
+        return False
+
+    @abstractmethod
+    def _next(self) -> tuple[Phase, float | None]:
+        """What the next run is for, and its load; None when the search is over."""
+
+
+@dataclass
+class CapacitySearch(ConfirmedSearch):
+    """Searches from ``low`` to ``high`` clients with at most ``most`` runs, ``confirm`` of them to confirm."""
+
+    low: int = 8
+    high: int = 4096
+    most: int = 15
+    confirm: int = 4
+    readings: list[Reading] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.low <= self.high:
+            raise BoundsError("low", self.low, f"must lie from 1 to high, which is {self.high}")
+        self._check_runs()
 
     def found(self) -> Capacity | None:
         """The capacity, once the search is over; None if no load counted and met the objective."""
@@ -155,7 +196,7 @@ class CapacitySearch:
         if self.phase() != "done" or best is None:
             return None
         confirming = [reading for reading in self.readings if reading.confirming and reading.load == best]
-        good = [reading.throughput for reading in confirming if reading.counts and reading.meets]
+        good = [reading.throughput for reading in confirming if reading.good]
         if not good:
             return None
         limit = self._limit()
@@ -171,7 +212,7 @@ class CapacitySearch:
             runs=len(self.readings),
         )
 
-    def _next(self) -> tuple[Phase, int | None]:
+    def _next(self) -> tuple[Phase, float | None]:
         best = self._confirming()
         if best is None:
             left = self.most - self.confirm - len(self.readings)
@@ -190,24 +231,24 @@ class CapacitySearch:
             return "done", None
         return "confirm", best
 
-    def _confirming(self) -> int | None:
+    def _confirming(self) -> float | None:
         """The load that is being confirmed. If that fails while runs are left, there is none again."""
         confirming = [reading for reading in self.readings if reading.confirming]
         if not confirming:
             return None
         last = confirming[-1]
-        if last.counts and last.meets:
+        if last.good:
             return last.load
         left = self.most - len(self.readings)
         return None if left > 0 and self._best() is not None else last.load
 
-    def _seen(self) -> set[int]:
+    def _seen(self) -> set[float]:
         return {reading.load for reading in self.readings}
 
-    def _bracket(self) -> list[int]:
+    def _bracket(self) -> list[float]:
         """The loads of the bracket, as far as they are known."""
         step = (self.high / self.low) ** (1 / 3)
-        loads = sorted({round(self.low * step), round(self.low * step**2), self.high})
+        loads: list[float] = sorted({round(self.low * step), round(self.low * step**2), self.high})
         good, limit = self._good(), self._limit()
         if self.low not in loads:
             whole = self._seen() >= set(loads)
@@ -216,31 +257,30 @@ class CapacitySearch:
                 loads.append(self.low)
         return [load for load in loads if limit is None or load < limit or load in self._seen()]
 
-    def _limit(self) -> int | None:
+    def _limit(self) -> float | None:
         """The least load that does not count or does not meet the objective; higher ones are taken not to either."""
-        bad = [reading.load for reading in self.readings if not (reading.counts and reading.meets)]
-        return min(bad, default=None)
+        return min((reading.load for reading in self.readings if reading.bad), default=None)
 
-    def _good(self) -> dict[int, float]:
+    def _good(self) -> dict[float, float]:
         """Mean throughput by load, of the loads below the limit."""
         limit = self._limit()
-        values: dict[int, list[float]] = {}
+        values: dict[float, list[float]] = {}
         for reading in self.readings:
             if (limit is None or reading.load < limit) and reading.throughput > 0:
                 values.setdefault(reading.load, []).append(reading.throughput)
         return {load: float(np.mean(values[load])) for load in sorted(values)}
 
-    def _best(self) -> int | None:
+    def _best(self) -> float | None:
         """The load with the largest throughput, neighbours within a tenth lending weight against the noise."""
         good = self._good()
 
-        def smoothed(load: int) -> float:
+        def smoothed(load: float) -> float:
             weights = {other: max(0.0, 1 - abs(math.log(other / load)) / NEAR) for other in good}
             return sum(weights[other] * good[other] for other in good) / sum(weights.values())
 
         return max(good, key=smoothed) if good else None
 
-    def _refined(self) -> int | None:
+    def _refined(self) -> float | None:
         """The load between two known ones where most could be gained; None when that is not worth a run."""
         good = self._good()
         if not good:
@@ -259,7 +299,7 @@ class CapacitySearch:
 class _Curve:
     """What is known of throughput over load, in logarithms."""
 
-    def __init__(self, good: dict[int, float], limit: int | None) -> None:
+    def __init__(self, good: dict[float, float], limit: float | None) -> None:
         self._loads = list(good)
         self._x = [math.log(load) for load in good]
         self._y = [math.log(value) for value in good.values()]
@@ -270,12 +310,12 @@ class _Curve:
         """Intervals that hold a load, each by the place of its lower end."""
         return [place for place in range(len(self._loads)) if self._end(place) - self._loads[place] > 1]
 
-    def after(self, load: int) -> int | None:
+    def after(self, load: float) -> int | None:
         """The interval above ``load``, if it holds any."""
         place = self._loads.index(load)
         return place if place in self.gaps() else None
 
-    def bound(self, place: int, slack: float, *, collapse: bool = False) -> tuple[float, int]:
+    def bound(self, place: int, slack: float, *, collapse: bool = False) -> tuple[float, float]:
         """How much more than the best so far (in logarithms) throughput could be in an interval, and where to look.
 
         With ``collapse`` what lies above the interval bounds nothing, because it may have fallen.
@@ -293,7 +333,7 @@ class _Curve:
         top = min(here + rise * at, there + fall * (width - at))
         return top - self._top, self._inside(place, at / width)
 
-    def _end(self, place: int) -> int:
+    def _end(self, place: int) -> float:
         """The load that ends the interval: the next known one, or the limit, or none above the last."""
         if place + 1 < len(self._loads):
             return self._loads[place + 1]
@@ -303,7 +343,7 @@ class _Curve:
         width = self._x[right] - self._x[left]
         return (self._y[right] - self._y[left] + slack * NOISE * math.sqrt(2)) / width
 
-    def _inside(self, place: int, part: float) -> int:
+    def _inside(self, place: int, part: float) -> float:
         low, high = self._loads[place], self._end(place)
         load = round(low * math.pow(high / low, min(max(part, INNER), 1 - INNER)))
         return min(max(load, low + 1), high - 1)
@@ -319,6 +359,8 @@ class CapacitySweep:
     high: int = 4096
     runs: int = 3
     readings: list[Reading] = field(default_factory=list)
+    may_leave_open: ClassVar[bool] = False
+    """As `ConfirmedSearch.may_leave_open`."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.low <= self.high:
@@ -331,6 +373,11 @@ class CapacitySweep:
             found.append(load)
             load *= 2
         return found
+
+    @property
+    def most(self) -> int:
+        """Runs that it makes."""
+        return len(self.loads()) * self.runs
 
     def next_load(self) -> int | None:
         """The load of the next run; None when the sweep is over."""
@@ -351,8 +398,8 @@ class CapacitySweep:
 
     def found(self) -> Capacity | None:
         """The capacity, once the sweep is over; None if no load counted and met the objective."""
-        values: dict[int, list[float]] = {}
-        bad = {reading.load for reading in self.readings if not (reading.counts and reading.meets)}
+        values: dict[float, list[float]] = {}
+        bad = {reading.load for reading in self.readings if reading.bad}
         for reading in self.readings:
             if reading.load not in bad:
                 values.setdefault(reading.load, []).append(reading.throughput)

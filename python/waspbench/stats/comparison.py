@@ -26,11 +26,11 @@ MOST_DIVISIONS = 20_000
 MOST_EXACT_RANKS = 50
 """Runs on a side up to which the Mann-Whitney test is exact."""
 
-TestName = Literal["permutation", "Mann-Whitney"]
+TestName = Literal["permutation", "Mann-Whitney", "interval"]
 Verdict = Literal["faster", "slower", "no difference shown"]
 
 
-def test_for(first: int, second: int) -> TestName:
+def test_for(first: int, second: int) -> Literal["permutation", "Mann-Whitney"]:
     """The test that `p_value` uses for so many runs."""
     return "permutation" if math.comb(first + second, first) <= MOST_DIVISIONS else "Mann-Whitney"
 
@@ -208,3 +208,69 @@ def _verdict(p: float, alpha: float, faster: bool) -> Verdict:
     if p > alpha:
         return "no difference shown"
     return "faster" if faster else "slower"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A figure above zero that is known by its interval alone; ``high`` is None where it has no upper end."""
+
+    value: float
+    """What was found, which the interval holds."""
+    low: float
+    high: float | None
+    runs: int
+    """From which it follows."""
+
+    @property
+    def middle(self) -> float:
+        """Between the ends (of their logarithms); the lower one where there is no other."""
+        return self.low if self.high is None else math.sqrt(self.low * self.high)
+
+    def deviation(self, level: float) -> float:
+        """Of the logarithm, if the interval is that of a normal distribution; none of one without an upper end."""
+        if self.high is None:
+            return 0.0
+        return math.log(self.high / self.low) / (2 * float(stats.norm.ppf((1 + level) / 2)))
+
+
+def compare_spans(
+    pairs: Sequence[tuple[Span, Span]], *, level: float = LEVEL, alpha: float = ALPHA
+) -> list[Comparison]:
+    """Compares B with A for each of ``pairs`` (A, B), with intervals of ``level``, by a z test of their logarithms,
+    with Holm's correction over all of them. Intervals that overlap show no difference. One without an upper end may lie
+    above another by at least what its lower end says; then there is no ratio.
+    """
+    tested = [_tested(one, other, level) for one, other in pairs]
+    corrected = holm([p for p, _ in tested])
+    return [
+        Comparison(
+            first=one.runs,
+            second=other.runs,
+            means=(one.value, other.value),
+            ratio=None if interval is None else other.value / one.value,
+            interval=interval,
+            shift=other.value - one.value,
+            test="interval",
+            p=p,
+            p_holm=p_holm,
+            verdict=_verdict(p_holm, alpha, other.middle > one.middle),
+            able=one.high is not None or other.high is not None,
+        )
+        for (one, other), (p, interval), p_holm in zip(pairs, tested, corrected, strict=True)
+    ]
+
+
+def _tested(one: Span, other: Span, level: float) -> tuple[float, tuple[float, float] | None]:
+    """The chance of a difference at least as large without one, and the interval of the ratio.
+
+    The interval's ends are the ratios of the farthest ends: where only runs on either side bound a figure, it may be at
+    an end as well as in the middle. So intervals that overlap show no difference, whatever the z test says.
+    """
+    interval = None if one.high is None or other.high is None else (other.low / one.high, other.high / one.low)
+    above = one.high is not None and other.low > one.high
+    below = other.high is not None and one.low > other.high
+    if not above and not below:
+        return 1.0, interval
+    deviation = math.hypot(one.deviation(level), other.deviation(level))
+    difference = abs(math.log(other.middle / one.middle))
+    return 2 * float(stats.norm.sf(difference / deviation)) if deviation else 0.0, interval
