@@ -10,8 +10,8 @@ import waspbench
 from waspbench import _core, live, study
 from waspbench.cli.app import invoke
 from waspbench.cli.flags import flag_of_field
-from waspbench.cli.options import ARGUMENTS, flag_of, flags_in_errors
-from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError, WaspError
+from waspbench.cli.options import ARGUMENTS, flag_of
+from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError, WaspError, renamed
 from waspbench.experiment import Experiment, parse
 from waspbench.experiment.resolve import accept
 from waspbench.results.placing import NotWrittenError
@@ -44,11 +44,11 @@ def test_a_failure_says_where_its_results_are() -> None:
 
 
 def test_the_command_names_its_flags() -> None:
-    with pytest.raises(InputError, match=r"^--low: 1: must be 2$"), flags_in_errors(flag_of):
+    with pytest.raises(InputError, match=r"^--low: 1: must be 2$"), renamed(flag_of):
         raise InputError.at(Argument("search.low"), "must be 2", 1)
-    with pytest.raises(CannotRunError, match=r"^--emulator-cpus: no BPF$"), flags_in_errors(flag_of):
+    with pytest.raises(CannotRunError, match=r"^--emulator-cpus: no BPF$"), renamed(flag_of):
         raise CannotRunError("no BPF", Argument("emulator_cpus"))
-    with pytest.raises(CannotRunError, match=r"^server\.kind: nginx"), flags_in_errors(flag_of):
+    with pytest.raises(CannotRunError, match=r"^server\.kind: nginx"), renamed(flag_of):
         raise SERVER_IS_MISSING
 
 
@@ -81,10 +81,10 @@ def test_every_argument_that_has_a_flag_is_named_by_an_error() -> None:
 
 
 def test_a_failure_of_the_testbed_names_the_flag(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(RunFailedError) as raised, flags_in_errors(flag_of_field({})), live.running():
+    with pytest.raises(RunFailedError) as raised, renamed(flag_of_field({})), live.running():
         raise TestbedError.at("server.url", "nothing listens on 127.0.0.1:1")
     assert str(raised.value) == "URL: nothing listens on 127.0.0.1:1"
-    with pytest.raises(CannotRunError) as cannot, flags_in_errors(flag_of_field({})), live.running():
+    with pytest.raises(CannotRunError) as cannot, renamed(flag_of_field({})), live.running():
         raise CannotDoIt.at("server.command", "there is no program 'x' to start")
     assert str(cannot.value) == "--command: there is no program 'x' to start"
 

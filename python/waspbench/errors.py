@@ -13,8 +13,9 @@ What an error is about is in its attributes, so that nobody has to read its text
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,29 @@ class RunFailedError(WaspError, RuntimeError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.message, self.kept, self.field)
+
+
+@contextmanager
+def renamed(name_of: Callable[[str], str]) -> Iterator[None]:
+    """Puts other names into errors, in the place of fields and arguments: such as the command's flags. Of several
+    problems that come to have one name, the first is told.
+    """
+    try:
+        yield
+    except InputError as error:
+        told: dict[Any, Problem] = {}
+        for number, problem in enumerate(error.problems):
+            where = name_of(problem.where)
+            told.setdefault(number if where == problem.where else where, replace(problem, where=where))
+        raise InputError(told.values()) from None
+    except CannotRunError as error:
+        if error.field is None:
+            raise
+        raise CannotRunError(error.message, name_of(error.field)) from None
+    except RunFailedError as error:
+        if error.field is None:
+            raise
+        raise RunFailedError(error.message, error.kept, name_of(error.field)) from None
 
 
 def show(value: Any, limit: int = 60) -> str:

@@ -120,12 +120,14 @@ def test_capacity_is_found_and_shown_again(capsys: Capture) -> None:
         "sim: as asked",
         "note: wasp run judges the file's [assert]; a search has objectives (--slo)",
     ]
+    assert (point["outcome"], point["groups"][0]["asks"], point["groups"][0]["waits"]) == ("found", "1KiB", None)
     assert point["capacity"] == pytest.approx(1000, rel=0.02)
     assert point["bottleneck"] == "server"
     assert invoke(["show", "out"]) == 0
-    assert "bottleneck: server; saturated: server CPU 100 % busy" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert re.search(rf"^  [\d.,]+ /s at {point['load']} clients without pauses   \(90 %: ", shown, re.MULTILINE)
+    assert "  each asks for 1KiB\n  bottleneck: server; saturated: server CPU 100 % busy" in shown
     assert invoke(["resume", "out"]) == 0
-    assert invoke(["resume", "out", "--junit", "j.xml"]) == 2
 
 
 MODEL = ["--mode", "sim", "--set", "server.model.per_request=5ms", "--warmup", "2s", "--duration", "5s"]
@@ -136,7 +138,10 @@ def test_the_most_clients_are_found_by_flags(capsys: Capture) -> None:
     assert invoke(["capacity", *MODEL, *flags, "-o", "out"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("capacity: most clients under all.p99 < 1s, sim, by search, seed 1\n")
-    assert re.search(r"^  (5[4-9]\d|6[01]\d) clients   \(90 %: 5\d\d to 6\d\d\)$", printed, re.MULTILINE)
+    answer = (
+        r"^  (5[4-9]\d|6[01]\d) clients with all\.p99 < 1s   \(90 %: 5\d\d to 6\d\d\)\n  each asks for 1KiB, waits 2s$"
+    )
+    assert re.search(answer, printed, re.MULTILINE)
     assert re.search(
         r"^    clients +fresh +counts +all.p99 ms +ok/s +90 % interval +mean ms +p99 ms", printed, re.MULTILINE
     )
@@ -156,7 +161,118 @@ def test_a_rate_is_found_by_flags(capsys: Capture) -> None:
     assert point["readings"][0]["load"] == 0.5
     assert all(reading["load"] <= 1000 for reading in point["readings"])
     assert 100 < point["load"] < 200
-    assert point["load_ci90"][0] <= point["load"] <= point["load_ci90"][1]
+    assert point["capacity"] == point["load"]
+    assert point["ci90"][0] <= point["load"] <= point["ci90"][1]
+
+
+CAPACITY = """
+[capacity]
+find = "clients"
+slo = "p99 < 1s"
+low = 64
+high = 128
+"""
+
+
+def test_the_file_says_what_is_looked_for_and_flags_go_before_it(capsys: Capture, here: Path) -> None:
+    (here / "e.toml").write_text(FILE.partition("[sweep]")[0] + CAPACITY)
+    assert invoke(["capacity", "e.toml", "-o", "out"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith(
+        "e: most clients under all.p99 < 1s, sim, by search, seed 1\n\n  at least 128 clients"
+    )
+    assert "  a higher --high may find more\n" in printed.out
+    assert (
+        invoke(["capacity", "e.toml", "--find", "throughput", "--slo", "p99 < 2s", "--high", "99", "-o", "more"]) == 0
+    )
+    printed = capsys.readouterr()
+    assert printed.out.startswith("e: capacity under all.p99 < 2s, sim")
+    assert "  at least " in printed.out
+    assert "; 99 clients are the most that were tried, and throughput still grew; " in printed.out
+    assert invoke(["run", "e.toml", "--dry-run"]) == 0
+
+
+def test_a_gate_stands_in_the_file(capsys: Capture, here: Path) -> None:
+    (here / "e.toml").write_text(FILE.partition("[sweep]")[0] + CAPACITY + "at_least = 100\n")
+    assert invoke(["capacity", "e.toml", "-o", "out"]) == 0
+    on = "the 90 % interval is from 128 clients on; more were not tried"
+    assert f"passed  clients >= 100: {on}\n" in capsys.readouterr().out
+    assert invoke(["capacity", "e.toml", "--at-least", "128", "--high", "100", "-o", "more"]) == 2
+    assert "wasp: --at-least: 128: must be at most 100, the most that are tried" in capsys.readouterr().err
+    assert invoke(["capacity", "e.toml", "--high", "80", "-o", "more"]) == 2
+    assert "wasp: capacity.at_least: 100: must be at most 80" in capsys.readouterr().err
+    assert invoke(["capacity", "e.toml", "--find", "throughput", "-o", "more"]) == 2
+    wanted = 'is for find = "clients"; beside --find throughput give --at-least as well'
+    assert f"wasp: capacity.at_least: 100: {wanted}\n" in capsys.readouterr().err
+    assert invoke(["capacity", "e.toml", "--at-least", "64", "--low", "64", "--slo", "p99 < 1ms", "-o", "less"]) == 1
+    missed = "64 clients, the least that were tried, do not meet the objective; fewer were not tried"
+    assert f"FAILED  clients >= 64: {missed}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        ("--high 64 --at-least 150/s", 0, "passed  throughput >= 150/s: the 90 % interval is "),
+        ("--high 64 --at-least 250", 1, "FAILED  throughput >= 250/s: the 90 % interval is "),
+        (
+            "--low 4 --high 4 --rtt 100ms --at-least 100",
+            5,
+            "undecided  throughput >= 100/s: the 90 % interval is from ",
+        ),
+        (
+            "--slo p99<1ms --rtt 50ms --high 64 --at-least 10",
+            5,
+            "undecided  throughput >= 10/s: no load counted and met",
+        ),
+        ("--find rate --slo p99<1s --clients 2 --rtt 200ms --low 2/s --at-least 50/s", 5, "undecided  rate >= 50/s: "),
+    ],
+)
+def test_only_the_servers_limit_fails_a_check(arguments: str, status: int, told: str, capsys: Capture) -> None:
+    assert invoke(["capacity", *MODEL, *arguments.split(), "-o", "out"]) == status
+    assert f"\n{told}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("least", "status", "word", "why"),
+    [
+        ("450", 0, "passed", "the 90 % interval is 5"),
+        ("2000", 1, "FAILED", "the 90 % interval is 5"),
+        ("560", 5, "undecided", "the 90 % interval is 5"),
+    ],
+)
+def test_what_is_found_is_checked_for_ci(
+    least: str, status: int, word: str, why: str, capsys: Capture, here: Path
+) -> None:
+    model = [text.replace("5ms", "10ms") for text in MODEL]
+    flags = ["--find", "clients", "--slo", "p99 < 1s", "--think", "5s", "--rtt", "20ms"]
+    files = ["--junit", "j.xml", "--markdown", "m.md"]
+    assert invoke(["capacity", *model, *flags, "--at-least", least, *files, "-o", "out"]) == status
+    printed = capsys.readouterr().out
+    assert f"\n{word}  clients >= {least}: {why}" in printed
+    suite = ElementTree.parse(here / "j.xml").getroot()
+    counts = {"passed": ("0", "0"), "FAILED": ("1", "0"), "undecided": ("0", "1")}[word]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", *counts)
+    written = (here / "m.md").read_text()
+    assert f"- {re.search('5.. clients with', printed)[0]} all.p99 < 1s (90 %: " in written  # type: ignore[index]
+    assert f"| `clients >= {least}` |  | " in written
+    assert invoke(["resume", "out"]) == status
+    assert capsys.readouterr().out == printed
+
+
+def test_a_dry_run_says_how_long_a_search_may_take(capsys: Capture, here: Path) -> None:
+    flags = ["--find", "clients", "--slo", "p99 < 1s", "--high", "64", "--dry-run"]
+    assert invoke(["capacity", "e.toml", *flags]) == 0
+    assert re.fullmatch(
+        r"2 points, most clients under all\.p99 < 1s, 8 to 64 clients:\n"
+        r"    0  clients\.loss\.rate=0%\n"
+        r"    1  clients\.loss\.rate=9%\n"
+        r"at most 30 runs, about \d+ s in all if each had 64 clients; a run that is too short is made again, for up to "
+        r"30 min\n",
+        capsys.readouterr().out,
+    )
+    assert invoke(["capacity", "e.toml", "--sweep", "--high", "64", "--set", "sweep={}", "--dry-run"]) == 0
+    assert re.fullmatch(r"1 point, capacity, 8 to 64 clients:\n16 runs, about \d+ s\n", capsys.readouterr().out)
+    assert [path.name for path in here.iterdir()] == ["e.toml"]
 
 
 def test_a_file_may_not_end_in_toml(here: Path, capsys: Capture) -> None:
@@ -205,7 +321,32 @@ SWEEP = "a sweep makes measure.runs runs at every load; leave it or --sweep out"
         ("normality e.toml", "e.toml: has a sweep; normality is judged at one point: --set 'sweep={}'"),
         ("normality out", "out: must be results of one point"),
         ("normality out --metric p98", None),
-        ("run e.toml --junit no/j.xml -o new", '--junit: "no/j.xml": cannot be written: No such file or directory'),
+        ("run e.toml --junit no/j.xml -o new", '--junit: "no/j.xml": cannot be written: there is no such directory'),
+        ("run e.toml --junit out -o new", '--junit: "out": cannot be written: Is a directory'),
+        ("resume out --markdown no/m.md", '--markdown: "no/m.md": cannot be written: there is no such directory'),
+        ("run e.toml --dry-run --json", "--json: has no effect beside --dry-run, which makes no runs"),
+        (
+            "capacity e.toml --dry-run --junit j.xml",
+            '--junit: "j.xml": has no effect beside --dry-run, which makes no runs',
+        ),
+        (
+            "capacity e.toml --find clients --slo p99<1s --high 64 --at-least 65",
+            "--at-least: 65: must be at most 64, the most that are tried",
+        ),
+        ("capacity e.toml --at-least many", None),
+        ("capacity e.toml --slo errors<1", '--slo: "errors<1": 1 is 100%; say 1% or 100%'),
+        ("run e.toml --assert errors<1", '--assert: "errors<1": 1 is 100%; say 1% or 100%'),
+        ("run e.toml --set assert.errors=<1", None),
+        (
+            "capacity e.toml --set capacity={low=9} --high 8",
+            "capacity.low: 9: must lie from 1 to high, which is 8",
+        ),
+        ("capacity e.toml --set capacity={low=9} --low 9 --high 8", "--low: 9: must lie from 1 to high, which is 8"),
+        (
+            "capacity e.toml --set capacity={low='5/s'}",
+            'capacity.low: "5/s": must be a number of clients, such as 64',
+        ),
+        ("run e.toml --set sweep={'capacity.low'=[1,2]}", 'sweep."capacity.low": cannot be swept'),
         ("capacity e.toml --low 0", "--low: 0: must be at least 1, one client for each group"),
         ("capacity e.toml --low 2.5", '--low: "2.5": must be a number of clients, such as 64'),
         ("capacity e.toml --find users", '--find: "users": must be one of throughput, clients, rate'),
@@ -225,7 +366,7 @@ SWEEP = "a sweep makes measure.runs runs at every load; leave it or --sweep out"
         ),
         (
             "capacity e.toml --sweep --find clients --slo p99<1s",
-            '--sweep: "sweep": a sweep looks for the largest throughput, and not for clients',
+            "--sweep: a sweep looks for the largest throughput, and not for clients",
         ),
         (
             "capacity e.toml --rtt 5ms",

@@ -106,6 +106,10 @@ name = "no-stack"
 workload = { kind = "prowgen", stack = { model = "none" } }
 clients = [{}]
 ---
+name = "searched"
+clients = [{}]
+capacity = { find = "clients", slo = ["p99 < 1s", "errors < 1%"], low = 8, high = 512 }
+---
 name = "files"
 workload = { files = [{ size = "1KB", weight = 2.0 }, { size = "5KB" }] }
 clients = [{}]

@@ -15,7 +15,8 @@ from waspbench.experiment.conditions import condition
 from waspbench.experiment.metrics import metric
 from waspbench.results import load as result_of
 from waspbench.results import populations_of
-from waspbench.results.checks import estimate, judge, junit, markdown, run_values, shown
+from waspbench.results.checks import estimate, judge, run_values, shown
+from waspbench.results.exports import junit, markdown
 from waspbench.results.normal import judge_normality
 from waspbench.stats import mean_interval, merge, percentiles
 from waspbench.stats.quantiles import quantile_intervals

@@ -12,7 +12,7 @@ import pytest
 from waspbench import InputError, run, study, tabular
 from waspbench.cli import studies, table
 from waspbench.results import Result, load
-from waspbench.results.checks import markdown
+from waspbench.results.exports import markdown
 from waspbench.results.groups import LEAST
 from waspbench.results.study import study_of
 

@@ -14,8 +14,8 @@ from waspbench import run
 from waspbench.cli import studies, table
 from waspbench.cli.app import invoke
 from waspbench.results import Result, errors
-from waspbench.results.checks import junit, markdown
 from waspbench.results.comparing import compare_results
+from waspbench.results.exports import junit, markdown
 from waspbench.results.study import study_of
 from waspbench.testbed import Support
 

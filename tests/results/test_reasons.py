@@ -14,7 +14,7 @@ from waspbench.cli import studies, table
 from waspbench.experiment import accept, parse
 from waspbench.experiment.search import Search
 from waspbench.results import Result, load
-from waspbench.results.checks import markdown
+from waspbench.results.exports import markdown
 from waspbench.results.reasons import Advice, Reason, advice_of, longest
 from waspbench.runner.capacity import capacity
 

@@ -20,8 +20,9 @@ from waspbench.experiment import parse
 from waspbench.experiment.search import Search
 from waspbench.experiment.units import seconds
 from waspbench.results import Invalid, RunSummary
-from waspbench.results.capacity import CAPACITY, CapacityResult, PointCapacity, load_capacity, load_number
+from waspbench.results.capacity import CAPACITY, CapacityResult, PointCapacity, load_capacity
 from waspbench.results.comparing import compare_results
+from waspbench.results.loads import load_number
 from waspbench.results.records import read_record
 from waspbench.runner.capacity import capacity
 from waspbench.runner.job import Job
@@ -58,8 +59,8 @@ def point(result: Any) -> PointCapacity:
 
 
 def ends(found: PointCapacity) -> tuple[float, float]:
-    assert found.load_ci90 is not None
-    low, high = found.load_ci90
+    assert found.ci90 is not None
+    low, high = found.ci90
     assert high is not None
     return low, high
 
@@ -77,7 +78,8 @@ def test_the_interval_holds_the_clients_with_which_the_objective_ceases_to_be_me
     assert (found.outcome, found.again, found.confirmed, found.valid) == ("found", None, True, True)
     assert (found.bottleneck, found.saturated) == ("server", True)
     assert found.runs <= 15
-    assert found.capacity == pytest.approx(1 / SERVICE, rel=0.03)
+    assert found.capacity == found.load
+    assert found.line.throughput == pytest.approx(1 / SERVICE, rel=0.03)
 
 
 def test_the_answer_is_the_largest_load_that_met_the_objective_below_the_least_that_missed_it(users: Path) -> None:
@@ -107,10 +109,11 @@ def test_what_was_found_is_printed_with_its_interval(users: Path) -> None:
     found, (low, high) = point(result), ends(point(result))
     lines = science_text.capacity(result).splitlines()
     assert lines[0] == "users: most clients under all.p99 < 1s, sim, by search, seed 1"
-    answer = f"  {load_number(found.load or 0)} clients   (90 %: {load_number(low)} to {load_number(high)})"
-    assert lines[2] == answer
-    assert lines[3].startswith("  throughput there: ")
-    assert "; the objective was missed at " in lines[4]
+    span = f"   (90 %: {load_number(low)} to {load_number(high)})"
+    assert lines[2] == f"  {load_number(found.load or 0)} clients with all.p99 < 1s{span}"
+    assert lines[3].startswith("  each asks for 1KiB, waits ")
+    assert lines[4].startswith("  throughput there: ")
+    assert "; the objective was missed at " in lines[5]
     [head] = [line for line in lines if line.startswith("    clients")]
     assert head.split()[:5] == ["clients", "fresh", "counts", "all.p99", "ms"]
     row = json.loads(result.to_json())["table"][0]
@@ -133,7 +136,11 @@ def test_a_rate_is_found_before_a_server_that_clients_are_enough_for(tmp_path: P
     assert (found.outcome, found.confirmed, found.bottleneck) == ("found", True, "server")
     assert (tmp_path / "out" / f"load-{found.load:.10g}").is_dir()
     assert result == load_capacity(tmp_path / "out")
-    assert science_text.capacity(result).splitlines()[2].startswith(f"  {load_number(found.load)} arrivals/s   (90 %: ")
+    assert (
+        science_text.capacity(result)
+        .splitlines()[2]
+        .startswith(f"  {load_number(found.load)} arrivals/s with all.p99 < 200ms   (90 %: ")
+    )
     overloaded = [reading for reading in found.readings if any("not achieved" in note for note in reading.notes)]
     assert overloaded
     assert all((reading.meets, reading.ratio) == (False, None) for reading in overloaded)
@@ -189,10 +196,10 @@ def searched(
 
 def test_an_objective_that_the_most_clients_meet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result, found = searched(monkeypatch, tmp_path / "out", lambda load: 0.2)
-    assert (found.outcome, found.load, found.load_ci90, found.valid) == ("not reached", 512, (512, None), True)
+    assert (found.outcome, found.load, found.ci90, found.valid) == ("not reached", 512, (512, None), True)
     assert found.bottleneck == "clients"
     text = science_text.capacity(result)
-    assert "\n  at least 512 clients\n" in text
+    assert "\n  at least 512 clients with all.p99 < 1s\n" in text
     assert "\n  a higher --high may find more\n" in text
     assert "512 clients are the most that were tried, and the objective is still met" in text
 
@@ -200,9 +207,9 @@ def test_an_objective_that_the_most_clients_meet(monkeypatch: pytest.MonkeyPatch
 def test_an_objective_that_the_fewest_clients_miss(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result, found = searched(monkeypatch, tmp_path / "out", lambda load: 3.0)
     assert (found.outcome, found.load, found.capacity, found.valid) == ("none", None, None, False)
-    assert "none found: 8 clients, the least that were tried, do not meet the objective" in science_text.capacity(
-        result
-    )
+    text = science_text.capacity(result)
+    assert "  none found: 8 clients, the least that were tried, do not meet the objective\n  a lower --low may" in text
+    assert "\nNOT VALID: none found\n" in text
 
 
 def test_the_emulator_as_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -215,8 +222,13 @@ def test_the_emulator_as_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     found = point(result)
     assert found.load is not None
     assert 85 <= found.load <= 100
-    assert (found.outcome, found.bottleneck, found.load_ci90) == ("emulator", "emulator", (found.load, None))
-    assert f"\n  at least {found.load} clients\n" in science_text.capacity(result)
+    assert (found.outcome, found.bottleneck, found.ci90) == ("emulator", "emulator", (found.load, None))
+    text = science_text.capacity(result)
+    assert f"\n  at least {found.load} clients with all.p99 < 1s\n" in text
+    behind = sorted({reading.load for reading in found.readings if not reading.counts})
+    others = f"(the emulator was the limit at {', '.join(map(str, behind[1:]))} clients, too; see --json)"
+    told = f"at {behind[0]} clients: the emulator fell behind {others}"
+    assert told in " ".join(text.split())
 
 
 def test_an_objective_that_is_met_again_beyond_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -310,10 +322,14 @@ def test_the_rate_is_shared_among_the_groups_as_in_the_file() -> None:
     assert [rate_of(group) for group in changed.clients] == [750, 7, 250, 0]
 
 
+def test_only_what_can_be_found_is_looked_for() -> None:
+    with pytest.raises(InputError, match=r'search\.find: "users": must be one of throughput, clients, rate'):
+        Search(find="users")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("document", "search", "message"),
     [
-        (DOCUMENT, Search(find="users"), r'search.find: "users": must be one of throughput, clients, rate'),  # type: ignore[arg-type]
         (
             DOCUMENT,
             Search(find="clients"),
@@ -329,8 +345,16 @@ def test_the_rate_is_shared_among_the_groups_as_in_the_file() -> None:
         (DOCUMENT, Search(high=64.0), r"search.high: 64.0: must be a whole number of clients"),
         (DOCUMENT, ARRIVALS, r"clients.arrivals: missing; a search for a rate scales the rates of all groups"),
         (OPEN, USERS, r"clients.arrivals: an open loop's rate .* a search for a rate varies it"),
-        (OPEN, Search(find="rate", low=0, objectives=("p99 < 1s",)), r"search.low: 0: must be a number of arrivals"),
-        (OPEN, Search(find="rate", low=1e-4, objectives=("p99 < 1s",)), r"search.low: 0.0001: .*at least one an hour"),
+        (
+            OPEN,
+            Search(find="rate", low=0, objectives=("p99 < 1s",)),
+            r"search.low: \"0/s\": must be a number of arrivals",
+        ),
+        (
+            OPEN,
+            Search(find="rate", low=1e-4, objectives=("p99 < 1s",)),
+            r"search.low: \"0.0001/s\": .*at least one an hour",
+        ),
         (
             OPEN | {"sweep": {"clients.arrivals.rate": ["1/s", "2/s"]}},
             ARRIVALS,
@@ -370,7 +394,7 @@ def test_a_load_without_an_upper_end_may_be_shown_to_be_larger(
 ) -> None:
     for high in (512, 4096):
         _, open_ended = searched(monkeypatch, tmp_path / str(high), lambda load: 0.2, high=high)
-        assert open_ended.load_ci90 == (high, None)
+        assert open_ended.ci90 == (high, None)
     small, large = str(tmp_path / "512"), str(tmp_path / "4096")
     told = [
         compare_results(*pair).points[0] for pair in ((str(users), small), (str(users), large), (large, str(users)))
@@ -429,3 +453,103 @@ def test_searches_for_different_things_are_not_comparable(users: Path, tmp_path:
     found = compare_results(str(users), str(tmp_path / "other"))
     assert found.not_comparable == ["they looked for different things: clients and throughput"]
     assert [each.verdict for each in found.points] == ["not comparable"]
+
+
+def test_without_a_search_the_file_says_what_is_looked_for(tmp_path: Path) -> None:
+    table = {"find": "clients", "slo": "p99 < 1s", "low": 64, "high": 128, "at_least": 100}
+    result = capacity(DOCUMENT | {"capacity": table}, output=tmp_path / "out")
+    assert (result.find, result.objectives, point(result).load) == ("clients", ["all.p99 < 1s"], 128)
+    [check] = result.checks
+    assert (check.condition, check.passed) == ("clients >= 100", True)
+    assert load_capacity(tmp_path / "out") == result
+    assert resume(tmp_path / "out") == result
+    other = capacity(DOCUMENT | {"capacity": table}, output=tmp_path / "other", search=Search("sweep", high=8))
+    assert (other.find, other.objectives, other.checks) == ("throughput", [], [])
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"find": "clients"}, r"capacity\.slo: missing; the most clients are found under an objective"),
+        ({"high": 10**6}, r"capacity\.high: 1000000: "),
+        (
+            {"at_least": 64, "slo": "p99 < 1s", "find": "clients", "high": 8},
+            r"capacity\.at_least: 64: must be at most 8",
+        ),
+    ],
+)
+def test_errors_name_the_field_of_the_file(table: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"^{message}"):
+        capacity(DOCUMENT | {"capacity": table}, output=tmp_path / "out")
+
+
+def test_a_sweep_and_one_fresh_run_cannot_tell_whether_it_is_enough(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"search\.at_least: 5: a sweep confirms nothing"):
+        capacity(DOCUMENT, output=tmp_path / "out", search=Search("sweep", at_least=5))
+    with pytest.raises(InputError, match=r"search\.confirm: 1: must be at least 2"):
+        capacity(DOCUMENT, output=tmp_path / "out", search=Search(confirm=1, at_least=5))
+
+
+@pytest.mark.parametrize(
+    ("throughput", "search", "outcome", "hint"),
+    [
+        (lambda load: 10.0 * load, Search(high=128), "not reached", "a higher --high may find more"),
+        (lambda load: min(10.0 * load, 160.0), Search(high=1024), "found", None),
+        (lambda load: 300.0, Search(low=120, high=128), "not reached", "a higher --high may find more"),
+        (lambda load: 10.0 * load, Search(low=128, high=128), "not reached", "a higher --high may find more"),
+        (lambda load: 1000 - load, Search(low=600, high=800), "not reached", "a lower --low may find more"),
+        (lambda load: 10.0 * load if load < 70 else 300.0, Search(high=256), "found", None),
+    ],
+    ids=["growing", "level", "a narrow range", "one load", "falling", "a peak"],
+)
+def test_throughput_is_a_lower_bound_where_other_loads_may_have_more(
+    throughput: Callable[[float], float],
+    search: Search,
+    outcome: str,
+    hint: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    answered(monkeypatch, lambda job: summary(throughput(job.load or 0), job.run))
+    result = capacity(DOCUMENT, output=tmp_path / "out", search=search)
+    found = point(result)
+    assert (found.outcome, found.is_lower_bound) == (outcome, outcome == "not reached")
+    hints = [line.strip() for line in science_text.capacity(result).splitlines() if " more" in line and "-" in line]
+    assert hints == ([] if hint is None else [hint])
+
+
+def test_what_loads_that_were_not_tried_may_have_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    answered(monkeypatch, lambda job: "gone" if (job.load or 0) > 70 else summary(10.0 * (job.load or 0), job.run))
+    result = capacity(DOCUMENT, output=tmp_path / "out", search=Search(high=2048, most=8, at_least=600))
+    found = point(result)
+    limit = min(reading.load for reading in found.readings if reading.failed)
+    assert found.load is not None
+    assert found.load < 60
+    assert found.bound == pytest.approx(10 * limit, rel=0.1)  # throughput grows no faster than the clients
+    told = f"loads between those that were tried may have up to {found.bound:,.0f} /s: --max-runs allows more of them"
+    assert f"  {told}\n" in science_text.capacity(result)
+    assert [check.passed for check in result.checks] == [None]
+
+
+@pytest.mark.parametrize(("load", "outcome"), [(200, "found"), (20, "not reached")])
+def test_a_server_that_is_saturated_has_no_more_above(
+    load: int, outcome: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answered(monkeypatch, lambda job: summary(10.0 * (job.load or 0), job.run, busy=min(1.0, (job.load or 0) / 190)))
+    found = point(capacity(DOCUMENT, output=tmp_path / "out", search=Search(high=load)))
+    assert (found.load, found.outcome) == (load, outcome)
+
+
+@pytest.mark.parametrize(("first", "second"), [(128, 32), (32, 128)])
+def test_a_lower_bound_is_not_called_smaller(
+    first: int, second: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answered(monkeypatch, lambda job: summary(10.0 * (job.load or 0) + job.run / 100, job.run))
+    for name, high in (("a", first), ("b", second)):
+        capacity(DOCUMENT, output=tmp_path / name, search=Search(high=high, confirm=5))
+    compared = compare_results(str(tmp_path / "a"), str(tmp_path / "b"))
+    [at] = compared.points
+    smaller = "B" if second < first else "A"
+    assert (at.verdict, at.at_least) == ("no difference shown", (True, True))
+    assert at.note == f"the capacity of {smaller} is only a lower bound, and may be larger than the other's"
+    assert f"  at least {10 * first:,}.0 -> at least {10 * second:,}.0 /s" in science_text.comparison(compared)

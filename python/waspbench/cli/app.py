@@ -13,8 +13,8 @@ from cyclopts import App, CycloptsError, Group, Parameter
 
 from waspbench import _core
 from waspbench.cli import status
-from waspbench.cli.options import flag_of, flags_in_errors
-from waspbench.errors import CannotRunError, InputError, RunFailedError
+from waspbench.cli.options import flag_of
+from waspbench.errors import CannotRunError, InputError, RunFailedError, renamed
 
 MEASURE = Group("Measure", sort_key=1)
 RESULTS = Group("Results", sort_key=2)
@@ -115,7 +115,7 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # an interrupt may have come during imports
-        with flags_in_errors(flag_of):
+        with renamed(flag_of):
             code = app(list(arguments) or ["--help"], print_error=False, exit_on_error=False)
     except CycloptsError as error:
         status.complain([_usage(error)])

@@ -18,9 +18,9 @@ from waspbench.cli.options import (
     ServerCpus,
     Text,
     Thresholds,
-    flags_in_errors,
 )
 from waspbench.cli.study import set_percentiles
+from waspbench.errors import renamed
 from waspbench.experiment.load import parse
 
 _URL = "A server that runs already on this machine, and what to ask it for, such as http://127.0.0.1:8080/."
@@ -40,7 +40,7 @@ def bench(
 ) -> int:
     """Measure a server, with flags instead of a file."""
     values = {"url": url, **asdict(given)}
-    with flags_in_errors(flags.flag_of_field(values)):
+    with renamed(flags.flag_of_field(values)):
         document = flags.document("bench", values)
         set_percentiles(document, percentiles)
         return _measured(document, values, thresholds or [], server_cpus, emulator_cpus, json=json, output=output)

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from waspbench import _core
-from waspbench.cli import flags
+from waspbench.cli import flags, status
 from waspbench.cli.options import (
     MEASURE,
+    DryRun,
     EmulatorCpus,
     Jobs,
     Json,
+    JUnit,
+    Markdown,
     Output,
     Percentiles,
     ServerCpus,
     Settings,
     Text,
-    flags_in_errors,
 )
 from waspbench.cli.study import document_of, set_percentiles
-from waspbench.errors import Argument, InputError
+from waspbench.errors import InputError, renamed
 from waspbench.experiment.load import apply, parse, set_path
-from waspbench.experiment.search import FINDS, HIGH, Find, Search
+from waspbench.experiment.search import FINDS, HIGH, CapacityTable, Search, field_of_table
 
 SEARCH = Search()
 """How capacity is searched unless told otherwise."""
@@ -71,7 +71,7 @@ def capacity(
             metavar="|".join(FINDS),
             group=MEASURE,
             help="The largest throughput, or the most clients or the highest rate of arrivals that meet --slo. "
-            "[default: throughput]",
+            "[default: what the file's table capacity says, as for --slo, --low, --high and --at-least; throughput]",
         ),
     ] = None,
     slo: Annotated[
@@ -79,8 +79,9 @@ def capacity(
         Parameter(
             metavar="CONDITION",
             group=MEASURE,
-            help='What each run must meet for its load to count, such as "p99 < 500ms"; may be repeated. Percentiles '
-            "are those of all transactions that ended (all.p99); ok.p99 is that of ok ones.",
+            help='What each run must meet for its load to count, such as "p99 < 500ms"; may be repeated, and stands in '
+            "place of all that the file says. Percentiles are those of all transactions that ended (all.p99); ok.p99 "
+            "is that of ok ones.",
         ),
     ] = None,
     low: Annotated[
@@ -108,6 +109,16 @@ def capacity(
             help=f"Runs of a search at most [{SEARCH.most}]; one that is made again counts once.",
         ),
     ] = None,
+    at_least: Annotated[
+        Text,
+        Parameter(
+            metavar="N",
+            group=MEASURE,
+            help="What must be found: clients, a rate such as 50/s, or ok transactions a second. The command ends with "
+            "status 0 if the lower end of the 90 % interval is at least this, with 1 if the upper end is below, and "
+            "else with 5.",
+        ),
+    ] = None,
     confirm: Annotated[
         int | None,
         Parameter(metavar="N", group=MEASURE, help=f"Fresh runs at the load that a search found [{SEARCH.confirm}]."),
@@ -122,59 +133,73 @@ def capacity(
     given: Annotated[Flags, Parameter(name="*")] = NONE,
     settings: Settings = None,
     percentiles: Percentiles = None,
+    dry_run: DryRun = False,
     jobs: Jobs = None,
     server_cpus: ServerCpus = None,
     emulator_cpus: EmulatorCpus = None,
     json: Json = False,
+    junit: JUnit = None,
+    markdown: Markdown = None,
     output: Output = None,
 ) -> int:
     """Find the load at which a server's throughput is largest, or the most users that meet an objective."""
-    search = replace(_sought(find, low, high), objectives=tuple(slo or ()), method="sweep" if sweep else "search")
+    asked = {
+        name: value
+        for name, value in (("find", find), ("slo", slo), ("low", low), ("high", high), ("at_least", at_least))
+        if value is not None
+    }
     if sweep:
         _check_sweep({"--max-runs": max_runs, "--confirm": confirm})
-    search = replace(
-        search,
-        most=SEARCH.most if max_runs is None else max_runs,
-        confirm=SEARCH.confirm if confirm is None else confirm,
-    )
     values = asdict(given)
     by_flags = target is None or "://" in target
-    with flags_in_errors(flags.flag_of_field(values, FLAGS)) if by_flags else nullcontext():
-        if by_flags:
-            document = _of_flags(values | {"url": target}, settings or [], search)
-            set_percentiles(document, percentiles)
-        else:
-            document = _of_file(str(target), values, settings or [], percentiles)
+    described = values | {"url": target} if by_flags else None
+    if described is not None:
+        document = _of_flags(described, settings or [], find, sweep=sweep)
+        set_percentiles(document, percentiles)
+    else:
+        document = _of_file(str(target), values, settings or [], percentiles)
+    own = document.get("capacity")
+    with renamed(_names(described, asked, own if isinstance(own, Mapping) else {})):
+        search = replace(
+            _search(document, asked),
+            method="sweep" if sweep else "search",
+            most=SEARCH.most if max_runs is None else max_runs,
+            confirm=SEARCH.confirm if confirm is None else confirm,
+        )
         return _made(
             document,
             search,
-            values | {"url": target} if by_flags else None,
+            described,
             output=output,
+            dry_run=dry_run,
             jobs=jobs,
             server_cpus=server_cpus,
             emulator_cpus=emulator_cpus,
-            json=json,
+            outputs=(json, junit, markdown),
         )
 
 
-def _sought(find: str | None, low: str | None, high: str | None) -> Search:
-    """What is looked for, and between which loads."""
-    what = cast("Find", find or "throughput")  # which the search checks
-    least = SEARCH.low if low is None else _bound("low", low, what)
-    return Search(low=least, high=None if high is None else _bound("high", high, what), find=what)
+def _search(document: Mapping[str, Any], asked: Mapping[str, Any]) -> Search:
+    """What the file's table ``[capacity]`` looks for, where flags do not ask for something else."""
+    table = parse(document).capacity or CapacityTable()
+    if table.at_least is not None and "at_least" not in asked and asked.get("find", table.find) != table.find:
+        message = f'is for find = "{table.find}"; beside --find {asked["find"]} give --at-least as well'
+        raise InputError.at("capacity.at_least", message, table.at_least)
+    return Search.of(table.model_copy(update=asked))
 
 
-def _bound(name: str, text: str, find: Find) -> float:
-    """A load that a flag gives."""
-    argument = Argument(f"search.{name}")
-    if find == "rate":
-        try:
-            return _core.parse_frequency(text)
-        except _core.QuantityError as error:
-            raise InputError.at(argument, error.message, text) from None
-    if not text.isascii() or not text.isdecimal():
-        raise InputError.at(argument, "must be a number of clients, such as 64", text)
-    return int(text)
+def _names(
+    described: Mapping[str, Any] | None, asked: Mapping[str, Any], own: Mapping[str, Any]
+) -> Callable[[str], str]:
+    """What knows how errors call a field or an argument: by its flag, but for what the file's table ``own`` says."""
+    flag_of = (lambda where: where) if described is None else flags.flag_of_field(described, FLAGS)
+
+    def name(where: str) -> str:
+        field = field_of_table(where)
+        in_table = field != where and (key := field.removeprefix("capacity.")) in own and key not in asked
+        return field if in_table else flag_of(where)
+
+    return name
 
 
 def _check_sweep(given: Mapping[str, int | None]) -> None:
@@ -184,12 +209,15 @@ def _check_sweep(given: Mapping[str, int | None]) -> None:
             raise InputError.at(name, message, value)
 
 
-def _of_flags(values: Mapping[str, Any], settings: Sequence[str], search: Search) -> dict[str, Any]:
+def _of_flags(values: Mapping[str, Any], settings: Sequence[str], find: str | None, *, sweep: bool) -> dict[str, Any]:
     """What flags say, as the content of an experiment file."""
-    if search.method == "search" and values["runs"] is not None:
-        message = f"is for --sweep; a search makes --confirm runs ({search.confirm}) at the load that it found"
+    made = flags.document("capacity", values)
+    table = apply(made, settings).get("capacity")
+    find = find or (table.get("find") if isinstance(table, dict) else None)
+    if not sweep and values["runs"] is not None:
+        message = f"is for --sweep; a search makes --confirm runs ({SEARCH.confirm}) at the load that it found"
         raise InputError.at("--runs", message, values["runs"])
-    if search.find != "rate":
+    if find != "rate":
         _refuse_clients(values)
         for name in ("arrivals", "outstanding"):
             if values[name] is not None:
@@ -197,8 +225,7 @@ def _of_flags(values: Mapping[str, Any], settings: Sequence[str], search: Search
     elif values["think"] is not None:
         message = "is for a closed loop; with --find rate clients ask when arrivals come"
         raise InputError.at("--think", message, values["think"])
-    made = flags.document("capacity", values)
-    if search.find == "rate":
+    if find == "rate":
         set_path(made, "clients.arrivals.rate", "1/s")  # which the search scales
     return apply(made, settings)
 
@@ -225,25 +252,28 @@ def _refuse_clients(values: Mapping[str, Any]) -> None:
 def _made(
     document: Mapping[str, Any],
     search: Search,
-    values: Mapping[str, Any] | None,
+    described: Mapping[str, Any] | None,
     *,
     output: Path | None,
+    dry_run: bool,
     jobs: int | None,
     server_cpus: str | None,
     emulator_cpus: str | None,
-    json: bool,
+    outputs: tuple[bool, Path | None, Path | None],
 ) -> int:
-    """Makes a search; ``values`` are the flags that describe the experiment, if flags do."""
+    """Makes a search; ``described`` are the flags that describe the experiment, if flags do."""
     asked = parse(document)
     from functools import partial
 
     from waspbench.cli import studies
     from waspbench.live import choose_mode
     from waspbench.runner.capacity import CapacityStudy
-    from waspbench.runner.capacity_plan import prepare_capacity
+    from waspbench.runner.capacity_plan import prepare_capacity, search_of
 
-    if values is not None:
-        flags.check_effects(choose_mode(None, asked)[0], values)
+    wanted = studies.Outputs(*outputs)
+    wanted.check(dry_run=dry_run)
+    if described is not None:
+        flags.check_effects(choose_mode(None, asked)[0], described)
     begun = studies.prepared(
         document,
         output,
@@ -255,4 +285,10 @@ def _made(
     )
     if asked.thresholds:
         print("note: wasp run judges the file's [assert]; a search has objectives (--slo)", file=sys.stderr)
-    return studies.made(CapacityStudy.begin(*begun), jobs, studies.Outputs(json))
+    if dry_run:
+        from waspbench.cli import dry_run_text
+
+        plan, found, _ = begun
+        print(dry_run_text.search(found, search_of(plan), "live" if plan.mode == "live" else "sim", jobs), end="")
+        return status.Status.DONE
+    return studies.made(CapacityStudy.begin(*begun), jobs, wanted)

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from waspbench.cli.options import ARGUMENTS, Json, flags_in_errors
+from waspbench.cli.options import ARGUMENTS, Json
 from waspbench.cli.status import Status
-from waspbench.errors import Argument, CannotRunError, InputError
+from waspbench.errors import Argument, CannotRunError, InputError, renamed
 from waspbench.tabular import NONE, Column, Listing
 from waspbench.workload.check import Compared, Examination, examine, verify
 from waspbench.workload.fileset import Manifest
@@ -130,7 +130,7 @@ def _generate(
     def flag_of(where: str) -> str:
         return flags.get(where, where.removeprefix("options.")) if isinstance(where, Argument) else where
 
-    with flags_in_errors(flag_of):
+    with renamed(flag_of):
         manifest = generate(directory, kind, complete(kind, given, settings or []), seed)
     if json:
         print(jsonlib.dumps(_summary(manifest)))

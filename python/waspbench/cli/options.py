@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError
+from waspbench.errors import Argument
 
 Text = str | None
 
@@ -34,6 +31,7 @@ Output = Annotated[
 Json = Annotated[bool, Parameter(group=OUTPUT, help="Print one JSON object instead of a table.")]
 JUnit = Annotated[Path | None, Parameter(metavar="FILE", group=OUTPUT, help="Write the checks as JUnit XML.")]
 Markdown = Annotated[Path | None, Parameter(metavar="FILE", group=OUTPUT, help="Write a summary in Markdown.")]
+DryRun = Annotated[bool, Parameter(group=MEASURE, help="Print the points and the time that they will take.")]
 ServerCpus = Annotated[
     Text, Parameter(metavar="LIST", group=MACHINE, help="CPUs of the server in a live run, such as 0 or 0-1.")
 ]
@@ -103,6 +101,7 @@ ARGUMENTS = {
     "search.high": "--high",
     "search.most": "--max-runs",
     "search.confirm": "--confirm",
+    "search.at_least": "--at-least",
     "search.objectives": "--slo",
     "search.find": "--find",
     "search.method": "--sweep",
@@ -117,29 +116,6 @@ ARGUMENTS = {
 def flag_of(where: str) -> str:
     """The flag for an argument of the library; anything else as it is."""
     return ARGUMENTS.get(where, where) if isinstance(where, Argument) else where
-
-
-@contextmanager
-def flags_in_errors(flag_of: Callable[[str], str]) -> Iterator[None]:
-    """Puts flags into errors, in the place of the fields and arguments for which ``flag_of`` knows one. Of several
-    problems that have one flag, the first is told.
-    """
-    try:
-        yield
-    except InputError as error:
-        told: dict[Any, Problem] = {}
-        for number, problem in enumerate(error.problems):
-            where = flag_of(problem.where)
-            told.setdefault(number if where == problem.where else where, replace(problem, where=where))
-        raise InputError(told.values()) from None
-    except CannotRunError as error:
-        if error.field is None:
-            raise
-        raise CannotRunError(error.message, flag_of(error.field)) from None
-    except RunFailedError as error:
-        if error.field is None:
-            raise
-        raise RunFailedError(error.message, error.kept, flag_of(error.field)) from None
 
 
 RESULTS = Path("results")

@@ -20,10 +20,11 @@ from waspbench.experiment import Experiment
 from waspbench.experiment.metrics import FIGURES, PERCENTILES, Kind
 from waspbench.experiment.workload import preset_of
 from waspbench.results import FORMAT, Manifest, Result, RunSummary
-from waspbench.results.capacity import CapacityResult, Load
+from waspbench.results.capacity import CapacityResult
 from waspbench.results.columns import columns_of
 from waspbench.results.estimates import needed
 from waspbench.results.groups import LEAST
+from waspbench.results.loads import Load
 from waspbench.results.tables import TABLES
 from waspbench.tabular import piped
 
@@ -391,7 +392,8 @@ def _rows_of(schema: Schema, skip: Sequence[str] = (), deep: bool = True) -> lis
         for name, shape in properties.items():
             rows.append((f"`{prefix}{name}`", _meaning(schema, shape).replace("None", "null")))
             for inner in _references(shape) if deep and name not in skip else ():
-                listed = "[]" if shape.get("type") == "array" else ""
+                kinds = {option.get("type") for option in (shape, *shape.get("anyOf", ()))}
+                listed = "[]" if "array" in kinds else ""
                 visit(schema["$defs"][inner]["properties"], f"{prefix}{name}{listed}.")
 
     visit(schema["properties"], "")

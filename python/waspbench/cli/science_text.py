@@ -11,10 +11,13 @@ from waspbench.experiment.metrics import Kind, metric
 from waspbench.experiment.search import FINDS, Find
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
-from waspbench.results.capacity import UNITS, CapacityResult, PointCapacity, load_columns, load_number, load_text
+from waspbench.results.answers import against, answer, sought
+from waspbench.results.capacity import CapacityResult, PointCapacity
 from waspbench.results.catalogue import Entry
 from waspbench.results.comparing import CAPACITY, Compared, ComparisonResult
+from waspbench.results.loads import UNITS, LoadReading, load_columns, load_number, load_text
 from waspbench.results.normal import NormalityResult
+from waspbench.stats.capacity import More
 from waspbench.tabular import NONE, Column, Listing, aligned, whole
 
 __all__ = ["capacity", "comparison", "entries", "normality", "table"]
@@ -42,35 +45,31 @@ def _cell(value: Any) -> str:
     return NONE if value is None else str(value)
 
 
-_SOUGHT: dict[Find, str] = {"throughput": "capacity", "clients": "most clients", "rate": "highest rate of arrivals"}
-
-
 def capacity(result: CapacityResult) -> str:
     """The capacity at each point, and what set it."""
-    under = f" under {', '.join(result.objectives)}" if result.objectives else ""
-    sought = f"{_SOUGHT[result.find]}{under}"
-    lines = [f"{result.name}: {sought}, {result.mode}, by {result.method}, seed {result.seed}", ""]
+    head = f"{result.name}: {sought(result.find, result.objectives)}, {result.mode}, by {result.method}"
+    lines = [f"{head}, seed {result.seed}", ""]
     for point in result.points:
         lines += _capacity(point, result)
     if result.complete and not result.valid:
-        lines.append("NOT VALID: a capacity was not found, not confirmed, or has runs that are not valid.")
+        lines.append(f"NOT VALID: {'; '.join(against(result))}")
     if not result.complete:
         lines.append("Not complete: runs are missing.")
     return "\n".join([*lines, f"results: {result.results}"]) + "\n"
 
 
 def _capacity(point: PointCapacity, result: CapacityResult) -> list[str]:
-    find, complete = result.find, result.complete
+    find = result.find
     name = text_of(point.varied)
     lines = [f"{name}:"] if name else []
-    if point.capacity is None:
-        lines.append(f"  none found{'' if complete else ' yet'}: {point.why if complete else 'the search is not over'}")
-    else:
-        lines += _largest_throughput(point) if find == "throughput" else _largest_load(point, find)
+    lines += [f"  {sentence}" for sentence in answer(point, result)]
+    if point.capacity is not None:
+        lines += _there(point, find)
         lines.append(f"  bottleneck: {point.bottleneck}; {point.why}")
         if not point.confirmed:
             lines.append(_unconfirmed(point, find))
         lines += _notes(point)
+    lines += _hints(point, find)
     again = sum(reading.attempts > 1 for reading in point.readings)
     lines.append(f"  {point.runs} runs{f' ({again} of them tried twice)' if again else ''}:")
     return [*lines, *_loads(point, find, result.percentiles), ""]
@@ -87,59 +86,98 @@ def _unconfirmed(point: PointCapacity, find: Find) -> str:
     return "  not confirmed: no fresh runs; the largest of several means is too high on average"
 
 
-def _largest_throughput(point: PointCapacity) -> list[str]:
-    return [f"  {point.capacity:,.1f} /s at {load_text(point.load or 0, 'throughput')}{_throughput_span(point)}"]
-
-
-def _throughput_span(point: PointCapacity) -> str:
-    return "" if point.ci90 is None else f"   (90 %: {point.ci90[0]:,.1f} to {point.ci90[1]:,.1f})"
-
-
-def _largest_load(point: PointCapacity, find: Find) -> list[str]:
-    assert point.load is not None
-    low, high = point.load_ci90 or (point.load, None)
-    least = "" if high is not None else "at least "
-    span = "" if high is None else f"   (90 %: {load_number(low)} to {load_number(high)})"
-    lines = [f"  {least}{load_text(point.load, find)}{span}"]
-    lines.append(f"  throughput there: {point.capacity:,.1f} /s{_throughput_span(point)}")
+def _there(point: PointCapacity, find: Find) -> list[str]:
+    """What else is to be known of a largest load."""
+    if find == "throughput":
+        return []
+    ends = point.line.throughput_ci90
+    interval = "" if ends is None else f"   (90 %: {ends[0]:,.1f} to {ends[1]:,.1f})"
+    lines = [f"  throughput there: {point.line.throughput or 0:,.1f} /s{interval}"]
     if point.again is not None:
         lines.append(f"  the objective is met again at {load_text(point.again, find)}")
-    if point.outcome == "not reached":
-        lines.append("  a higher --high may find more")
+    return lines
+
+
+UNEXPLORED = 1.1
+"""How much more than what was found other loads may have without that being said."""
+
+_MORE: dict[More, str] = {
+    "below": "a lower --low",
+    "above": "a higher --high",
+}
+
+
+def _hints(point: PointCapacity, find: Find) -> list[str]:
+    """What may find more."""
+    lines = [f"  {_MORE[point.more]} may find more"] if point.more is not None else []
+    if point.outcome == "not reached" and find != "throughput":
+        lines.append(f"  {_MORE['above']} may find more")
+    if point.outcome == "none" and find != "throughput" and point.bottleneck != "clients":
+        least = min((each.load for each in point.readings), default=0)
+        missed = any(each.meets is False and each.counts for each in point.readings if each.load == least)
+        measured = sum(not group.background for group in point.groups or [])
+        lines += ["  a lower --low may find some"] if missed and (find == "rate" or least > measured) else []
     if point.refined is False:
         lines.append("  out of runs: more of them (--max-runs) would narrow the interval down")
+    if point.bound is not None and point.bound > UNEXPLORED * (point.capacity or point.bound):
+        may_have = f"loads between those that were tried may have up to {point.bound:,.0f} /s"
+        lines.append(f"  {may_have}: --max-runs allows more of them")
     return lines
 
 
 def _loads(point: PointCapacity, find: Find, percentiles: Sequence[str]) -> list[str]:
-    """A line for each load, and what speaks against those that do not count."""
+    """A line for each load, and what speaks against those that do not count: of loads that are excluded for the same
+    kind of reason by what the least says.
+    """
     columns = load_columns(point.loads, percentiles, find)
     lines = Listing(columns, [load.figures for load in point.loads]).terminal(indent=4)
-    behind = [reading.run for reading in point.behind]
-    # Of loads that miss the objective the least tells why; the table shows the others.
-    nearest = min((each.load for each in point.readings if each.counts and each.meets is False), default=None)
-    for load in dict.fromkeys(each.load for each in point.loads):
-        excluded = [
-            reading
-            for reading in point.readings
-            if reading.load == load
-            and reading.run not in behind
-            and (not (reading.counts and reading.meets) or reading.valid is False)
-            and (find == "throughput" or load == nearest or not reading.counts)
-        ]
-        if excluded:
-            telling = next((each for each in excluded if each.meets is False), excluded[0])
-            said = f"at {load_text(load, find)}: {'; '.join(telling.notes)}"
-            lines += textwrap.wrap(said, 79, initial_indent="    ", subsequent_indent="      ")
+    excluded: dict[str, list[LoadReading]] = {}
+    for load in sorted({reading.load for reading in point.readings}):
+        reading = _excluding(point, load, find)
+        if reading is not None:
+            excluded.setdefault(_why_excluded(reading), []).append(reading)
+    for why, (first, *others) in excluded.items():
+        said = f"at {load_text(first.load, find)}: {'; '.join(first.notes)}"
+        if others:
+            loads = f"{', '.join(load_number(other.load) for other in others[:-1])}{', ' if others[1:] else ''}"
+            said += f" ({why} at {loads}{load_text(others[-1].load, find)}, too; see --json)"
+        lines += textwrap.wrap(said, 79, initial_indent="    ", subsequent_indent="      ")
     return lines
 
 
+def _excluding(point: PointCapacity, load: float, find: Find) -> LoadReading | None:
+    """The run that tells why a load does not count; None where that needs not be said."""
+    behind = [reading.run for reading in point.behind]
+    # Of loads that miss the objective the least tells why; the table shows the others.
+    nearest = min((each.load for each in point.readings if each.counts and each.meets is False), default=None)
+    excluded = [
+        reading
+        for reading in point.readings
+        if reading.load == load
+        and reading.run not in behind
+        and (not (reading.counts and reading.meets) or reading.valid is False)
+        and (find == "throughput" or load == nearest or not reading.counts)
+    ]
+    return next((each for each in excluded if each.meets is False), excluded[0]) if excluded else None
+
+
+def _why_excluded(reading: LoadReading) -> str:
+    if reading.failed:
+        return "runs failed"
+    if not reading.counts:
+        return "the emulator was the limit"
+    return "runs are not valid" if reading.meets else "the objective was missed"
+
+
 def _notes(point: PointCapacity) -> list[str]:
-    """What speaks against the runs that make up a capacity."""
+    """What speaks against the runs that make up a capacity: each note with its runs."""
+    found: dict[tuple[bool, str], list[str]] = {}
+    for reading in point.behind:
+        for note in reading.notes:
+            found.setdefault((reading.valid is False, note), []).append(str(reading.run + 1))
     return [
-        f"  {'NOT VALID:' if reading.valid is False else 'note on'} run {reading.run + 1}: {note}"
-        for reading in point.behind
-        for note in reading.notes
+        f"  {'NOT VALID:' if wrong else 'note on'} run{'s' if len(runs) > 1 else ''} {', '.join(runs)}: {note}"
+        for (wrong, note), runs in found.items()
     ]
 
 
@@ -185,7 +223,11 @@ def _compared(point: Compared, figure: str) -> list[str]:
         if point.ratio_ci90 is not None:
             low, high = (100 * (end - 1) for end in point.ratio_ci90)
             change += f"   (90 %: {low:+.1f} to {high:+.1f} %)"
-    before, after = (f"{mean * scale:,.{1 if scale == 1 else 2}f}" for mean in point.means)
+    digits = 2 if scale != 1 else 0 if figure == "clients" else 1
+    before, after = (
+        f"{'at least ' if is_bound else ''}{mean * scale:,.{digits}f}"
+        for mean, is_bound in zip(point.means, point.at_least, strict=True)
+    )
     means = f"  {before} -> {after} {unit}"
     p = f"p = {point.p_holm:.3g}" if point.p_holm == point.p else f"p = {point.p:.3g}, corrected {point.p_holm:.3g}"
     test = f"  {point.test} test, {point.runs[0]} and {point.runs[1]} runs: {p}"

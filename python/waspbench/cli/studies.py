@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from waspbench.cli import science_text, status, table
-from waspbench.cli.progress import ProgressLine, clock
+from waspbench.cli import dry_run_text, science_text, status, table
+from waspbench.cli.progress import ProgressLine
 from waspbench.errors import InputError, WaspError
 from waspbench.experiment import Mode
 from waspbench.experiment.sweep import Point
@@ -18,16 +18,18 @@ from waspbench.experiment.sweep import text_of as point_text
 from waspbench.live import choose_mode
 from waspbench.results import Result, catalogue, default_directory
 from waspbench.results.capacity import CapacityResult
-from waspbench.results.checks import junit, markdown, notes
+from waspbench.results.exports import junit, markdown, notes
 from waspbench.results.reasons import longest
 from waspbench.results.remarks import remarks
 from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, is_study
 from waspbench.runner.pipeline import Pipeline, check_jobs
 from waspbench.runner.searches import LENGTHS
 from waspbench.runner.study import Study, prepare
-from waspbench.runner.timing import estimate
 
 R = TypeVar("R")
+
+
+_NOTHING = "has no effect beside --dry-run, which makes no runs"
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,26 @@ class Outputs:
     json: bool = False
     junit: Path | None = None
     markdown: Path | None = None
+
+    def check(self, *, dry_run: bool = False) -> None:
+        """Refuses what a dry run does not write, and files that have no directory."""
+        if dry_run and self.json:
+            raise InputError.at("--json", _NOTHING)
+        for flag, path in (("--junit", self.junit), ("--markdown", self.markdown)):
+            if path is not None and dry_run:
+                raise InputError.at(flag, _NOTHING, str(path))
+            if path is not None and not path.parent.is_dir():
+                raise InputError.at(flag, "cannot be written: there is no such directory", str(path))
+
+    def write(self, result: StudyResult | CapacityResult) -> None:
+        """Writes the files."""
+        for flag, path, content in (("--junit", self.junit, junit), ("--markdown", self.markdown, markdown)):
+            if path is None:
+                continue
+            try:
+                path.write_text(content(result), encoding="utf-8")
+            except OSError as error:
+                raise InputError.at(flag, f"cannot be written: {error.strerror}", str(path)) from None
 
 
 def begin(
@@ -52,6 +74,7 @@ def begin(
     outputs: Outputs,
 ) -> status.Status:
     """Makes a study and prints its result, or with ``dry_run`` what it would be; returns the exit status."""
+    outputs.check(dry_run=dry_run)
     plan, found, directory = prepared(
         document,
         output,
@@ -62,7 +85,7 @@ def begin(
         emulator_cpus=emulator_cpus,
     )
     if dry_run:
-        print(dry(found, "live" if plan.mode == "live" else "sim", jobs), end="")
+        print(dry_run_text.experiment(found, "live" if plan.mode == "live" else "sim", jobs), end="")
         return status.Status.DONE
     return made(Study.begin(plan, found, directory), jobs, outputs)
 
@@ -91,9 +114,8 @@ def made(study: Pipeline[StudyResult | CapacityResult], jobs: int | None, output
     result = followed(study, jobs)
     if result is None:
         return status.Status.INTERRUPTED
-    if isinstance(result, StudyResult):
-        _write(outputs, result)
-    print(text(result, outputs.json), end="")
+    print(text(result, outputs.json), end="", flush=True)
+    outputs.write(result)
     return interrupted(study) if study.stopped and not result.complete else outcome(result)
 
 
@@ -134,30 +156,16 @@ def register(directory: Path) -> None:
 
 def outcome(result: StudyResult | CapacityResult) -> status.Status:
     """The exit status of a finished study or search."""
-    checks = result.checks if isinstance(result, StudyResult) else []
-    if any(check.passed is False for check in checks):
+    if any(check.passed is False for check in result.checks):
         return status.Status.CHECK_FAILED
-    decided = all(check.passed is not None for check in checks)
+    decided = all(check.passed is not None for check in result.checks)
     return status.Status.DONE if result.valid and decided else status.Status.INVALID
-
-
-def _write(outputs: Outputs, result: StudyResult) -> None:
-    for flag, path, content in (
-        ("--junit", outputs.junit, junit),
-        ("--markdown", outputs.markdown, markdown),
-    ):
-        if path is None:
-            continue
-        try:
-            path.write_text(content(result), encoding="utf-8")
-        except OSError as error:
-            raise InputError.at(flag, f"cannot be written: {error.strerror}", str(path)) from None
 
 
 def text(result: StudyResult | CapacityResult, json: bool) -> str:
     """What is printed: the one result of an experiment without a sweep, a line for each point, or each capacity."""
     if isinstance(result, CapacityResult):
-        return result.to_json() + "\n" if json else science_text.capacity(result)
+        return result.to_json() + "\n" if json else science_text.capacity(result) + _checks(result)
     only = result.points[0].result if len(result.points) == 1 else None
     if json:
         shown: Result | StudyResult = result if only is None else only.model_copy(update={"checks": result.checks})
@@ -166,7 +174,11 @@ def text(result: StudyResult | CapacityResult, json: bool) -> str:
     for point in result.points:
         if point.result is not None:
             lines += "".join(f"{_at(point.varied)}{remark}\n" for remark in remarks(point.result))
-    return lines + "".join(f"{check.line}\n" for check in result.checks)
+    return lines + _checks(result)
+
+
+def _checks(result: StudyResult | CapacityResult) -> str:
+    return "".join(f"{check.line}\n" for check in result.checks)
 
 
 def report(result: StudyResult) -> str:
@@ -205,14 +217,3 @@ def _listed(head: str, texts: Sequence[str]) -> list[str]:
 
 def _at(varied: Mapping[str, Any]) -> str:
     return f"{point_text(varied)}: " if varied else ""
-
-
-def dry(found: Sequence[Point], mode: Mode, jobs: int | None) -> str:
-    """The points and the time that they will take."""
-    measure = found[0].experiment.measure
-    runs = f"{measure.runs} to {measure.until.max_runs}" if measure.until else str(measure.runs)
-    lines = [f"{point.index:>5}  {point_text(point.settings)}".rstrip() for point in found]
-    total = len(found) * measure.runs
-    about = clock(estimate(found, mode, jobs))
-    least = "at least " if measure.open_ended else ""
-    return "\n".join([f"{len(found)} points, {runs} runs each:", *lines, f"{least}{total} runs, about {about}"]) + "\n"

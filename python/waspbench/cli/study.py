@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from waspbench.cli.options import (
+    DryRun,
     EmulatorCpus,
     FileArgument,
     Jobs,
@@ -21,7 +22,6 @@ from waspbench.cli.options import (
     Settings,
     Thresholds,
 )
-from waspbench.errors import InputError
 from waspbench.experiment.load import apply, parse, read, set_path, value_of
 from waspbench.experiment.metrics import asked_percentiles
 
@@ -34,7 +34,7 @@ def run(
     settings: Settings = None,
     thresholds: Thresholds = None,
     percentiles: Percentiles = None,
-    dry_run: Annotated[bool, Parameter(help="Print the points and the time that they will take.")] = False,
+    dry_run: DryRun = False,
     jobs: Jobs = None,
     server_cpus: ServerCpus = None,
     emulator_cpus: EmulatorCpus = None,
@@ -72,14 +72,11 @@ def resume(
 ) -> int:
     """Make the runs that are missing in a directory of results, after whatever interrupted them."""
     from waspbench.cli import studies
-    from waspbench.results.study import read_plan
     from waspbench.runner.api import opened
 
-    if read_plan(directory).kind == "capacity":
-        for name, given in (("--junit", junit), ("--markdown", markdown)):
-            if given is not None:
-                raise InputError.at(name, "a search for capacity has no checks", str(given))
-    return studies.made(opened(directory), jobs, studies.Outputs(json, junit, markdown))
+    outputs = studies.Outputs(json, junit, markdown)
+    outputs.check()
+    return studies.made(opened(directory), jobs, outputs)
 
 
 def document_of(

@@ -80,7 +80,9 @@ def condition(text: str, where: str, groups: Sequence[str] | None = None) -> Con
     try:
         if match is None:
             raise FieldError("", _EXAMPLE, text)
-        return _one(match["name"], text[match.end() :], groups)
+        found = _one(match["name"], text[match.end() :], groups)
+        check_share(found)
+        return found
     except FieldError as error:
         raise InputError.at(where, str(error), text) from None
 
@@ -99,6 +101,16 @@ def objective(text: str, where: str, groups: Sequence[str] | None = None) -> Con
         raise InputError.at(where, f"{OK}. stands before percentiles only", text)
     every = asked.metric.all or (asked.metric.is_percentile and not of_ok)
     return replace(asked, metric=replace(asked.metric, all=every), objective=True)
+
+
+def check_share(asked: Condition) -> None:
+    """Makes sure that a limit of 1, where it is a share, is not meant as 1%.
+
+    Raises:
+        FieldError: it may be.
+    """
+    if asked.metric.kind == "share" and asked.limit == 1 and "%" not in asked.limit_text:
+        raise FieldError(str(asked.metric), "1 is 100%; say 1% or 100%", f"{asked.sign} {asked.limit_text}")
 
 
 _EXAMPLE = "must be a condition, such as p99 < 800ms"

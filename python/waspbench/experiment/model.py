@@ -9,12 +9,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
+from waspbench.errors import InputError
 from waspbench.experiment.base import FieldError, Part, one_of
 from waspbench.experiment.clients import Clients
-from waspbench.experiment.conditions import checked, conditions
+from waspbench.experiment.conditions import check_share, checked, conditions, objective
 from waspbench.experiment.location import Location, checked_url
 from waspbench.experiment.loss import OneLoss
 from waspbench.experiment.metrics import PERCENTILES, Percentiles, is_reserved
+from waspbench.experiment.search import CapacityTable
 from waspbench.experiment.tcp import PositiveCount, Tcp
 from waspbench.experiment.units import (
     AUTO,
@@ -261,6 +263,8 @@ class Experiment(Part):
     ]
     """Conditions that every point must meet, such as p99 = "< 800ms" or, of a group, phones.p95 = "< 2s"; judged at the
     interval's unfavourable end."""
+    capacity: CapacityTable | None = None
+    """What wasp capacity looks for; wasp run leaves it alone."""
 
     @model_validator(mode="after")
     def _one_target(self) -> Experiment:
@@ -289,9 +293,17 @@ class Experiment(Part):
         return self
 
     @model_validator(mode="after")
-    def _known_groups(self) -> Experiment:
+    def _known_groups(self, info: ValidationInfo) -> Experiment:
+        names = [group.name for group in self.clients]
         try:
-            conditions(self.thresholds, [group.name for group in self.clients])
+            for asked in conditions(self.thresholds, names):
+                if not (info.context or {}).get(MEASURED):
+                    check_share(asked)
         except FieldError as error:
             raise FieldError(f"assert.{error.field}", str(error)) from None
+        for text in () if self.capacity is None else self.capacity.slo:
+            try:
+                objective(text, "capacity.slo", names)
+            except InputError as error:
+                raise FieldError("capacity.slo", error.problems[0].message, text) from None
         return self

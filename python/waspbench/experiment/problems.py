@@ -40,7 +40,7 @@ def _problem(detail: ErrorDetails, document: Any, model: type[BaseModel]) -> Pro
     if kind == "value_error":
         error = context["error"]
         if isinstance(error, FieldError):
-            path = f"{where}.{error.field}" if where else error.field
+            path = ".".join(part for part in (where, error.field) if part)
             return Problem(path, str(error), *_given(error.value))
         return Problem(where, str(error), value, True)
     if kind == "missing":

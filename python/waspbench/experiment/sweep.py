@@ -75,7 +75,7 @@ def factors(sweep: Mapping[str, Any]) -> list[Factor]:
     for path in paths:
         if not all(path.split(".")):
             raise InputError.at("sweep", "must name a field, such as clients.rtt", path)
-        if path.split(".")[0] in ("sweep", "assert", "name", "mode") or path.startswith(_OF_ALL):
+        if path.split(".")[0] in ("sweep", "assert", "capacity", "name", "mode") or path.startswith(_OF_ALL):
             raise InputError.at(f"sweep.{_key(path)}", "cannot be swept")
         if paths.count(path) > 1:
             raise InputError.at(f"sweep.{_key(path)}", "is swept twice")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from waspbench import _core
 from waspbench.experiment import Experiment
 from waspbench.experiment.search import Find
-from waspbench.results.capacity import LINK_FULL, SATURATED, Bottleneck, LoadReading, load_text, readings_at
+from waspbench.results.capacity import LINK_FULL, SATURATED, Bottleneck
+from waspbench.results.loads import LoadReading, load_text, readings_at
 from waspbench.stats.capacity import Capacity
 
 _WAITED = "arrivals waited for clients that were busy, and with more of them (clients.count) the objective may be met"

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from waspbench.errors import InputError
-from waspbench.experiment.metrics import PERCENTILES, Kind, Metric, asked_percentiles, fraction_of, metric
+from waspbench.experiment.metrics import PERCENTILES, asked_percentiles
 from waspbench.experiment.search import Find
-from waspbench.results import errors
-from waspbench.results.columns import Line, columns_of, no_line, settings, shown, swept
-from waspbench.results.estimates import chosen, estimate_of, every_percentile, mean_of, response_time_of
+from waspbench.results.check import Check
+from waspbench.results.columns import Line, no_line, settings, swept
+from waspbench.results.estimates import every_percentile
 from waspbench.results.formats import FORMAT, Record, json_of, read_document
-from waspbench.results.records import read_record, record_path, table_path
-from waspbench.results.store import NEEDED, populations_of, read_table
+from waspbench.results.loads import Load, LoadReading, Number, line_of, load_columns, loads_of, readings_at
 from waspbench.results.study import point_directory
-from waspbench.results.summary import RunSummary
-from waspbench.stats import Populations, merge
-from waspbench.stats.histogram import percentiles as percentiles_of_values
+from waspbench.stats.capacity import More
 from waspbench.stats.objective import Outcome
-from waspbench.tabular import Column, Listing, decimals, percent
+from waspbench.tabular import Listing
 
 CAPACITY = "capacity.json"
 
@@ -37,132 +34,20 @@ EXCUSED = frozenset({"server_queue"})
 
 Bottleneck = Literal["server", "emulator", "network", "clients", "unknown"]
 
-Number = int | float
-"""A load: clients, which are whole, or arrivals a second."""
 
+class GroupLoad(Record):
+    """A group of clients at the load that was found, and what its clients do."""
 
-class LoadReading(Record):
-    """One run of a search."""
-
-    run: int
-    """Number of the run: the order in which they were made."""
-    load: Number
-    """Clients in all, those of background groups left out; arrivals a second where a rate was looked for."""
-    throughput: float
-    """``ok`` transactions a second."""
-    goodput_bps: float = 0.0
-    """Bits of bodies a second, those of background groups included."""
-    interval_s: float | None = None
-    """Length of the measured interval in seconds: longer than the file's where that was too short."""
-    server_cpu: float | None
-    """Busy share of the server's CPUs, without what other programs took of them."""
-    judged: dict[str, float | None] = Field(default_factory=dict)
-    """The figures that objectives name: in /s, bit/s, milliseconds, or as a share; none if it did not come to its end,
-    and in results of older versions.
-    """
-    ratio: float | None = None
-    """What such a figure took of its limit, the worst of several: above 1 the objective was not met. None where that
-    cannot be told, and in results of older versions.
-    """
-    meets: bool | None
-    """Whether it met the objective; None where it had too few transactions to tell and did not need to, or did not come
-    to its end.
-    """
-    waited: bool = False
-    """Whether it would have met the objective if response times counted from when clients asked: arrivals waited for
-    clients that were busy. Not told in results of older versions.
-    """
-    counts: bool
-    """Whether it did not fail and the emulator left the server its say."""
-    failed: bool = False
-    """Whether it did not come to its end, or had too many errors at a load that is too much for the server."""
-    outcomes: dict[str, int] | None = None
-    """Transactions by outcome; None if it did not come to its end, and in results of older versions."""
-    statuses: dict[str, int] | None = None
-    """Whole responses by status code; None likewise."""
-    confirming: bool
-    """Whether it is one of the fresh runs at the load that others had found."""
-    valid: bool | None
-    """Whether nothing speaks against it but what saturation excuses (``server_queue``); None in results of older
-    versions, and where it did not need to tell whether it met the objective.
-    """
-    attempts: int = 1
-    """How often it was tried."""
-    notes: list[str] = Field(default_factory=list)
-    """Why it failed, is not valid, or did not meet the objective; errors above 1 %, and what may help."""
-
-    @property
-    def unmade(self) -> bool:
-        """Whether it did not come to its end, so that it has no figures here."""
-        return self.failed and self.outcomes is None
-
-
-class Load(Line):
-    """The runs of a search at one load: those that explored, or the fresh ones that were to confirm it."""
-
-    load: Annotated[Number, Column("clients or arrivals/s")]
-    """Clients in all, those of background groups left out; arrivals a second where a rate was looked for."""
-    fresh: Annotated[bool, Column("fresh", lambda fresh: "yes" if fresh else "no")]
-    """Whether they were made to confirm what others had found."""
-    counts: Annotated[Literal["yes", "failed", "emulator", "objective", "undecided"], Column("counts")]
-    """``yes``, or what excludes the load: a run ``failed``, the ``emulator`` was at its limit in one, or one did not
-    meet the ``objective``; ``undecided`` where one was passed over that had too few transactions to tell.
-    """
-    judged: dict[str, float | None] = Field(default_factory=dict)
-    """The figures that objectives name: percentiles of all transactions of the runs together, other figures the mean
-    over the runs; in /s, bit/s, milliseconds, or as a share.
-    """
-
-    @property
-    def figures(self) -> dict[str, Any]:
-        """All that it says by name, for a row of a table."""
-        found = super().figures
-        judged = {_key(name): value for name, value in found.pop("judged").items()}
-        return {**judged, **found}  # what a line has is of all its runs together
-
-
-_KINDS: dict[Kind, tuple[str, str, Callable[[float], str]]] = {
-    "count": ("", " /s", decimals()),
-    "rate": ("_bps", " Mbit/s", lambda bps: f"{bps / 1e6:,.2f}"),
-    "duration": ("_ms", " ms", decimals()),
-    "share": ("", " %", percent(2)),
-}
-"""Of the figures that objectives name: how the name of a row's figure ends, the unit of its column, and its text."""
-
-
-def _key(name: str) -> str:
-    """The name in a row of a figure that an objective names."""
-    return name + _KINDS[metric(name).kind][0]
-
-
-def load_columns(loads: Sequence[Load], percentiles: Iterable[str], find: Find) -> dict[str, Column]:
-    """The columns of a table of these, with the ``percentiles`` of these names. Figures that objectives name stand
-    beside the load where they are not shown anyway.
-    """
-    of_lines = shown(percentiles)
-    own = {name: column for name, column in columns_of(Load).items() if name not in Line.model_fields}
-    own["load"] = Column(UNITS[find], load_number)
-    if not any(load.fresh for load in loads):
-        del own["fresh"]
-    for name in dict.fromkeys(name for load in loads for name in load.judged):
-        if _key(name) not in of_lines:
-            _, unit, text = _KINDS[metric(name).kind]
-            own[_key(name)] = Column(f"{name}{unit}", text)
-    return {**own, **of_lines}
-
-
-UNITS: dict[Find, str] = {"throughput": "clients", "clients": "clients", "rate": "arrivals/s"}
-"""Units of loads, by what is looked for."""
-
-
-def load_number(load: float) -> str:
-    """A load without its unit; a rate with four digits."""
-    return f"{load:,d}" if isinstance(load, int) else f"{float(f'{load:.4g}'):,.10g}"
-
-
-def load_text(load: float, find: Find) -> str:
-    """A load with its unit."""
-    return f"{load_number(load)} {UNITS[find]}"
+    name: str
+    """Name of the group."""
+    load: Number | None
+    """Its clients, or its arrivals a second; None if no load was found."""
+    background: bool
+    """Whether it is a background group, which is not counted and stays as it is."""
+    asks: str
+    """What a client asks for, such as ``/`` or ``1KiB``."""
+    waits: str | None
+    """How long a client pauses before it asks again, such as ``5s``; None where it does not, and in an open loop."""
 
 
 class PointCapacity(Record):
@@ -172,22 +57,35 @@ class PointCapacity(Record):
     """Number of the point, from 0."""
     varied: dict[str, Any]
     """Values of the swept fields, by path."""
-    capacity: float | None
-    """Throughput there, in ok transactions a second: the largest, where that was looked for. None if no load counted
-    and met the objective.
+    capacity: Number | None
+    """What was looked for: the largest throughput in ok transactions a second, clients, or arrivals a second. None if
+    no load counted and met the objective.
     """
-    ci90: tuple[float, float] | None
-    """Student-t interval over the runs at that load."""
+    ci90: tuple[Number, Number | None] | None
+    """90 % interval: of throughput Student's t over the runs at that load; of clients and of a rate the loads between
+    which the objective ceases to be met, whose upper end is None where no load was too much for the server.
+    """
     load: Number | None
     """The load that was found, or at which throughput was largest."""
-    load_ci90: tuple[Number, Number | None] | None = None
-    """90 % interval of the load above which the objective is not met any more; its upper end is None where no load was
-    too much for the server. None where throughput was looked for, and if no load met the objective.
-    """
+    groups: list[GroupLoad] | None = None
+    """The groups of clients there; None in results of older versions."""
     outcome: Outcome | None = None
-    """How a search for clients or a rate ended; None of one for throughput, and of one that is not complete."""
+    """How the search ended. ``found``; ``not reached``: the most that was tried was not too much for the server, or
+    throughput may be larger at other loads; ``emulator``: from some load on the emulator was the limit; in both the
+    capacity is at least that; ``none``. None if it is not complete, and in results of older versions.
+    """
     refined: bool | None = None
-    """Whether that interval is as narrow as a search makes it, or it was out of runs before. None likewise."""
+    """Whether the interval of clients or of a rate is as narrow as a search makes it, or it was out of runs before.
+    None of throughput, and if it is not complete.
+    """
+    more: More | None = None
+    """Whether throughput may be larger ``below`` or ``above`` the loads that were tried; None if it is not, and of
+    clients and rates.
+    """
+    bound: float | None = None
+    """Throughput that loads between those that were tried may have at most: it grows no faster than the clients, and
+    the curve bends down. None of clients and rates, and in results of older versions.
+    """
     again: Number | None = None
     """Least load above that interval at which the objective was met again; None if there is none."""
     server_cpu: float | None
@@ -214,6 +112,23 @@ class PointCapacity(Record):
     """What those runs say together from which the capacity follows."""
 
     @property
+    def is_lower_bound(self) -> bool:
+        """Whether what was found is only a lower bound: more was not tried, or the emulator or the number of clients
+        was the limit.
+        """
+        return self.outcome in ("not reached", "emulator") or self.bottleneck == "clients"
+
+    @property
+    def ends(self) -> tuple[Number | None, Number | None]:
+        """The ends between which the capacity lies, None for one that is not known: those of the interval, and for the
+        largest throughput what loads between those that were tried may have.
+        """
+        low, high = self.ci90 or (None, None)
+        if self.is_lower_bound or high is None:
+            return low, None
+        return low, max(high, self.bound or 0.0)
+
+    @property
     def behind(self) -> list[LoadReading]:
         """The runs from which the capacity follows."""
         return [] if self.load is None else readings_at(self.readings, self.load)
@@ -225,120 +140,11 @@ class PointCapacity(Record):
         Raises:
             InputError: one of their files cannot be read.
         """
-        kinds = sorted({_kind(reading) for reading in self.readings})
-        alike = [[each for each in self.readings if _kind(each) == kind] for kind in kinds]
-        loads = [
-            Load(
-                load=readings[0].load,
-                fresh=readings[0].confirming,
-                counts=_counted(readings),
-                judged=_judged(readings, folder),
-                **dict(_line_of(readings, folder, percentiles)),
-            )
-            for readings in alike
-        ]
+        loads = loads_of(self.readings, folder, percentiles)
         line = no_line(every_percentile(percentiles))
         if self.behind:
-            line = _line_of(self.behind, folder, percentiles).model_copy(update={"valid": self.valid})
+            line = line_of(self.behind, folder, percentiles).model_copy(update={"valid": self.valid})
         return self.model_copy(update={"loads": loads, "line": line})
-
-
-def readings_at(readings: Sequence[LoadReading], load: float) -> list[LoadReading]:
-    """The runs at a load that tell its throughput: of those that counted and met the objective the ones that
-    confirmed it, or else all.
-    """
-    found = [reading for reading in readings if reading.load == load and reading.counts and reading.meets]
-    return [reading for reading in found if reading.confirming] or found
-
-
-def load_directory(folder: Path, load: float) -> Path:
-    """Where the runs at a load of the point in ``folder`` are."""
-    return folder / (f"load-{load}" if isinstance(load, int) else f"load-{load:.10g}")
-
-
-def _kind(reading: LoadReading) -> tuple[float, bool, bool]:
-    """What the runs of a line have in common: the load, whether they were to confirm it, and to tell of it."""
-    return reading.load, reading.confirming, reading.meets is not None or reading.failed
-
-
-def _line_of(readings: Sequence[LoadReading], folder: Path, percentiles: Sequence[str]) -> Line:
-    """What runs at one load say together. Failed runs have no figures; what is not on disk has no response times."""
-    made = [reading for reading in readings if not reading.unmade]
-    unknown = any(reading.valid is None for reading in readings)
-    valid = None if unknown else all(reading.valid for reading in readings)
-    if not made:
-        return no_line(every_percentile(percentiles)).model_copy(update={"valid": valid})
-    rate = estimate_of([each.throughput for each in made])
-    outcomes = errors.total(each.outcomes for each in made)
-    summaries, populations = _on_disk(made, load_directory(folder, made[0].load))
-    time = response_time_of(
-        [each.response_time_ms for each in summaries],
-        [each.ok for each in populations],
-        every_percentile(percentiles),
-    )
-    return Line(
-        throughput=rate.mean,
-        throughput_ci90=rate.ci90,
-        goodput_bps=chosen((each.goodput_bps for each in summaries), mean_of),
-        mean_ms=time.mean,
-        percentiles_ms=time.percentiles,
-        errors=None if outcomes is None else errors.share(outcomes),
-        server_cpu=chosen((each.server_cpu for each in made), mean_of),
-        runs=len(made),
-        valid=valid,
-        outcomes=outcomes,
-        statuses=errors.total(each.statuses for each in made),
-    )
-
-
-def _on_disk(made: Sequence[LoadReading], folder: Path) -> tuple[list[RunSummary], list[Populations]]:
-    """Figures, and response times (nanoseconds), of these runs; nothing where a file is gone."""
-    paths = [(record_path(folder, each.run), table_path(folder, NEEDED, each.run)) for each in made]
-    if not all(path.exists() for pair in paths for path in pair):
-        return [], []
-    summaries = [read_record(record).summary for record, _ in paths]
-    populations = [populations_of(read_table(table)) for _, table in paths]
-    return [summary for summary in summaries if summary is not None], populations
-
-
-def _judged(readings: Sequence[LoadReading], folder: Path) -> dict[str, float | None]:
-    """The figures that objectives name, of these runs together: of a percentile that of all their transactions, of
-    other figures, and where a file is gone, the mean of what each run was judged by.
-    """
-    made = [each for each in readings if each.judged]
-    names = made[0].judged if made else {}
-    means = {name: chosen((each.judged[name] for each in made), mean_of) for name in names}
-    if len(made) < 2:
-        return means
-    summaries, populations = _on_disk(made, load_directory(folder, made[0].load))
-    pooled = {
-        name: _pooled(metric(name), summaries[0], populations)
-        for name in means
-        if summaries and metric(name).is_percentile
-    }
-    return means | {name: value for name, value in pooled.items() if value is not None}
-
-
-def _pooled(of: Metric, summary: RunSummary, populations: Sequence[Populations]) -> float | None:
-    """A percentile in milliseconds of all transactions of some runs."""
-    if of.group is not None:
-        place = [group.name for group in summary.by_group or []].index(of.group)
-        populations = [each.of_group(place) for each in populations]
-    times = merge([each.all if of.all else each.ok for each in populations])
-    [found] = percentiles_of_values(times, [fraction_of(of.name)])
-    return None if found is None else found / 1e6
-
-
-def _counted(readings: Sequence[LoadReading]) -> Literal["yes", "failed", "emulator", "objective", "undecided"]:
-    """Whether the runs at a load let it count, or what spoke against one of them."""
-    if any(reading.failed for reading in readings):
-        return "failed"
-    if not all(reading.counts for reading in readings):
-        return "emulator"
-    decided = [reading.meets for reading in readings if reading.meets is not None]
-    if not decided:
-        return "undecided"
-    return "yes" if all(decided) else "objective"
 
 
 class CapacityResult(Record):
@@ -366,6 +172,8 @@ class CapacityResult(Record):
     """Whether it is complete and every point's capacity is valid."""
     points: list[PointCapacity]
     """What was found at each point; there is one without a sweep."""
+    checks: list[Check] = Field(default_factory=list)
+    """Whether what was found is at least what was asked for, at each point; empty if nothing was."""
     percentiles: list[str] = Field(default_factory=lambda: list(PERCENTILES))
     """Names of the percentiles that tables show."""
 

@@ -1,27 +1,23 @@
-"""Thresholds: each condition at each point, judged at the interval's unfavourable end, and what CI makes of it."""
+"""Thresholds: each condition at each point, judged at the interval's unfavourable end."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from typing import Any
-from xml.etree import ElementTree
 
 from waspbench.errors import Argument, InputError
 from waspbench.experiment.base import FieldError
 from waspbench.experiment.conditions import Condition
 from waspbench.experiment.metrics import Metric, check_group
-from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
-from waspbench.results.check import WORDS, Check
+from waspbench.results.check import Check
 from waspbench.results.estimates import ResponseTime, needed
 from waspbench.results.groups import LEAST, Group
-from waspbench.results.reasons import longest
 from waspbench.results.result import Result
 from waspbench.results.study import StudyResult
 from waspbench.results.summary import RunGroup, RunSummary
 from waspbench.stats import binomial_interval, mean_interval
-from waspbench.tabular import Column, Listing
 
 _UNITS = {"count": ("/s", 1.0), "rate": ("Mbit/s", 1e-6), "duration": ("ms", 1.0), "share": ("%", 100.0)}
 
@@ -225,102 +221,3 @@ def shown(metric: Metric, value: float) -> str:
     scaled = value * scale
     digits = 3 if abs(scaled) < 10 else 1
     return f"{scaled:,.{digits}f} {unit}"
-
-
-def junit(study: StudyResult) -> str:
-    """Its checks as JUnit XML: a test case each, of which an undecided one is an error. Results that are not valid are
-    an error of their own.
-    """
-    checks = study.checks
-    failures, undecided = _counts(checks)
-    suite = ElementTree.Element(
-        "testsuite",
-        name=f"wasp.{study.name}",
-        tests=str(len(checks) + 1),
-        failures=str(failures),
-        errors=str(int(not study.valid) + undecided),
-    )
-    valid = ElementTree.SubElement(suite, "testcase", classname=f"wasp.{study.name}", name="the results are valid")
-    if not study.valid:
-        ElementTree.SubElement(valid, "error", message=_printable("; ".join(_reasons(study))))
-    for check in checks:
-        name = " at ".join(part for part in (check.condition, text_of(check.varied)) if part)
-        case = ElementTree.SubElement(suite, "testcase", classname=f"wasp.{study.name}", name=_printable(name))
-        if check.passed:
-            ElementTree.SubElement(case, "system-out").text = _printable(check.why)
-        else:
-            kind = "error" if check.passed is None else "failure"
-            ElementTree.SubElement(case, kind, message=_printable(check.why))
-    ElementTree.indent(suite)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
-
-
-def _counts(checks: Sequence[Check]) -> tuple[int, int]:
-    """How many failed, and how many are undecided."""
-    return sum(check.passed is False for check in checks), sum(check.passed is None for check in checks)
-
-
-def _printable(text: str) -> str:
-    """``text`` without characters that XML cannot hold."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
-
-
-def _reasons(study: StudyResult) -> list[str]:
-    found = []
-    for point in study.points:
-        at = f" ({text_of(point.varied)})" if point.varied else ""
-        if point.result is None:
-            found.append((f"no run came to its end: {point.failure}" if point.failure else "no run is finished") + at)
-        else:
-            found += [reason.message + at for reason in point.result.invalid_reasons]
-    advice = longest(point.result.advice for point in study.points if point.result is not None)
-    return found if advice is None else [*found, f"advice: {advice.text}"]
-
-
-_RESULTS = {passed: word if passed else f"**{word.lower()}**" for passed, word in WORDS.items()}
-
-_CHECKS = {
-    "condition": Column("check", lambda text: f"`{text}`", left=True),
-    "varied": Column("point", text_of, left=True),
-    "passed": Column("result", of_row=lambda row: _RESULTS[row["passed"]], left=True),
-    "why": Column("", left=True),
-}
-
-
-def markdown(study: StudyResult) -> str:
-    """A summary for a pull request: the points, the checks, and what speaks against the results."""
-    checks = study.checks
-    lines = [f"### {study.name}: {_verdict(study)}", "", *study.listing.markdown()]
-    if checks:
-        lines += ["", *Listing(_CHECKS, [check.model_dump() for check in checks]).markdown()]
-    reasons = _reasons(study)
-    if reasons:
-        lines += ["", "Not to be trusted:", "", *map(_item, reasons)]
-    noted = notes(study)
-    if noted:
-        lines += ["", "Notes:", "", *map(_item, noted)]
-    return "\n".join(lines) + "\n"
-
-
-def _verdict(study: StudyResult) -> str:
-    """What the results and their checks come to, in a few words."""
-    failed, undecided = _counts(study.checks)
-    said = [] if study.valid else ["not valid"]
-    said += [f"{failed} of {len(study.checks)} checks failed"] if failed else []
-    said += [f"{undecided} of {len(study.checks)} checks undecided"] if undecided else []
-    return ", ".join(said) or "passed"
-
-
-def _item(text: str) -> str:
-    return f"- {' '.join(text.split())}"
-
-
-def notes(study: StudyResult) -> list[str]:
-    """What is to be known of the points and speaks not against them: each note with its points, unless it is of all."""
-    found: dict[str, list[str]] = {}
-    for point in study.points:
-        for note in () if point.result is None else point.result.notes:
-            found.setdefault(note, []).append(text_of(point.varied))
-    return [
-        note if len(places) == len(study.points) else f"{note} ({'; '.join(places)})" for note, places in found.items()
-    ]

@@ -13,8 +13,9 @@ from waspbench.errors import Argument, InputError, show
 from waspbench.experiment.base import FieldError
 from waspbench.experiment.load import value_of
 from waspbench.experiment.metrics import PERCENTILES, Metric, compared, percentiles_of
+from waspbench.experiment.search import Find
 from waspbench.experiment.sweep import text_of
-from waspbench.results.capacity import load_capacity
+from waspbench.results.capacity import PointCapacity, load_capacity
 from waspbench.results.checks import check_measured, lacking_of_runs, run_values
 from waspbench.results.columns import Line, no_line, settings, shown, swept
 from waspbench.results.differences import Difference, differences, facts, incomparable
@@ -64,6 +65,8 @@ class Compared(Record):
     """What a table says of A and of B, or of their group of clients that the figure is of; of a capacity, of the runs
     that confirmed it.
     """
+    at_least: tuple[bool, bool] = (False, False)
+    """Whether A, and B, is only a lower bound of a capacity."""
     note: str | None
     """Why no difference could have been shown, if none could."""
     valid: bool
@@ -124,6 +127,8 @@ class Candidate:
     """Those that its tables show."""
     span: Span | None = None
     """The interval of the load that a search for clients or a rate found."""
+    is_lower_bound: bool = False
+    """Whether a search found no more than a lower bound."""
 
 
 Side = tuple[dict[str, Any], list[Candidate]]
@@ -185,10 +190,19 @@ def _capacities(directory: str, percentiles: Sequence[str] | None) -> list[Candi
             point.line,
             percentiles=tuple(found.percentiles),
             lacking=None if point.capacity is not None else "none was found",
-            span=None if point.load_ci90 is None else Span(point.load or 0.0, *point.load_ci90, point.runs),
+            span=_span(point, found.find),
+            is_lower_bound=point.is_lower_bound,
         )
         for point in found.points
     ]
+
+
+def _span(point: PointCapacity, find: Find) -> Span | None:
+    """The interval of the load that was looked for; None of throughput, which has runs to be compared by."""
+    if find == "throughput" or point.capacity is None or point.ci90 is None:
+        return None
+    low, high = point.ends
+    return None if low is None else Span(point.capacity, low, high, point.runs)
 
 
 def _found_by(directories: Sequence[str]) -> str:
@@ -341,6 +355,7 @@ def _keyed(points: Sequence[Candidate], paths: set[str], name: str) -> dict[str,
 def _compared(
     varied: dict[str, Any], one: Candidate, two: Candidate, found: Comparison, alpha: float, points: int
 ) -> Compared:
+    bound = _bound(found, one, two)
     return Compared(
         varied=varied,
         runs=(found.first, found.second),
@@ -351,11 +366,20 @@ def _compared(
         test=found.test,
         p=found.p,
         p_holm=found.p_holm,
-        verdict=found.verdict,
+        verdict="no difference shown" if bound else found.verdict,
         lines=(one.line, two.line),
-        note=None if found.able else _unable(found, alpha, points),
+        at_least=(one.is_lower_bound, two.is_lower_bound),
+        note=bound if found.able else _unable(found, alpha, points),
         valid=one.valid and two.valid,
     )
+
+
+def _bound(found: Comparison, one: Candidate, two: Candidate) -> str | None:
+    """Why a difference is not shown that there seems to be: the smaller capacity is only a lower bound."""
+    smaller = {"slower": ("B", two), "faster": ("A", one)}.get(found.verdict)
+    if smaller is None or not smaller[1].is_lower_bound:
+        return None
+    return f"the capacity of {smaller[0]} is only a lower bound, and may be larger than the other's"
 
 
 def _unable(found: Comparison, alpha: float, points: int) -> str:

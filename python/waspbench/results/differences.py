@@ -11,7 +11,7 @@ from waspbench.results.formats import Record
 from waspbench.results.store import load_manifest
 from waspbench.results.study import StudyPlan, is_study, read_plan
 
-_IGNORED = ("name", "mode", "sweep", "assert", "measure.percentiles")
+_IGNORED = ("name", "mode", "sweep", "assert", "capacity", "measure.percentiles")
 """Parts of an experiment that say nothing of what was measured; the mode that was used counts instead."""
 
 

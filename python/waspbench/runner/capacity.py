@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError, WaspError
-from waspbench.experiment import Experiment, Mode, resolve
+from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError, WaspError, renamed
+from waspbench.experiment import Experiment, Mode, parse, resolve
 from waspbench.experiment.conditions import objective
 from waspbench.experiment.metrics import percentiles
-from waspbench.experiment.search import Search
+from waspbench.experiment.search import Search, field_of_table
 from waspbench.experiment.sweep import Point, text_of
 from waspbench.results import RunSummary
 from waspbench.results.access_log import log_path
-from waspbench.results.bottleneck import bottleneck_of
-from waspbench.results.capacity import (
-    CAPACITY,
-    SATURATED,
-    CapacityResult,
-    LoadReading,
-    PointCapacity,
-    load_directory,
-    load_text,
-    readings_at,
-)
+from waspbench.results.capacity import CAPACITY, CapacityResult
+from waspbench.results.capacity_checks import at_least
 from waspbench.results.checks import needs_more
+from waspbench.results.loads import LoadReading, load_directory, load_text
 from waspbench.results.records import (
     RunRecord,
     forget_damaged,
@@ -44,7 +37,8 @@ from waspbench.runner.attempts import (
     is_over,
     write_failure,
 )
-from waspbench.runner.capacity_plan import Machine, machine_of, most_of, prepare_capacity, search_of
+from waspbench.runner.capacity_plan import Machine, machine_of, most_of, prepare_capacity, said, search_of
+from waspbench.runner.capacity_result import point_capacity
 from waspbench.runner.job import Done, Job
 from waspbench.runner.load import with_load
 from waspbench.runner.pipeline import Begun, Count, NothingMeasuredError, OnProgress, Pipeline, check_servers
@@ -52,9 +46,7 @@ from waspbench.runner.readings import reading_of, unmade
 from waspbench.runner.run_lengths import SHORT_BY, RunLengths
 from waspbench.runner.study import Source, document_of
 from waspbench.runner.timing import time_limit
-from waspbench.stats.capacity import Capacity, CapacitySweep, Reading
-from waspbench.stats.intervals import mean_interval
-from waspbench.stats.objective import Crossing
+from waspbench.stats.capacity import CapacitySweep, Reading
 
 
 @dataclass
@@ -110,13 +102,25 @@ class CapacityStudy(Pipeline[CapacityResult]):
         try:
             check_servers(plan, [with_load(point.experiment, most, search.find) for point in found])
         except InputError as error:
-            raise InputError(Problem(high, str(problem), most, True) for problem in error.problems) from None
+            shown = said(most, search)
+            raise InputError(Problem(high, str(problem), shown, True) for problem in error.problems) from None
         except CannotRunError as error:
-            raise CannotRunError(f"{most:g}: {error}", high) from None
+            raise CannotRunError(f"{said(most, search)}: {error}", high) from None
 
     def summarise(self) -> CapacityResult:
         """Writes ``capacity.json`` and returns it."""
-        made = [self._point(place) for place in self._places]
+        made = [
+            point_capacity(
+                place.point,
+                place.machine.found(),
+                place.readings,
+                self.search,
+                self._mode,
+                self.place(place.point.index),
+                over=place.next_load is None,
+            )
+            for place in self._places
+        ]
         complete = all(place.next_load is None for place in self._places)
         result = CapacityResult(
             name=self.plan.name,
@@ -130,6 +134,8 @@ class CapacityStudy(Pipeline[CapacityResult]):
             points=made,
             percentiles=percentiles(self.points[0].experiment.measure.percentiles),
         )
+        if self.search.at_least is not None:
+            result = result.model_copy(update={"checks": at_least(result, self.search.at_least)})
         write_text(self.directory / CAPACITY, result.model_dump_json(indent=2) + "\n")
         return result.model_copy(update={"results": str(self.directory)})
 
@@ -311,55 +317,6 @@ class CapacityStudy(Pipeline[CapacityResult]):
         """Runs at most until a point's search is over."""
         return 0 if place.next_load is None else place.machine.most - len(place.readings)
 
-    def _point(self, place: _Place) -> PointCapacity:
-        said = place.machine.found()
-        found = _at(said, place.readings) if isinstance(said, Crossing) else said
-        crossing = said if isinstance(said, Crossing) else None
-        at_load = [] if found is None else readings_at(place.readings, found.load)
-        busy = [reading.server_cpu for reading in at_load if reading.server_cpu is not None]
-        cpu = sum(busy) / len(busy) if busy else None
-        bottleneck, why = bottleneck_of(place.point.experiment, found, place.readings, self.search.find)
-        confirmed = found is not None and found.confirmed
-        return PointCapacity(
-            index=place.point.index,
-            varied=place.point.settings,
-            capacity=None if found is None else found.mean,
-            ci90=None if found is None else found.interval,
-            load=None if found is None else found.load,
-            load_ci90=None if crossing is None else crossing.interval,
-            outcome=None if crossing is None else crossing.outcome,
-            refined=None if crossing is None else crossing.refined,
-            again=None if crossing is None else crossing.again,
-            server_cpu=cpu,
-            saturated=None if cpu is None else cpu >= SATURATED,
-            bottleneck=bottleneck,
-            why=why,
-            confirmed=confirmed,
-            valid=bool(at_load)
-            and (confirmed or isinstance(place.machine, CapacitySweep))
-            and all(reading.valid for reading in at_load),
-            runs=len(place.readings),
-            readings=place.readings,
-        ).with_lines(self.place(place.point.index), percentiles(place.point.experiment.measure.percentiles))
-
-
-def _at(crossing: Crossing, readings: Sequence[LoadReading]) -> Capacity | None:
-    """What the runs at the largest load that met the objective say of throughput; None if there is no such load."""
-    values = [] if crossing.load is None else [each.throughput for each in readings_at(readings, crossing.load)]
-    if crossing.load is None or not values:
-        return None
-    return Capacity(
-        load=crossing.load,
-        values=values,
-        mean=sum(values) / len(values),
-        interval=mean_interval(values),
-        edge="high" if crossing.outcome == "not reached" else None,
-        limit=crossing.limit,
-        limited_by=crossing.limited_by,
-        confirmed=crossing.confirmed,
-        runs=crossing.runs,
-    )
-
 
 def capacity(
     experiment: Source,
@@ -372,16 +329,19 @@ def capacity(
     emulator_cpus: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> CapacityResult:
-    """Finds the capacity at every point of an experiment, into the new directory ``output``. Its ``assert`` is left
-    alone: a search has objectives. For the arguments and errors see `waspbench.study`.
+    """Finds the capacity at every point of an experiment, into the new directory ``output``. ``search`` is what is
+    looked for; unless given, what the experiment's ``capacity`` says. Its ``assert`` is left alone: a search has
+    objectives. For the other arguments and errors see `waspbench.study`.
     """
-    directory = Path(output)
-    plan, found = prepare_capacity(
-        document_of(experiment),
-        directory,
-        search or Search(),
-        mode=mode,
-        server_cpus=server_cpus,
-        emulator_cpus=emulator_cpus,
-    )
-    return CapacityStudy.begin(plan, found, directory).run(jobs=jobs, on_progress=on_progress)
+    document, directory = document_of(experiment), Path(output)
+    with nullcontext() if search else renamed(field_of_table):
+        plan, found = prepare_capacity(
+            document,
+            directory,
+            search or Search.of(parse(document).capacity),
+            mode=mode,
+            server_cpus=server_cpus,
+            emulator_cpus=emulator_cpus,
+        )
+        begun = CapacityStudy.begin(plan, found, directory)
+    return begun.run(jobs=jobs, on_progress=on_progress)

@@ -9,7 +9,7 @@ from typing import Any
 from waspbench.errors import Argument, InputError, Problem
 from waspbench.experiment import Experiment, Mode, accept
 from waspbench.experiment.conditions import objective
-from waspbench.experiment.search import FINDS, Find, Search
+from waspbench.experiment.search import Find, Search
 from waspbench.experiment.sweep import Point
 from waspbench.experiment.units import AUTO
 from waspbench.results.study import StudyPlan
@@ -49,8 +49,6 @@ def _checked(search: Search, found: Sequence[Point]) -> list[str]:
     Raises:
         InputError: it cannot.
     """
-    if search.find not in FINDS:
-        raise InputError.at(Argument("search.find"), f"must be one of {', '.join(FINDS)}", search.find)
     objectives: list[str] = []
     for point in found:
         names = [group.name for group in point.experiment.clients]
@@ -66,10 +64,27 @@ def _checked(search: Search, found: Sequence[Point]) -> list[str]:
             raise InputError.at(Argument("search.objectives"), message)
         if search.method == "sweep":
             message = f"a sweep looks for the largest throughput, and not for {search.find}"
-            raise InputError.at(Argument("search.method"), message, search.method)
+            raise InputError.at(Argument("search.method"), message)
     _check_varied(search, found)
     _check_bounds(search, found)
+    _check_least(search)
     return objectives
+
+
+def _check_least(search: Search) -> None:
+    """Makes sure that a search can tell whether it finds enough."""
+    if search.at_least is None:
+        return
+    least = Argument("search.at_least")
+    if search.method == "sweep":
+        message = "a sweep confirms nothing, and the largest of several means is too high on average; leave one out"
+        raise InputError.at(least, message, search.at_least)
+    if search.find != "throughput" and search.at_least > search.top:
+        message = f"must be at most {said(search.top, search)}, the most that are tried"
+        raise InputError.at(least, message, said(search.at_least, search))
+    if search.find == "throughput" and search.confirm < 2:
+        message = "must be at least 2 where throughput is to be at least so much: one run has no interval"
+        raise InputError.at(Argument("search.confirm"), message, search.confirm)
 
 
 _WHAT: dict[Find, str] = {
@@ -105,7 +120,8 @@ def _check_bounds(search: Search, found: Sequence[Point]) -> None:
     for name, value in (("low", search.low), ("high", search.top)):
         if search.find == "rate":
             if not 0 < value < float("inf"):
-                raise InputError.at(Argument(f"search.{name}"), "must be a number of arrivals a second", value)
+                message = "must be a number of arrivals a second"
+                raise InputError.at(Argument(f"search.{name}"), message, said(value, search))
         elif not isinstance(value, int) or isinstance(value, bool):
             raise InputError.at(Argument(f"search.{name}"), "must be a whole number of clients", value)
     groups = max(sum(not group.background for group in point.experiment.clients) for point in found)
@@ -130,7 +146,9 @@ def machine_of(search: Search, runs: int) -> Machine:
             return CapacitySweep(int(low), int(high), runs)
         return CapacitySearch(int(low), int(high), most, confirm)
     except BoundsError as error:
-        raise InputError.at(Argument(f"search.{error.field}"), error.message, error.value) from None
+        is_load = error.field in ("low", "high")
+        value = said(error.value, search) if is_load else error.value
+        raise InputError.at(Argument(f"search.{error.field}"), error.message, value) from None
 
 
 def search_of(plan: StudyPlan) -> Search:
@@ -145,9 +163,14 @@ def most_of(search: Search, experiment: Experiment) -> float:
     return machine.loads()[-1] if isinstance(machine, CapacitySweep) else machine.high
 
 
+def said(load: float, search: Search) -> float | str:
+    """A load as errors show it: a rate with its unit."""
+    return f"{load:.10g}/s" if search.find == "rate" else load
+
+
 def _check_load(experiment: Experiment, load: float, search: Search, mode: str) -> None:
     try:
         accept(experiment, "live" if mode == "live" else "sim")
     except InputError as error:
         bound = Argument("search.low" if load == search.low else "search.high")
-        raise InputError(Problem(bound, str(problem), load, True) for problem in error.problems) from None
+        raise InputError(Problem(bound, str(problem), said(load, search), True) for problem in error.problems) from None

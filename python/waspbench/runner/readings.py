@@ -11,9 +11,10 @@ from waspbench.experiment import Experiment, Mode, resolve
 from waspbench.experiment.conditions import Condition
 from waspbench.experiment.metrics import Metric, fraction_of, percentiles_of
 from waspbench.results import RunSummary, errors
-from waspbench.results.capacity import EXCUSED, SATURATED, LoadReading
+from waspbench.results.capacity import EXCUSED, SATURATED
 from waspbench.results.checks import lacking, run_value
 from waspbench.results.estimates import with_percentiles
+from waspbench.results.loads import LoadReading
 from waspbench.results.reasons import advice_of
 from waspbench.results.records import RunRecord, table_path
 from waspbench.results.store import NEEDED, populations_of, read_table
@@ -64,9 +65,10 @@ def reading_of(
     behind = any(reason.code in BOTTLENECKS for reason in summary.invalid)
     too_much = not behind and _too_much(summary, unmet)
     meets = not unmet and not (objectives and grows)
-    is_open = may_leave_open and bool(lacks) and not grows and not misses(summary, objectives, judged, folder)
+    missed = bool(grows and objectives) or misses(summary, objectives, judged, folder)
+    is_open = may_leave_open and bool(lacks) and not missed
     advice = advice_of(summary.invalid)
-    waited = None if grows else _waited(summary, unmet)
+    waited = _waited(summary, unmet)
     return LoadReading(
         run=record.run,
         load=load,
@@ -78,6 +80,7 @@ def reading_of(
         ratio=None if grows else ratio_of(objectives, judged),
         meets=None if is_open else meets,
         waited=waited is not None,
+        misses=missed,
         counts=not (behind or too_much),
         failed=too_much,
         outcomes=summary.outcomes,

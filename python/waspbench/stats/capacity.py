@@ -41,6 +41,9 @@ NEAR = 0.1
 LimitedBy = Literal["objective", "emulator", "failed"]
 """What spoke against a load: it did not meet the objective, the emulator was the bottleneck, or a run failed."""
 
+More = Literal["below", "above"]
+"""Below the least, or above the most of the loads that were tried."""
+
 Phase = Literal["bracket", "refine", "confirm", "done"]
 
 
@@ -95,6 +98,10 @@ class Capacity:
     """Whether fresh runs were made to confirm it, and all of them counted and met the objective."""
     runs: int
     """Runs made in all."""
+    bound: float
+    """Throughput that loads between those which were tried may have at most, by what is known of the curve."""
+    more: More | None
+    """On which side of them throughput may be larger by `WORTH` or more; None on neither."""
 
 
 def limited_by(readings: Sequence[Reading], limit: float | None) -> LimitedBy | None:
@@ -200,6 +207,7 @@ class CapacitySearch(ConfirmedSearch):
         if not good:
             return None
         limit = self._limit()
+        curve = _Curve(self._good(), limit)
         return Capacity(
             load=best,
             values=good,
@@ -210,6 +218,8 @@ class CapacitySearch(ConfirmedSearch):
             limited_by=limited_by(self.readings, limit),
             confirmed=len(good) == len(confirming) >= self.confirm,
             runs=len(self.readings),
+            bound=curve.highest(),
+            more=curve.more(),
         )
 
     def _next(self) -> tuple[Phase, float | None]:
@@ -296,6 +306,9 @@ class CapacitySearch(ConfirmedSearch):
         return load if gain >= WORTH else None
 
 
+_DOUBLE = math.log(2.0)
+
+
 class _Curve:
     """What is known of throughput over load, in logarithms."""
 
@@ -332,6 +345,26 @@ class _Curve:
         at = min(max(at, 0.0), width)
         top = min(here + rise * at, there + fall * (width - at))
         return top - self._top, self._inside(place, at / width)
+
+    def highest(self) -> float:
+        """Throughput that loads between the known ones may have at most."""
+        gain = max((self.bound(gap, SLACK)[0] for gap in self.gaps()), default=0.0)
+        return math.exp(self._top + max(gain, 0.0))
+
+    def more(self) -> More | None:
+        """Outside of the loads that were tried, where throughput may be larger than the best so far with twice or half
+        the clients: above, unless what is known of the curve bends it down enough; below, where it falls from the
+        least load on by more than noise explains.
+        """
+        last = len(self._loads) - 1
+        rise = min([1.0, *(self._slope(left, last, SLACK) for left in range(last))])
+        if self._limit is None and self._y[last] + max(rise, 0.0) * _DOUBLE - self._top >= WORTH:
+            return "above"
+        others = range(1, last + 1)
+        if not any(self._slope(0, right, SLACK) < 0 for right in others):
+            return None
+        fall = min(-self._slope(0, right, -SLACK) for right in others)
+        return "below" if self._y[0] + fall * _DOUBLE - self._top >= WORTH else None
 
     def _end(self, place: int) -> float:
         """The load that ends the interval: the next known one, or the limit, or none above the last."""
@@ -407,6 +440,7 @@ class CapacitySweep:
             return None
         best = max(values, key=lambda load: float(np.mean(values[load])))
         limit = min((load for load in bad if load > best), default=None)
+        curve = _Curve({load: float(np.mean(values[load])) for load in sorted(values)}, limit)
         return Capacity(
             load=best,
             values=values[best],
@@ -417,4 +451,6 @@ class CapacitySweep:
             limited_by=limited_by(self.readings, limit),
             confirmed=False,
             runs=len(self.readings),
+            bound=curve.highest(),
+            more=curve.more(),
         )

@@ -1,0 +1,62 @@
+"""What ``--dry-run`` prints: the points, and the time that their runs will take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from waspbench.cli.progress import clock
+from waspbench.experiment import Mode
+from waspbench.experiment.search import Search
+from waspbench.experiment.sweep import Point, text_of
+from waspbench.results.answers import sought
+from waspbench.results.loads import load_number, load_text
+from waspbench.runner.capacity_plan import machine_of
+from waspbench.runner.lengths import LONGEST
+from waspbench.runner.load import with_load
+from waspbench.runner.timing import estimate
+from waspbench.stats.capacity import CapacitySweep
+
+
+def experiment(found: Sequence[Point], mode: Mode, jobs: int | None) -> str:
+    """That of an experiment."""
+    measure = found[0].experiment.measure
+    runs = f"{measure.runs} to {measure.until.max_runs}" if measure.until else str(measure.runs)
+    total = len(found) * measure.runs
+    least = "at least " if measure.open_ended else ""
+    about = _about(found, mode, jobs)
+    return _text(f"{_points(found)}, {runs} runs each:", found, f"{least}{total} runs, about {about}")
+
+
+def search(found: Sequence[Point], asked: Search, mode: Mode, jobs: int | None) -> str:
+    """That of a search for capacity. In simulation the time of a run follows from its load."""
+    low, high = load_number(asked.low), load_text(asked.top, asked.find)
+    head = f"{_points(found)}, {sought(asked.find, asked.objectives)}, {low} to {high}:"
+    machine = machine_of(asked, found[0].experiment.measure.runs)
+    if isinstance(machine, CapacitySweep):
+        loads = [_with(point, asked, load) for load in machine.loads() for point in found]
+        return _text(head, found, f"{len(found) * machine.most} runs, about {_about(loads, mode, jobs)}")
+    about = _about([_with(point, asked, asked.top, machine.most) for point in found], mode, jobs)
+    each = f" in all if each had {high}" if mode == "sim" else ""
+    runs = f"at most {len(found) * machine.most} runs, about {about}{each}"
+    return _text(head, found, f"{runs}; a run that is too short is made again, for up to {clock(LONGEST)}")
+
+
+def _about(found: Sequence[Point], mode: Mode, jobs: int | None) -> str:
+    return clock(max(1.0, estimate(found, mode, jobs)))
+
+
+def _text(head: str, found: Sequence[Point], total: str) -> str:
+    points = [f"{point.index:>5}  {text_of(point.settings)}" for point in found if point.settings]
+    return "\n".join([head, *points, total]) + "\n"
+
+
+def _points(found: Sequence[Point]) -> str:
+    return f"{len(found)} point{'s' if len(found) > 1 else ''}"
+
+
+def _with(point: Point, asked: Search, load: float, runs: int | None = None) -> Point:
+    """A point at a load, and with so many runs."""
+    there = with_load(point.experiment, load, asked.find)
+    measure = there.measure if runs is None else there.measure.model_copy(update={"runs": runs})
+    return replace(point, experiment=there.model_copy(update={"measure": measure}))
