@@ -108,6 +108,19 @@ def comparison() -> str:
     return table(heads, rows)
 
 
+def regression() -> str:
+    """Verdicts of a limit on the slowdown."""
+    rows = []
+    for deviation in (0.01, 0.03):
+        for runs in (5, 10, 20):
+            figures = {slowdown: measured.regressions(runs, deviation, slowdown) for slowdown in (0.0, 0.05, 0.1)}
+            cells = [figures[0.0][0], figures[0.0][1], *figures[0.05], figures[0.1][0], figures[0.1][1]]
+            rows.append([f"{100 * deviation:g} %", f"{runs} and {runs}", *map(share, cells)])
+    heads = ["deviation of a run", "runs"]
+    heads += [f"{what}: {word}" for what in ("no slowdown", "5 %", "10 %") for word in ("passed", "failed")]
+    return table(heads, rows)
+
+
 def normality() -> str:
     """Rejections of the normality test."""
     rows = [
@@ -174,6 +187,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "batches": batches,
     "until": until,
     "comparison": comparison,
+    "regression": regression,
     "normality": normality,
     "warmup": warmup,
     "capacity": capacity,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from waspbench import _core
-from waspbench.experiment import resolve
+from waspbench.experiment.resolve import resolve
 from waspbench.results import RunSummary
 from waspbench.results.records import RunRecord, write_run
 from waspbench.runner.study import Study, prepare

@@ -20,7 +20,7 @@ from waspbench.stats import Histogram, mean_interval, percentiles
 from waspbench.stats.batches import batch_means
 from waspbench.stats.bootstrap import Method, bootstrap_means
 from waspbench.stats.capacity import CapacitySearch, Reading
-from waspbench.stats.comparison import p_values, ratio_interval
+from waspbench.stats.comparison import p_values, ratio_interval, within
 from waspbench.stats.levels import ALPHA
 from waspbench.stats.normality import normality
 from waspbench.stats.quantiles import quantile_intervals
@@ -227,6 +227,19 @@ def differences(runs: int, deviations: float, draw: str = "normal") -> float:
     sample: Callable[..., Array] = rng.standard_normal if draw == "normal" else rng.standard_exponential
     first, second = sample((EXPERIMENTS, runs)), sample((EXPERIMENTS, runs))
     return float((p_values(first, second + deviations) <= ALPHA).mean())
+
+
+def regressions(runs: int, deviation: float, slowdown: float, limit: float = 0.05) -> tuple[float, float]:
+    """Shares of comparisons of so many runs a side that pass, and that fail, a limit of the slowdown of throughput,
+    where the true one is ``slowdown`` and runs have this standard deviation.
+    """
+    rng = np.random.default_rng(14)
+    sides = [mean * (1 + deviation * rng.standard_normal((EXPERIMENTS, runs))) for mean in (1.0, 1.0 - slowdown)]
+    verdicts = []
+    for first, second in zip(*(side.tolist() for side in sides), strict=True):
+        low, high = ratio_interval(first, second) or (None, None)
+        verdicts.append(within((None if high is None else 1 - high, None if low is None else 1 - low), limit))
+    return verdicts.count(True) / EXPERIMENTS, verdicts.count(False) / EXPERIMENTS
 
 
 def shapiro_rejects(runs: int, draw: str) -> float:

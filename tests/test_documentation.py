@@ -13,8 +13,9 @@ from waspbench import _core
 from waspbench.cli import reference
 from waspbench.cli.app import invoke
 from waspbench.cli.status import Status
-from waspbench.experiment import Tcp, parse, resolve
+from waspbench.experiment import Tcp, parse
 from waspbench.experiment.load import read
+from waspbench.experiment.resolve import resolve
 from waspbench.results import RunSummary
 from waspbench.results.tables import TABLES
 

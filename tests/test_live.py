@@ -14,7 +14,8 @@ import pytest
 from measured_runs import summary
 from suite import ROOT
 from waspbench import CannotRunError, InputError, _core, live, start
-from waspbench.experiment import Experiment, Mode, parse, resolve, settings_used
+from waspbench.experiment import Experiment, Mode, parse, settings_used
+from waspbench.experiment.resolve import resolve
 from waspbench.results import Invalid
 from waspbench.runner.study import prepare
 from waspbench.serve import listed

@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 from waspbench import _core, load, run
-from waspbench.experiment import Tcp, parse, resolve
+from waspbench.experiment import Tcp, parse
+from waspbench.experiment.resolve import resolve
 
 HOMES = {"name": "homes", "count": 12, "rtt": "60ms", "loss": "3%", "bandwidth": {"down": "5Mbit/s"}}
 OFFICES = {"name": "offices", "count": 5, "rtt": "20ms", "loss": {"up": "1%", "scope": "link"}}

@@ -13,6 +13,7 @@ from waspbench.experiment import Experiment, Mode
 from waspbench.experiment.resolve import PREFIX, SERVER_ADDRESS, SERVER_PORT, address_of
 from waspbench.experiment.units import seconds
 from waspbench.results import Invalid, RunSummary
+from waspbench.suggestion import hint
 from waspbench.testbed import (
     Bed,
     CannotDoIt,
@@ -54,7 +55,8 @@ def choose_mode(asked: Mode | None, experiment: Experiment) -> tuple[Mode, str]:
         InputError: there is no such mode.
     """
     if asked not in (None, *get_args(Mode)):
-        raise InputError.at(Argument("mode"), f"must be one of {', '.join(get_args(Mode))}", asked)
+        message = f"{hint(asked, get_args(Mode))}must be one of {', '.join(get_args(Mode))}"
+        raise InputError.at(Argument("mode"), message, asked)
     wanted = asked or experiment.mode
     if wanted == "sim":
         return "sim", "as asked"

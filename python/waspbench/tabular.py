@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+from waspbench.colour import paint
+
 NONE = "\N{EN DASH}"
 """What stands for a figure that does not exist."""
 
@@ -31,6 +33,8 @@ class Column:
     """What it is called where it has a line of its own; as in ``head`` unless told otherwise."""
     left: bool = False
     """Whether it holds words, which stand to the left and are broken where a terminal is narrow."""
+    alarms: Callable[[Figures], bool] | None = None
+    """Whether the cell of a row tells that something is wrong, so that a terminal shows it in colour."""
 
     def cell(self, name: str, row: Figures) -> str:
         """What ``row`` shows of the figure ``name``."""
@@ -60,7 +64,10 @@ class Listing:
 
     def terminal(self, indent: int = 0) -> list[str]:
         """The table for people, a text a line; see `aligned`."""
-        return aligned(self.heads, self.cells, self._left, indent=indent)
+        alarms = [
+            [column.alarms is not None and column.alarms(row) for column in self.columns.values()] for row in self.rows
+        ]
+        return aligned(self.heads, self.cells, self._left, indent=indent, alarms=alarms)
 
     def markdown(self) -> list[str]:
         """The table in Markdown, a text a line."""
@@ -108,10 +115,12 @@ def aligned(
     *,
     indent: int = 0,
     room: int | None = None,
+    alarms: Sequence[Sequence[bool]] = (),
 ) -> list[str]:
     """A table for people, a text a line; ``left`` says which columns hold words. Where it is wider than ``room`` (the
     terminal's width unless given), words are broken, and columns that still do not fit go on in a second line of each
-    row; figures are never broken. Without a terminal each row is one line, however long.
+    row; figures are never broken. Without a terminal each row is one line, however long. ``alarms`` says which cells
+    of the ``rows`` are shown in colour.
     """
     lines = [[_printable(cell) for cell in line] for line in ([heads] if any(heads) else []) + list(rows)]
     if not lines:
@@ -123,10 +132,11 @@ def aligned(
     least = [_least(cells) if words else width for cells, width, words in zip(columns, widths, left, strict=True)]
     parts = _parts(widths, least, room)
     shown: list[str] = []
-    for line in lines:
+    marked = [[False] * len(columns)] * (len(lines) - len(rows)) + list(alarms or [[False] * len(columns)] * len(rows))
+    for line, marks in zip(lines, marked, strict=True):
         for number, part in enumerate(parts):
             begin = " " * indent + (_FOLDED if number else "")
-            shown += [begin + text for text in _row(line, part, left)]
+            shown += [begin + text for text in _row(line, part, left, marks)]
     return shown
 
 
@@ -161,15 +171,17 @@ def _widened(part: Part, widths: Sequence[int], room: int) -> Part:
     return found
 
 
-def _row(line: Sequence[str], part: Part, left: Sequence[bool]) -> list[str]:
-    """The columns ``part`` of a line: a text, or more where words are broken."""
+def _row(line: Sequence[str], part: Part, left: Sequence[bool], marks: Sequence[bool]) -> list[str]:
+    """The columns ``part`` of a line: a text, or more where words are broken. Those of ``marks`` are in colour."""
     broken = [_broken(line[place], width) for place, width in part]
-    return [
-        _GAP.join(
-            _padded(text, width, to_the_left=left[place]) for (place, width), text in zip(part, texts, strict=True)
-        ).rstrip()
-        for texts in zip_longest(*broken, fillvalue="")
-    ]
+    found = []
+    for texts in zip_longest(*broken, fillvalue=""):
+        cells = []
+        for (place, width), text in zip(part, texts, strict=True):
+            shown = paint(text, "bad") if text and marks[place] else text
+            cells.append(_padded(shown, width - _width(text) + _width(shown), to_the_left=left[place]))
+        found.append(_GAP.join(cells).rstrip())
+    return found
 
 
 def _broken(text: str, width: int) -> list[str]:

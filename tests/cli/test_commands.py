@@ -19,7 +19,7 @@ from fake_core import FakeEngine
 from waiting import HANGS, SOON
 from waspbench import _core, live
 from waspbench.cli.app import invoke
-from waspbench.cli.progress import WIDTH, ProgressLine, second
+from waspbench.cli.progress import SILENCE, WIDTH, ProgressLine, second
 from waspbench.runner.pipeline import Begun, StudyProgress
 from waspbench.testbed import Support
 
@@ -192,6 +192,18 @@ def test_the_table_reads_well(engine: FakeEngine, capsys: pytest.CaptureFixture[
         "network up      21,000 packets, 630 lost (3.00 %), 3 dropped; loss label 3 %,\n"
         "                stationary 3 %, expected 3 %\n"
         "\n"
+        "response times of ok transactions\n"
+        "100 ms to 112 ms    ██████████████████████████████████████████████████   98.0 %\n"
+        "112 ms to 125 ms                                                          0.0 %\n"
+        "125 ms to 140 ms                                                          0.0 %\n"
+        "140 ms to 160 ms                                                          0.0 %\n"
+        "160 ms to 180 ms                                                          0.0 %\n"
+        "180 ms to 200 ms                                                          0.0 %\n"
+        "200 ms to 224 ms                                                          0.0 %\n"
+        "224 ms to 250 ms                                                          0.0 %\n"
+        "250 ms to 280 ms                                                          0.0 %\n"
+        "280 ms to 315 ms    █                                                     2.0 %\n"
+        "\n"
         "valid           yes\n"
         "results         out\n"
     )
@@ -307,12 +319,47 @@ def begun(run: int, why: str, at: str = "") -> Begun:
     return Begun(run, at, 2, (why,))
 
 
+def test_bench_takes_settings(engine: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = ["--set", "clients.tcp.sack=false", "--set", "measure.runs=2"]
+    assert invoke(["bench", "--mode", "sim", *settings]) == 0
+    assert len(engine.scenarios) == 2
+    assert engine.scenarios[0]["clients"][0]["tcp"]["sack"] is False
+    assert invoke(["bench", "--mode", "sim", "--set", "clients.latency=5ms"]) == 2
+    assert "clients.latency: unknown field; did you mean rtt? " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "setting"),
+    [
+        ("--runs 2", "measure.runs=5"),
+        ("--mode sim", "mode=live"),
+        ("--down 5Mbit/s", "clients.bandwidth=1Mbit/s"),
+        ("--tcp bsd1999", "server.tcp.preset=linux"),
+        ("--clients 5", "clients.count=9"),
+        ("--loss 3%", "clients.loss.rate=20%"),
+        ("--loss-up 3%", "clients.loss=20%"),
+    ],
+)
+def test_a_flag_and_a_setting_do_not_say_the_same(
+    flags: str, setting: str, engine: FakeEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = flags.split()[0]
+    assert invoke(["bench", *flags.split(), "--set", setting]) == 2
+    field = setting.partition("=")[0]
+    assert capsys.readouterr().err == f'wasp: --set: "{setting}": {name} says {field}, too; leave one out\n'
+    assert engine.scenarios == []
+
+
 def test_progress_is_a_line_that_fits() -> None:
     large = SAMPLE | {"elapsed": 12_345.0, "throughput": 123_456.0, "in_flight": 1_000_000, "errors": 1_234_567}
     for each in (Begun(99, "", 2), Begun(0, "", 2, pilot=12)):
-        assert second(each, 100, SAMPLE).endswith("measuring       640 ok/s     256 in flight  2 errors")
-        assert len(second(each, 100, large)) < WIDTH
-        assert second(each, 100, large).endswith("1,234,567 errors")
+        line = second(progress(latest=each, total=100))
+        assert line.endswith("measuring       640 ok/s     256 in flight  2 errors")
+        line = second(progress(latest=each, total=100, left=40.0))
+        assert line.endswith("measuring       640 ok/s  2 errors  40 s left")
+        line = second(progress(latest=each, total=100, left=4e6, sample=large))
+        assert len(line) < WIDTH
+        assert line.endswith("1,234,567 errors")
 
 
 def test_progress_is_plain_lines_unless_on_a_terminal() -> None:
@@ -320,6 +367,77 @@ def test_progress_is_plain_lines_unless_on_a_terminal() -> None:
     with ProgressLine(stream) as line:
         line(progress())
     assert stream.getvalue() == LINE + "\n"
+
+
+def test_a_log_has_a_line_for_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("waspbench.cli.progress.time.monotonic", lambda: now)
+    stream = io.StringIO()
+    with ProgressLine(stream) as line:
+        for run, (done, left) in enumerate([(0, 40.0), (1, 20.0)]):
+            for elapsed, measuring in ((1.0, False), (2.0, True), (3.0, True)):
+                now += 1
+                sample = SAMPLE | {"elapsed": elapsed, "measuring": measuring}
+                line(progress(done=done, total=2, left=left, latest=Begun(run, ""), sample=sample))
+            line(progress(done=done + 1, total=2, left=left - 20, latest=Begun(run, ""), sample=None))
+        now += SILENCE
+        line(progress(done=2, total=4, latest=Begun(2, "")))
+        line(progress(done=3, total=4, left=9.0, sample=None))
+    assert stream.getvalue().splitlines() == [
+        "run 1/2      2 s measuring       640 ok/s     256 in flight  2 errors  40 s left",
+        "run 2/2      2 s measuring       640 ok/s     256 in flight  2 errors  20 s left",
+        "run 3/4     12 s measuring       640 ok/s     256 in flight  2 errors",
+    ]
+
+
+def test_a_log_has_a_line_for_each_run_that_is_made_elsewhere() -> None:
+    stream = io.StringIO()
+    with ProgressLine(stream) as line:
+        for done in (0, 0, 1, 1, 2, 3):
+            line(progress(done=done, left=3.0 - done, latest=Begun(2, "load=8"), ended=f"load={done}", sample=None))
+    assert stream.getvalue().splitlines() == [
+        "1 of 3 runs, 2 s left  load=1",
+        "2 of 3 runs, 1 s left  load=2",
+        "3 of 3 runs  load=3",
+    ]
+
+
+def test_a_pilot_does_not_hide_the_run_that_follows() -> None:
+    stream = io.StringIO()
+    with ProgressLine(stream) as line:
+        line(progress(latest=Begun(0, "", pilot=1)))
+        line(progress(latest=Begun(0, "", pilot=1), sample=None))
+        line(progress(latest=Begun(0, ""), done=1, sample=None, ended="load=8"))
+    assert stream.getvalue().splitlines() == [LINE.replace("run 1/3", "pilot 1"), "1 of 3 runs  load=8"]
+
+
+def test_what_was_made_before_is_told_once_where_runs_are_resumed() -> None:
+    stream = io.StringIO()
+    with ProgressLine(stream) as line:
+        line(progress(done=2, sample=None))
+        line(progress(done=2, latest=Begun(2, "load=8")))
+        line(progress(done=3, latest=Begun(2, "load=8"), sample=None))
+    assert stream.getvalue().splitlines() == ["2 of 3 runs", LINE.replace("run 1/3", "run 3/3") + "  load=8"]
+
+
+def test_quiet_progress_says_why_a_run_is_made_again_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    with ProgressLine(stream, quiet=True) as line:
+        line(progress())
+        line(progress(latest=begun(0, "gone"), again=(begun(0, "gone"),)))
+        line(progress(done=3, sample=None))
+    assert stream.getvalue() == "run 1/3 again: gone\n"
+
+
+def test_a_log_hears_of_a_long_run_each_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("waspbench.cli.progress.time.monotonic", lambda: now)
+    stream = io.StringIO()
+    with ProgressLine(stream) as line:
+        for now in range(300):
+            line(progress(sample=SAMPLE | {"elapsed": float(now), "measuring": now > 100}))
+    assert [line.split()[2] for line in stream.getvalue().splitlines()] == ["60", "101", "161", "221", "281"]
 
 
 def test_progress_is_rewritten_in_place_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,7 +455,7 @@ def test_why_a_run_is_made_again_is_said_once() -> None:
         line(progress(latest=again, again=(again,)))
         line(progress(latest=again))
     shown = LINE.replace("run 1/3", "run 2/3 again")
-    assert stream.getvalue() == f"run 2/3 again: the hypervisor took 3 %\n{shown}\n{shown}\n"
+    assert stream.getvalue() == f"run 2/3 again: the hypervisor took 3 %\n{shown}\n"
 
 
 def test_every_run_that_is_made_again_side_by_side_is_told() -> None:
@@ -345,6 +463,35 @@ def test_every_run_that_is_made_again_side_by_side_is_told() -> None:
     with ProgressLine(stream) as line:
         line(progress(sample=None, done=1, again=(begun(0, "gone", at="load=8"), begun(2, "went"))))
     assert stream.getvalue() == "run 1/3 (load=8) again: gone\nrun 3/3 again: went\n1 of 3 runs\n"
+
+
+@pytest.mark.parametrize("path", ["clients.1.count", "clients[1].count", "clients.clients.count"])
+def test_a_setting_of_the_only_group_is_one_of_all(
+    path: str, engine: FakeEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["bench", "--mode", "sim", "--clients", "5", "--set", f"{path}=9"]) == 2
+    assert "--clients says clients.count, too; leave one out" in capsys.readouterr().err
+    assert invoke(["bench", "--mode", "sim", "--set", f"{path}=9"]) == 0
+    assert engine.scenarios[0]["clients"][0]["count"] == 9
+
+
+@pytest.mark.parametrize("arguments", ["help bench", "profiles"])
+def test_output_that_nobody_reads_is_no_failed_check(arguments: str) -> None:
+    command = f"{sys.executable} -m waspbench {arguments} | {{ exec <&-; sleep 0.1; }}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=HANGS, check=False)
+    assert done.stderr == ""
+    assert done.returncode in (0, 141)  # what fits into the pipe before it is closed has been written
+
+
+def test_a_disk_without_room_for_the_output_is_said() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m waspbench profiles > /dev/full"],
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (4, "wasp: standard output: No space left on device\n")
 
 
 @pytest.mark.parametrize("arguments", [["version"], ["--version"], ["--version", "bench"]])

@@ -30,7 +30,7 @@ BAD_USAGE = [
     ("bench --loss 100% --loss-model independent", '--loss: "100%": must be below 100%'),
     (
         "bench --loss 3% --loss-model bursty",
-        '--loss-model: "bursty": must be one of two-state, independent, periodic, wasp2001',
+        '--loss-model: "bursty": did you mean two-state? must be one of two-state, independent, periodic, wasp2001',
     ),
     ("bench --loss 4% --loss-model wasp2001", '--loss: "4%": must be 3%, 6% or 9%, the labels of the wasp2001 table'),
     ("bench --loss 3% --loss-model independent --burst 9%", "--burst: only two-state loss has it"),
@@ -79,7 +79,33 @@ BAD_USAGE = [
     ("bench --rrt 5ms", "Unknown option: --rrt. Did you mean --rtt? (wasp bench --help lists what is valid)"),
     ("bench --clients", "--clients requires an argument (wasp bench --help lists what is valid)"),
     ("nonsense", 'Unknown command "nonsense" (wasp --help lists what is valid)'),
-    ("bnech", 'Unknown command "bnech". Did you mean "bench"? (wasp --help lists what is valid)'),
+    (
+        "run good.toml --rtt 5ms",
+        "Unknown option: --rtt. Here it is --set clients.rtt=VALUE (wasp run --help lists what is valid)",
+    ),
+    (
+        "run good.toml -c 5",
+        "Unknown option: -c. Here it is --set clients.count=VALUE (wasp run --help lists what is valid)",
+    ),
+    (
+        "run good.toml --burst 5%",
+        "Unknown option: --burst. Here it is --set clients.loss.burst=VALUE (wasp run --help lists what is valid)",
+    ),
+    ("bench --slo x", "Unknown option: --slo. It is a flag of wasp capacity (wasp bench --help lists what is valid)"),
+    (
+        "list --quiet",
+        "Unknown option: --quiet. It is a flag of wasp bench and others (wasp list --help lists what is valid)",
+    ),
+    ("hlep", 'Unknown command "hlep". Did you mean help? (wasp --help lists what is valid)'),
+    (
+        "run good.toml --set runs=5",
+        "runs: unknown field; did you mean measure.runs? valid here: name, seed, mode, server, workload, network, clients, measure, sweep, assert, capacity",
+    ),
+    (
+        "run good.toml --set users=5",
+        "users: unknown field; did you mean clients.count? valid here: name, seed, mode, server, workload, network, clients, measure, sweep, assert, capacity",
+    ),
+    ("bnech", 'Unknown command "bnech". Did you mean bench? (wasp --help lists what is valid)'),
     ("run", "FILE.toml requires an argument (wasp run --help lists what is valid)"),
     ("run no.toml", "no.toml: cannot be read: No such file or directory"),
     ("run .", ".: cannot be read: Is a directory"),
@@ -92,7 +118,7 @@ BAD_USAGE = [
     ),
     ("run good.toml --assert p99", '--assert: "p99": must be <, <=, > or >= and a limit, such as "< 800ms"'),
     ("resume .", "study.json: cannot be read: No such file or directory"),
-    ("run good.toml --mode real", 'mode: "real": must be live or sim'),
+    ("run good.toml --mode real", 'mode: "real": did you mean live? must be live or sim'),
     ("serve --address localhost", '--address: "localhost": expected an IP address such as 127.0.0.1'),
 ]
 

@@ -62,7 +62,7 @@ def test_a_sweep_is_a_line_for_each_point(capsys: Capture) -> None:
     assert re.fullmatch(r" +9% +.* 4 +yes +ok [\d,]+ \(200\), unfinished \d+", lines[4])
     assert "results: out" in lines
     assert sum(line.startswith("passed  errors < 50% at clients.loss.rate=") for line in lines) == 2
-    assert output.err.splitlines()[-1].startswith("8 of 8 runs, 0 s left")
+    assert output.err.splitlines()[-1].startswith("8 of 8 runs  clients.loss.rate=")
 
 
 def test_a_dry_run_lists_the_points_and_makes_nothing(capsys: Capture, here: Path) -> None:
@@ -322,7 +322,7 @@ SWEEP = "a sweep makes measure.runs runs at every load; leave it or --sweep out"
         ("normality out", "out: must be results of one point"),
         ("normality out --metric p98", None),
         ("run e.toml --junit no/j.xml -o new", '--junit: "no/j.xml": cannot be written: there is no such directory'),
-        ("run e.toml --junit out -o new", '--junit: "out": cannot be written: Is a directory'),
+        ("run e.toml --junit out -o new", '--junit: "out": cannot be written: it is a directory'),
         ("resume out --markdown no/m.md", '--markdown: "no/m.md": cannot be written: there is no such directory'),
         ("run e.toml --dry-run --json", "--json: has no effect beside --dry-run, which makes no runs"),
         (
@@ -349,7 +349,10 @@ SWEEP = "a sweep makes measure.runs runs at every load; leave it or --sweep out"
         ("run e.toml --set sweep={'capacity.low'=[1,2]}", 'sweep."capacity.low": cannot be swept'),
         ("capacity e.toml --low 0", "--low: 0: must be at least 1, one client for each group"),
         ("capacity e.toml --low 2.5", '--low: "2.5": must be a number of clients, such as 64'),
-        ("capacity e.toml --find users", '--find: "users": must be one of throughput, clients, rate'),
+        (
+            "capacity e.toml --find users",
+            '--find: "users": did you mean clients? must be one of throughput, clients, rate',
+        ),
         (
             "capacity e.toml --find clients",
             '--slo: missing; the most clients are found under an objective, such as "p99 < 1s"',
@@ -458,3 +461,79 @@ def test_progress_fits_a_line() -> None:
     progress = StudyProgress(12, 120, 1, 3000.0, Begun(12, "clients.loss.rate=3% " * 5))
     assert line_of(progress).startswith("12 of 120 runs, 50 min left, 1 failed  clients.loss.rate=3%")
     assert len(line_of(progress)) <= 79
+
+
+SIDES = ("out@clients.loss.rate=0%", "out@clients.loss.rate=9%")
+
+
+@pytest.fixture
+def five(file: None, capsys: Capture) -> None:
+    """Results of five runs at each point in ``out``."""
+    assert invoke(["run", "e.toml", "--set", "measure.runs=5", "--quiet", "-o", "out"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("sides", "limit", "status", "word"),
+    [(SIDES, "slower:5%", 1, "FAILED"), (SIDES[::-1], "slower:5%", 0, "passed"), (SIDES, "slower:90%", 0, "passed")],
+)
+def test_a_comparison_can_be_a_check(
+    sides: tuple[str, str], limit: str, status: int, word: str, five: None, capsys: Capture, here: Path
+) -> None:
+    files = ["--junit", "j.xml", "--markdown", "m.md"]
+    assert invoke(["compare", *sides, "--fail-on", limit, *files]) == status
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f"{word}  throughput {limit}: slowdown ")
+    suite = ElementTree.parse(here / "j.xml").getroot()
+    counts = (suite.get("tests"), suite.get("failures"), suite.get("errors"))
+    assert (suite.get("name"), *counts) == (
+        f"wasp.compare {sides[1]} against {sides[0]}",
+        "2",
+        str(int(status == 1)),
+        "0",
+    )
+    summary = (here / "m.md").read_text()
+    assert summary.startswith(f"### throughput of {sides[1]} against {sides[0]}: ")
+    assert ("- slower: 399.4 -> " if sides == SIDES else "- faster: ") in summary
+    assert f"| `throughput {limit}` |" in summary
+    assert invoke(["compare", *sides, "--fail-on", limit, "--json"]) == status
+    [check] = json.loads(capsys.readouterr().out)["checks"]
+    assert check["passed"] is (status == 0)
+
+
+def test_too_few_runs_leave_a_comparison_undecided(made: None, capsys: Capture) -> None:
+    assert invoke(["compare", *SIDES, "--fail-on", "slower:5%"]) == 5
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith("undecided  throughput slower:5%: slowdown ")
+    assert line.endswith("of 4 and 4 runs; at least 5 a side are needed")
+    assert invoke(["compare", *SIDES, "--fail-on", "5%"]) == 2
+    assert capsys.readouterr().err == (
+        'wasp: --fail-on: "5%": must be slower: and a share in per cent, such as slower:5%\n'
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "run e.toml -q --set measure.runs=1",
+        "bench --mode sim --clients 8 --rtt 20ms --runs 1 --quiet",
+        "capacity e.toml --quiet --sweep --high 8 --set measure.runs=1 --set sweep={}",
+        "normality e.toml --quiet --runs 3 --set sweep={}",
+    ],
+)
+def test_quiet_says_nothing_but_the_result(arguments: str, capsys: Capture) -> None:
+    assert invoke(arguments.split()) in (0, 1, 5)
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert "results" in output.out
+
+
+def test_errors_are_told_quietly_too(capsys: Capture) -> None:
+    assert invoke(["run", "no.toml", "--quiet"]) == 2
+    assert capsys.readouterr().err == "wasp: no.toml: cannot be read: No such file or directory\n"
+    Path("phones.toml").write_text(FILE)
+    assert invoke(["run", "phone.toml", "--quiet"]) == 2
+    assert capsys.readouterr().err.endswith("; did you mean phones.toml?\n")
+    assert invoke(["run", "bench.toml", "--quiet"]) == 2  # people's own names have no other words
+    assert "did you mean" not in capsys.readouterr().err
+    assert invoke(["run", f"{'x' * 300}.toml", "--quiet"]) == 2
+    assert capsys.readouterr().err.endswith(": cannot be read: File name too long\n")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cyclopts import App
 
+from waspbench import _core
 from waspbench.cli.app import COMMANDS, app
 
 HEAVY = {"numpy", "scipy", "polars", "matplotlib"}
@@ -53,6 +56,41 @@ def test_nothing_heavy_is_imported_before_a_run(arguments: str, status: int, tmp
     assert started(arguments, tmp_path) == [str(status)]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--help",
+        *(f"{name} --help" for name in COMMANDS),
+        "files surge --help",
+        "completion zsh",
+        "bnech",
+        "bench --xyzzy",
+    ],
+)
+def test_help_imports_no_model(arguments: str, tmp_path: Path) -> None:
+    """Models take longer to import than all else that help needs."""
+    program = PROGRAM.format(heavy={"pydantic", "waspbench.experiment.base", "waspbench.results.formats"})
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments.split()], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stderr.splitlines()[-1].split()[1:] == []
+
+
+def test_the_version_is_told_without_the_command(tmp_path: Path) -> None:
+    program = """
+import sys
+from waspbench.__main__ import main
+sys.argv = ["wasp", "--version"]
+try:
+    main()
+finally:
+    print(*{"cyclopts", "waspbench.cli.app"} & sys.modules.keys(), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == f"wasp {_core.version()}\n"
+    assert done.stderr.split() == []
+
+
 def test_the_list_of_commands_imports_no_experiment(tmp_path: Path) -> None:
     program = "import sys, waspbench.cli.app; print(*{'pydantic', 'waspbench.experiment'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -67,3 +105,45 @@ def test_what_the_list_of_commands_says_of_each_is_what_it_says_of_itself() -> N
         function = app[name].default_command
         if function is not None:
             assert function.__doc__ == COMMANDS[name][2]
+
+
+SAYS_SOMETHING_ELSE = {
+    "--runs": {"bench", "capacity", "normality"},
+    "--clients": {"bench", "capacity"},
+    "--arrivals": {"bench", "capacity"},
+    "--outstanding": {"bench", "capacity"},
+    "--warmup": {"bench", "capacity"},
+    "--duration": {"bench", "capacity"},
+    "--max-runs": {"bench", "capacity"},
+    "--metric": {"compare", "normality"},
+    "--set": {"files surge", "files prowgen", "bench"},
+    "--output": {"bench", "validate tcp", "validate kernel", "validate clients"},
+    "--command": {"bench", "init"},
+    "--preset": {"bench", "files surge", "files prowgen"},
+    "--seed": {"bench", "files surge"},
+    "--requests": {"files surge"},
+    "--loss": {"bench", "validate clients"},
+}
+"""Flags that do not mean the same in all commands, with a command for each meaning."""
+
+
+def test_a_flag_means_the_same_in_all_commands() -> None:
+    said: dict[str, set[str]] = {}
+    shorts: dict[str, set[str]] = {}
+    for command in commands(app):
+        for argument in command.assemble_argument_collection(default_parameter=app.default_parameter):
+            if argument.index is None and argument.show:
+                long = next(name for name in argument.names if name.startswith("--"))
+                said.setdefault(long, set()).add(str(argument.parameter.help))
+                for short in set(argument.names) - {long}:
+                    shorts.setdefault(short, set()).add(long)
+    assert {flag for flag, texts in said.items() if len(texts) > 1} <= set(SAYS_SOMETHING_ELSE)
+    assert all(len(longs) == 1 for longs in shorts.values()), shorts
+
+
+def commands(group: App) -> Iterator[App]:
+    """All commands, those of groups too."""
+    for name in group:
+        if not name.startswith("-"):
+            below = list(commands(group[name]))
+            yield from below or [group[name]]

@@ -49,7 +49,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"name": "x", "seed": -1, "clients": [{}]}, "seed: -1: must be at least 0"),
     ({"name": "x", "clients": [{}], "mode": "shim"}, 'mode: "shim": comes in a later version; valid now: live, sim'),
-    ({"name": "x", "clients": [{}], "mode": "real"}, 'mode: "real": must be live or sim'),
+    ({"name": "x", "clients": [{}], "mode": "real"}, 'mode: "real": did you mean live? must be live or sim'),
     ({"name": "x", "clients": [{}], "sweep": 3}, "sweep: 3: must be a table"),
     (
         {"name": "x", "clients": [{}], "measure": {"warmup": "soon"}},
@@ -65,7 +65,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"name": "x", "clients": [{}], "assert": {"latency": "< 1s"}},
-        "assert.latency: latency: unknown figure; valid here: throughput, goodput, mean, max, errors, server_cpu, or a "
+        "assert.latency: latency: unknown figure; did you mean mean? valid here: throughput, goodput, mean, max, errors, server_cpu, or a "
         "percentile such as p50 or p99.9",
     ),
     (
@@ -262,7 +262,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (group(loss={"model": "periodic"}), "clients.homes.loss.every: missing"),
     (
         group(loss={"model": "bursty", "rate": "3%"}),
-        'clients.homes.loss.model: "bursty": must be one of two-state, independent, periodic, wasp2001',
+        'clients.homes.loss.model: "bursty": did you mean two-state? must be one of two-state, independent, periodic, wasp2001',
     ),
     (
         group(loss={"model": "wasp2001", "rate": "4%"}),
@@ -292,7 +292,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (group(think="soon"), f'clients.homes.think.value: "soon": {DURATIONS}'),
     (
         group(think={"model": "normal"}),
-        'clients.homes.think.model: "normal": must be one of none, constant, exponential, pareto, weibull, lognormal',
+        'clients.homes.think.model: "normal": did you mean lognormal? must be one of none, constant, exponential, pareto, weibull, lognormal',
     ),
     (group(think={"model": "exponential"}), "clients.homes.think.mean: missing"),
     (group(arrivals={"rate": "100"}), f'clients.homes.arrivals.rate: "100": unknown or missing unit; {FREQUENCIES}'),

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from waspbench.errors import InputError
-from waspbench.experiment import apply, load
+from waspbench.experiment import apply
+from waspbench.experiment.load import load
 
 FILE = """
 name = "two-groups"
@@ -35,6 +36,24 @@ def test_a_path_below_clients_means_all_groups(file: Path) -> None:
 
 def test_a_path_below_a_group_means_that_group(file: Path) -> None:
     assert [group.rtt for group in load(file, ["clients.offices.rtt=50ms"]).clients] == ["100ms", "50ms"]
+
+
+@pytest.mark.parametrize("path", ["clients.2.rtt", "clients[2].rtt"])
+def test_a_number_counts_groups(path: str, file: Path) -> None:
+    assert [group.rtt for group in load(file, [f"{path}=50ms"]).clients] == ["100ms", "50ms"]
+
+
+def test_a_group_without_a_name_has_the_default_one() -> None:
+    document = {"clients": [{"rtt": "20ms"}, {"name": "2"}]}
+    assert apply(document, ["clients.clients.rtt=50ms"])["clients"][0] == {"rtt": "50ms"}
+    assert apply(document, ["clients.1.rtt=50ms"])["clients"][0] == {"rtt": "50ms"}
+    assert apply(document, ["clients.2.rtt=50ms"])["clients"][1] == {"name": "2", "rtt": "50ms"}
+
+
+@pytest.mark.parametrize("number", ["0", "3", "99999999999999999999", "-1"])
+def test_a_number_of_no_group_is_named(number: str, file: Path) -> None:
+    with pytest.raises(InputError, match=f"^clients.{number}: neither a group nor a field of one; valid here: homes, "):
+        load(file, [f"clients.{number}.rtt=50ms"])
 
 
 def test_a_loss_in_short_form_can_be_refined(file: Path) -> None:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waspbench.errors import InputError
-from waspbench.experiment import parse, resolve
+from waspbench.experiment import parse
+from waspbench.experiment.resolve import resolve
 from waspbench.experiment.units import exact
 
 

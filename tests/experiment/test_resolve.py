@@ -6,7 +6,8 @@ import pytest
 
 from defaults import DEFAULT_HTTP
 from waspbench.errors import InputError
-from waspbench.experiment import Experiment, accept, apply, parse, resolve
+from waspbench.experiment import Experiment, accept, apply, parse
+from waspbench.experiment.resolve import resolve
 
 
 def experiment() -> Experiment:

@@ -13,7 +13,8 @@ import jsonschema_rs
 import pydantic
 from pydantic_core import ErrorDetails
 
-from waspbench.experiment.base import FieldError, Part
+from waspbench.experiment.base import Part
+from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.model import Experiment
 from waspbench.experiment.schema import json_schema
 

@@ -161,3 +161,14 @@ def test_ten_thousand_points_are_planned_without_copying_what_they_share() -> No
     )
     assert len(found) == 10_000
     assert found[137].settings == {"clients.count": 2, "clients.homes.loss.rate": "3.8%"}
+
+
+@pytest.mark.parametrize("path", ["clients.2.rtt", "clients[2].rtt"])
+def test_a_sweep_calls_groups_by_their_names(path: str) -> None:
+    document = {"name": "x", "clients": [{}, {"name": "homes"}], "sweep": {path: ["10ms", "20ms"]}}
+    with pytest.raises(
+        InputError, match=r'^sweep\."clients.*": a sweep calls groups by their names: clients\.homes\.rtt$'
+    ):
+        sweep.points(document)
+    named = {"name": "x", "clients": [{}, {"name": "2"}], "sweep": {"clients.2.rtt": ["10ms", "20ms"]}}
+    assert [point.experiment.clients[1].rtt for point in sweep.points(named)] == ["10ms", "20ms"]

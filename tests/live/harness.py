@@ -22,7 +22,8 @@ import pytest
 from measuring import disturbance
 from waiting import HANGS
 from waspbench import _core, live
-from waspbench.experiment import Experiment, parse, resolve
+from waspbench.experiment import Experiment, parse
+from waspbench.experiment.resolve import resolve
 from waspbench.testbed import Launch, Testbed, process
 
 WASP = (sys.executable, "-m", "waspbench")

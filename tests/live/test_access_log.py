@@ -16,7 +16,8 @@ import pytest
 
 from waiting import SOON
 from waspbench import live, load, run
-from waspbench.experiment import parse, resolve
+from waspbench.experiment import parse
+from waspbench.experiment.resolve import resolve
 from waspbench.results import load_manifest
 from waspbench.results.access_log import log_path
 from waspbench.results.records import record_path, records_of

@@ -336,7 +336,10 @@ def test_a_file_says_what_is_looked_for() -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"find": "users"}, r'capacity\.find: "users": must be one of throughput, clients, rate'),
+        (
+            {"find": "users"},
+            r'capacity\.find: "users": did you mean clients\? must be one of ',
+        ),
         ({"slo": 3}, r'capacity\.slo: 3: must be a condition, such as "p99 < 1s", or a list of such'),
         ({"slo": ["p99 < 1s", "x < 1"]}, r'capacity\.slo: "x < 1": x: unknown figure'),
         ({"slo": "phones.p99 < 1s"}, r"capacity\.slo: .*no group is called phones"),

@@ -56,6 +56,9 @@ RESULTS: dict[str, StudyResult] = {
 }
 
 
+FEW = shortened(study_of([({"loss": "0%"}, FIVE)]), 250, "0%")
+
+
 @pytest.fixture(autouse=True)
 def results(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(path: str, **asked: Any) -> StudyResult:
@@ -193,3 +196,46 @@ def test_a_directory_may_have_an_at_sign(tmp_path: Path, monkeypatch: pytest.Mon
     odd.mkdir()
     monkeypatch.setitem(RESULTS, str(odd), RESULTS["one"])
     assert len(compare_results(str(odd), "two").points) == 1
+
+
+def test_a_limit_makes_checks() -> None:
+    assert compare_results("one", "two").checks == []
+    [check] = compare_results("two", "one", fail_on="slower:5%").checks
+    assert (check.passed, check.condition) == (False, "throughput slower:5%")
+    [check] = compare_results("one", "few", fail_on="slower:5%").checks
+    assert check.passed is None
+    checks = compare_results("a", "part", fail_on="slower:5%").checks
+    assert [check.passed for check in checks] == [True, None]
+    assert checks[-1].why.startswith("not compared: A: loss=0% n=2 is on one side only; ")
+    short = compare_results("a", "short", "p99", fail_on="slower:5%").checks
+    assert short[-1].why.startswith("not compared: ")
+    with pytest.raises(InputError, match="fail_on"):
+        compare_results("one", "two", fail_on="5%")
+    with pytest.raises(InputError, match="is the same as A, so that it cannot be slower"):
+        compare_results("one", "./one", fail_on="slower:5%")
+
+
+def test_where_nothing_can_be_compared_a_limit_is_undecided() -> None:
+    few = {"one": FEW, "two": FEW}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, made in few.items():
+            patch.setitem(RESULTS, name, made)
+        with pytest.raises(InputError, match="cannot be compared with one"):
+            compare_results("one", "two", "p99")
+        result = compare_results("one", "two", "p99", fail_on="slower:5%")
+    assert result.points == []
+    assert [check.passed for check in result.checks] == [None]
+    assert result.checks[0].why.startswith("not compared: A at loss=0%: p99 needs 299 ok transactions")
+
+
+def test_a_point_that_neither_side_has_is_told() -> None:
+    whole = sweep(1.0)
+    part = whole.model_copy(
+        update={"points": [*whole.points[:-1], whole.points[-1].model_copy(update={"result": None})]}
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(RESULTS, "a", part)
+        patch.setitem(RESULTS, "b", part)
+        result = compare_results("a", "b", fail_on="slower:50%")
+    assert [check.passed for check in result.checks] == [True, True, True, None]
+    assert result.lacking == ["A at loss=3% n=2: no run is finished", "B at loss=3% n=2: no run is finished"]

@@ -14,7 +14,8 @@ from answered_runs import answered
 from fake_core import FakeEngine
 from waspbench import _core
 from waspbench.errors import InputError, RunFailedError
-from waspbench.experiment import parse, resolve
+from waspbench.experiment import parse
+from waspbench.experiment.resolve import resolve
 from waspbench.results import RunSummary
 from waspbench.results.records import records_of
 from waspbench.runner.batch import measure, simulate

@@ -22,7 +22,8 @@ import pytest
 from shuffled import Shuffled
 from waiting import SOON
 from waspbench import CannotRunError, InputError, RunFailedError, study
-from waspbench.experiment import parse, resolve
+from waspbench.experiment import parse
+from waspbench.experiment.resolve import resolve
 from waspbench.interrupts import SIGNALS
 from waspbench.results.records import records_of
 from waspbench.runner import executors, pipeline, worker

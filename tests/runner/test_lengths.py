@@ -16,6 +16,7 @@ from answered_runs import answered
 from measured_auto import Found, table
 from waspbench import load, resume, study
 from waspbench.cli import studies
+from waspbench.cli.outputs import Outputs
 from waspbench.cli.status import Status
 from waspbench.cli.table import report
 from waspbench.errors import InputError, RunFailedError
@@ -404,11 +405,11 @@ def test_an_interrupt_between_pilots_says_how_to_go_on(
 
     answered(monkeypatch, interrupted)
     place = tmp_path / "out"
-    assert studies.begin(CLIENTS, output=place, outputs=studies.Outputs()) == Status.INTERRUPTED
+    assert studies.begin(CLIENTS, output=place, outputs=Outputs()) == Status.INTERRUPTED
     said = capsys.readouterr().err.splitlines()[-1]
     assert said == f"wasp: interrupted before anything was measured; wasp resume {place} goes on with its pilot runs"
     monkeypatch.undo()
-    assert studies.made(Study.open(place), None, studies.Outputs()) == Status.DONE
+    assert studies.made(Study.open(place), None, Outputs()) == Status.DONE
 
 
 def test_a_search_that_gives_up_leaves_the_other_points_alone(tmp_path: Path) -> None:

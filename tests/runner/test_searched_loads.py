@@ -323,7 +323,7 @@ def test_the_rate_is_shared_among_the_groups_as_in_the_file() -> None:
 
 
 def test_only_what_can_be_found_is_looked_for() -> None:
-    with pytest.raises(InputError, match=r'search\.find: "users": must be one of throughput, clients, rate'):
+    with pytest.raises(InputError, match=r'search\.find: "users": did you mean clients\? must be one of '):
         Search(find="users")  # type: ignore[arg-type]
 
 

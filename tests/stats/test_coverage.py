@@ -149,3 +149,10 @@ def test_the_page_states_what_is_measured() -> None:
     assert confirmed == pytest.approx(100 * sum(search.found.confirmed for search in made) / len(made), abs=0.11)
     assert runs == pytest.approx(sum(search.found.runs for search in made) / len(made), abs=0.11)
     assert all(len(table) > 2 for table in map(rows, ("percentiles", "normality", "warmup", "capacity", "objective")))
+
+
+@pytest.mark.parametrize("runs", [5, 10])
+def test_a_slowdown_at_the_limit_passes_or_fails_once_in_twenty(runs: int) -> None:
+    passed, failed = measured.regressions(runs, 0.03, 0.05)
+    assert passed == pytest.approx(0.05, abs=3 * STANDARD_ERROR)
+    assert failed == pytest.approx(0.05, abs=3 * STANDARD_ERROR)

@@ -17,7 +17,8 @@ import numpy as np
 
 import waspbench
 from validity.configurations import Configuration
-from waspbench.experiment import parse, resolve
+from waspbench.experiment import parse
+from waspbench.experiment.resolve import resolve
 from waspbench.results import Group, Result, RunSummary, populations_of
 from waspbench.results.estimates import NANOSECONDS_IN_MS
 from waspbench.runner.one_run import OneRun

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter, UnknownCommandError, UnknownOptionError
 
-from waspbench import _core
-from waspbench.cli import status
+from waspbench.cli import status, version
 from waspbench.cli.options import flag_of
 from waspbench.errors import CannotRunError, InputError, RunFailedError, renamed
+from waspbench.suggestion import meant
 
 MEASURE = Group("Measure", sort_key=1)
 RESULTS = Group("Results", sort_key=2)
@@ -30,7 +33,7 @@ app = App(
     "4 the run failed, 5 done but invalid, or a check is undecided, 130 interrupted (what was measured is kept and "
     "marked).",
     help_format="plaintext",
-    version=f"wasp {_core.version()}",
+    version=version.TEXT,
     default_parameter=Parameter(negative=(), show_default=False, allow_leading_hyphen=False),
     result_action="return_value",
     suppress_keyboard_interrupt=False,
@@ -58,6 +61,7 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
         MEASURE,
         "Compare the built-in server without loss and with 3 % loss: 256 clients at 100 ms, half a minute.",
     ),
+    "init": ("init:init", MEASURE, "Write a commented experiment file for a question, to run and to change."),
     "list": ("lookup:list_results", RESULTS, "List results, newest first."),
     "show": ("lookup:show", RESULTS, "Print results again."),
     "compare": (
@@ -107,7 +111,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:  # nohup(1) ignores SIGHUP
             signal.signal(number, _interrupt)
+    _open_streams()
     sys.exit(invoke(arguments))
+
+
+def _open_streams() -> None:
+    """Makes sure that what is printed goes somewhere (a stream may be closed) and that no letter is too much for it."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for ever
+        else:
+            stream.reconfigure(errors="replace")
 
 
 def invoke(arguments: Sequence[str] | None = None) -> int:
@@ -116,7 +131,8 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # an interrupt may have come during imports
         with renamed(flag_of):
-            code = app(list(arguments) or ["--help"], print_error=False, exit_on_error=False)
+            code = app(_words(arguments), print_error=False, exit_on_error=False)
+        sys.stdout.flush()
     except CycloptsError as error:
         status.complain([_usage(error)])
         return status.Status.BAD_INPUT
@@ -132,7 +148,27 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         status.complain(["interrupted"])
         return status.Status.INTERRUPTED
+    except (BrokenPipeError, SystemExit):  # rich, which prints help, makes a SystemExit of a closed pipe
+        _discard_output()
+        return status.Status.PIPE_CLOSED
+    except OSError as error:
+        _discard_output()
+        status.complain([f"{error.filename or 'standard output'}: {error.strerror or error}"])
+        return status.Status.FAILED
     return int(code or 0)
+
+
+def _discard_output() -> None:
+    """Lets what was not written to standard output be lost: it would fail again when the process ends."""
+    with suppress(OSError):  # it may be no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _words(arguments: Sequence[str]) -> list[str]:
+    """The arguments as they are read: ``wasp help run`` is ``wasp run --help``."""
+    if list(arguments[:1]) in ([], ["help"]):
+        return [*(word for word in arguments[1:] if word != "help"), "--help"]
+    return list(arguments)
 
 
 def _with_way_on(error: RunFailedError) -> str:
@@ -147,7 +183,41 @@ def _with_way_on(error: RunFailedError) -> str:
 def _usage(error: CycloptsError) -> str:
     command = " ".join(("wasp", *(error.command_chain or ())))
     said = _COMMAND_NAME.sub("", " ".join(str(error).split())).partition(" Available commands")[0]
+    if isinstance(error, UnknownOptionError):
+        said = _instead(said, _for_flag(error))
+    elif isinstance(error, UnknownCommandError) and error.app is not None and error.unused_tokens:
+        near = meant(error.unused_tokens[0], [*(name for name in error.app if not name.startswith("-")), "help"])
+        said = _instead(said, near and f"Did you mean {near}?")
     return f"{said.rstrip('.')} ({command} --help lists what is valid)"
+
+
+def _instead(said: str, better: str | None) -> str:
+    """The message with ``better`` in place of what cyclopts takes for meant."""
+    return f"{said.partition(' Did you mean')[0]}{f' {better}' if better else ''}"
+
+
+def _for_flag(error: UnknownOptionError) -> str | None:
+    """What may help where a flag is not one of this command's."""
+    from waspbench.cli.flags import FLAGS, fields_of, flag
+
+    word = (error.token.keyword or error.token.value).partition("=")[0]
+    valid = [name for argument in error.argument_collection for name in argument.names if name.startswith("--")]
+    fields = next((fields_of(name) for name, each in FLAGS.items() if word in (flag(name), each.short)), ())
+    if fields and "--set" in valid:
+        return f"Here it is --set {fields[0]}=VALUE."
+    others = [f"wasp {name}" for name in COMMANDS if word in _flags(name)]
+    if others:
+        return f"It is a flag of {others[0] if len(others) == 1 else f'{others[0]} and others'}."
+    near = meant(word, valid)
+    return None if near is None else f"Did you mean {near}?"
+
+
+def _flags(name: str) -> set[str]:
+    """The flags of a command that has no commands of its own."""
+    command = app[name]
+    if command.default_command is None:
+        return set()
+    return {each for argument in command.assemble_argument_collection() for each in argument.names}
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

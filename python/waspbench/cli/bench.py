@@ -13,15 +13,19 @@ from waspbench.cli import flags
 from waspbench.cli.options import (
     EmulatorCpus,
     Json,
+    JUnit,
+    Markdown,
     Output,
     Percentiles,
+    Quiet,
     ServerCpus,
+    Settings,
     Text,
     Thresholds,
 )
+from waspbench.cli.outputs import Outputs
 from waspbench.cli.study import set_percentiles
 from waspbench.errors import renamed
-from waspbench.experiment.load import parse
 
 _URL = "A server that runs already on this machine, and what to ask it for, such as http://127.0.0.1:8080/."
 
@@ -31,19 +35,24 @@ def bench(
     /,
     *,
     given: Annotated[flags.Flags, Parameter(name="*")] = flags.NONE,
+    settings: Settings = None,
     server_cpus: ServerCpus = None,
     emulator_cpus: EmulatorCpus = None,
     thresholds: Thresholds = None,
     percentiles: Percentiles = None,
     json: Json = False,
+    junit: JUnit = None,
+    markdown: Markdown = None,
+    quiet: Quiet = False,
     output: Output = None,
 ) -> int:
     """Measure a server, with flags instead of a file."""
     values = {"url": url, **asdict(given)}
     with renamed(flags.flag_of_field(values)):
-        document = flags.document("bench", values)
+        document = flags.with_settings(flags.document("bench", values), values, settings or [])
         set_percentiles(document, percentiles)
-        return _measured(document, values, thresholds or [], server_cpus, emulator_cpus, json=json, output=output)
+        outputs = Outputs(json, junit, markdown, quiet)
+        return _measured(document, values, thresholds or [], server_cpus, emulator_cpus, output, outputs)
 
 
 def _measured(
@@ -52,11 +61,12 @@ def _measured(
     thresholds: Sequence[str],
     server_cpus: str | None,
     emulator_cpus: str | None,
-    *,
-    json: bool,
     output: Path | None,
+    outputs: Outputs,
 ) -> int:
     """Makes the measurement in ``document`` that flags describe; ``values`` is what was given for each, or None."""
+    from waspbench.experiment.load import parse
+
     described = parse(document)
     from waspbench.cli import studies
     from waspbench.live import choose_mode
@@ -69,5 +79,5 @@ def _measured(
         thresholds=thresholds,
         server_cpus=server_cpus,
         emulator_cpus=emulator_cpus,
-        outputs=studies.Outputs(json),
+        outputs=outputs,
     )

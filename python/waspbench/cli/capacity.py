@@ -21,14 +21,15 @@ from waspbench.cli.options import (
     Markdown,
     Output,
     Percentiles,
+    Quiet,
     ServerCpus,
     Settings,
     Text,
 )
+from waspbench.cli.outputs import Outputs
 from waspbench.cli.study import document_of, set_percentiles
 from waspbench.errors import InputError, renamed
-from waspbench.experiment.load import apply, parse, set_path
-from waspbench.experiment.search import FINDS, HIGH, CapacityTable, Search, field_of_table
+from waspbench.experiment.search import FINDS, HIGH, Search
 
 SEARCH = Search()
 """How capacity is searched unless told otherwise."""
@@ -140,6 +141,7 @@ def capacity(
     json: Json = False,
     junit: JUnit = None,
     markdown: Markdown = None,
+    quiet: Quiet = False,
     output: Output = None,
 ) -> int:
     """Find the load at which a server's throughput is largest, or the most users that meet an objective."""
@@ -175,12 +177,15 @@ def capacity(
             jobs=jobs,
             server_cpus=server_cpus,
             emulator_cpus=emulator_cpus,
-            outputs=(json, junit, markdown),
+            outputs=Outputs(json, junit, markdown, quiet),
         )
 
 
 def _search(document: Mapping[str, Any], asked: Mapping[str, Any]) -> Search:
     """What the file's table ``[capacity]`` looks for, where flags do not ask for something else."""
+    from waspbench.experiment.capacity_table import CapacityTable
+    from waspbench.experiment.load import parse
+
     table = parse(document).capacity or CapacityTable()
     if table.at_least is not None and "at_least" not in asked and asked.get("find", table.find) != table.find:
         message = f'is for find = "{table.find}"; beside --find {asked["find"]} give --at-least as well'
@@ -192,6 +197,8 @@ def _names(
     described: Mapping[str, Any] | None, asked: Mapping[str, Any], own: Mapping[str, Any]
 ) -> Callable[[str], str]:
     """What knows how errors call a field or an argument: by its flag, but for what the file's table ``own`` says."""
+    from waspbench.experiment.capacity_table import field_of_table
+
     flag_of = (lambda where: where) if described is None else flags.flag_of_field(described, FLAGS)
 
     def name(where: str) -> str:
@@ -211,6 +218,8 @@ def _check_sweep(given: Mapping[str, int | None]) -> None:
 
 def _of_flags(values: Mapping[str, Any], settings: Sequence[str], find: str | None, *, sweep: bool) -> dict[str, Any]:
     """What flags say, as the content of an experiment file."""
+    from waspbench.experiment.load import apply, set_path
+
     made = flags.document("capacity", values)
     table = apply(made, settings).get("capacity")
     find = find or (table.get("find") if isinstance(table, dict) else None)
@@ -227,7 +236,7 @@ def _of_flags(values: Mapping[str, Any], settings: Sequence[str], find: str | No
         raise InputError.at("--think", message, values["think"])
     if find == "rate":
         set_path(made, "clients.arrivals.rate", "1/s")  # which the search scales
-    return apply(made, settings)
+    return flags.with_settings(made, values, settings)
 
 
 def _of_file(file: str, values: Mapping[str, Any], settings: list[str], percentiles: str | None) -> dict[str, Any]:
@@ -259,9 +268,11 @@ def _made(
     jobs: int | None,
     server_cpus: str | None,
     emulator_cpus: str | None,
-    outputs: tuple[bool, Path | None, Path | None],
+    outputs: Outputs,
 ) -> int:
     """Makes a search; ``described`` are the flags that describe the experiment, if flags do."""
+    from waspbench.experiment.load import parse
+
     asked = parse(document)
     from functools import partial
 
@@ -270,8 +281,7 @@ def _made(
     from waspbench.runner.capacity import CapacityStudy
     from waspbench.runner.capacity_plan import prepare_capacity, search_of
 
-    wanted = studies.Outputs(*outputs)
-    wanted.check(dry_run=dry_run)
+    outputs.check(dry_run=dry_run)
     if described is not None:
         flags.check_effects(choose_mode(None, asked)[0], described)
     begun = studies.prepared(
@@ -282,8 +292,9 @@ def _made(
         jobs=jobs,
         server_cpus=server_cpus,
         emulator_cpus=emulator_cpus,
+        quiet=outputs.quiet,
     )
-    if asked.thresholds:
+    if asked.thresholds and not outputs.quiet:
         print("note: wasp run judges the file's [assert]; a search has objectives (--slo)", file=sys.stderr)
     if dry_run:
         from waspbench.cli import dry_run_text
@@ -291,4 +302,4 @@ def _made(
         plan, found, _ = begun
         print(dry_run_text.search(found, search_of(plan), "live" if plan.mode == "live" else "sim", jobs), end="")
         return status.Status.DONE
-    return studies.made(CapacityStudy.begin(*begun), jobs, wanted)
+    return studies.made(CapacityStudy.begin(*begun), jobs, outputs)

@@ -10,11 +10,11 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from waspbench.cli import status
-from waspbench.cli.options import Json, Mode, Output, Percentiles, Settings
+from waspbench.cli.options import Json, JUnit, Markdown, Mode, Output, Percentiles, Quiet, Settings, Text
+from waspbench.cli.outputs import Outputs
 from waspbench.cli.study import document_of
 from waspbench.errors import InputError
-from waspbench.experiment.base import FieldError
-from waspbench.experiment.load import parse
+from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.metrics import (
     VALID,
     VALID_COMPARED,
@@ -58,17 +58,32 @@ def compare(
             help="Chance to call a difference where there is none, over all points.",
         ),
     ] = ALPHA,
+    fail_on: Annotated[
+        Text,
+        Parameter(
+            metavar="slower:P",
+            help="Exit with 1 if B is slower than A by more than this share, such as slower:5%, and with 5 if that "
+            "cannot be told, by the 90 % interval at each point.",
+        ),
+    ] = None,
     percentiles: Percentiles = None,
     json: Json = False,
+    junit: JUnit = None,
+    markdown: Markdown = None,
 ) -> int:
     """Say whether B is faster or slower than A, by how much, and how sure that is."""
     from waspbench.cli import science_text as words
     from waspbench.results.comparing import compare_results
 
+    outputs = Outputs(json, junit, markdown)
+    outputs.check()
+    if junit is not None and fail_on is None:
+        raise InputError.at("--junit", "has no checks to write without --fail-on", str(junit))
     asked = None if percentiles is None else asked_percentiles(percentiles)
-    result = compare_results(first, second, metric, alpha, percentiles=asked)
-    print(result.to_json() if json else words.comparison(result), end="\n" if json else "")
-    return status.Status.DONE if result.valid else status.Status.INVALID
+    result = compare_results(first, second, metric, alpha, percentiles=asked, fail_on=fail_on)
+    print(result.to_json() if json else words.comparison(result), end="\n" if json else "", flush=True)
+    outputs.write(result)
+    return status.outcome(result.checks, valid=result.valid)
 
 
 def normality(
@@ -88,6 +103,7 @@ def normality(
     mode: Mode = None,
     settings: Settings = None,
     json: Json = False,
+    quiet: Quiet = False,
     output: Output = None,
 ) -> int:
     """Test whether runs vary normally, as the intervals take for granted."""
@@ -95,12 +111,13 @@ def normality(
     directory = source
     if not source.is_dir():
         from waspbench.cli import studies
+        from waspbench.experiment.load import parse
 
         document = document_of(source, [*(settings or []), f"measure.runs={runs}"], mode)
         described = parse(document)
         _figure(metric, [group.name for group in described.clients])
-        study = _begun(document, source, described.mode, output)
-        found = studies.followed(study)
+        study = _begun(document, source, described.mode, output, quiet=quiet)
+        found = studies.followed(study, quiet=quiet)
         if found is None:
             return status.Status.INTERRUPTED
         if study.stopped and not found.complete:
@@ -122,7 +139,9 @@ def _figure(text: str, groups: Sequence[str] | None = None) -> Metric:
     return found
 
 
-def _begun(document: dict[str, object], source: Path, mode: ModeName | None, output: Path | None) -> Study:
+def _begun(
+    document: dict[str, object], source: Path, mode: ModeName | None, output: Path | None, *, quiet: bool
+) -> Study:
     """The runs of an experiment of one point."""
     from waspbench.cli import studies
     from waspbench.experiment.sweep import points
@@ -130,7 +149,7 @@ def _begun(document: dict[str, object], source: Path, mode: ModeName | None, out
 
     if len(points(document)) != 1:
         raise InputError.at(str(source), "has a sweep; normality is judged at one point: --set 'sweep={}'")
-    return Study.begin(*studies.prepared(document, output, mode=mode))
+    return Study.begin(*studies.prepared(document, output, mode=mode, quiet=quiet))
 
 
 def _judged(loaded: StudyResult, source: Path, metric: Metric, json: bool) -> int:

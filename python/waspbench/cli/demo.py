@@ -20,10 +20,10 @@ EXPERIMENT: dict[str, Any] = {
 NAMES = ("no loss", "3 % loss")
 
 
-def demo() -> status.Status:
+def demo(*, quiet: bool = False) -> status.Status:
     """Makes both runs, prints the comparison, and returns the exit status."""
-    study = Study.begin(*studies.prepared(EXPERIMENT, None))
-    found = studies.followed(study, jobs=1)
+    study = Study.begin(*studies.prepared(EXPERIMENT, None, quiet=quiet))
+    found = studies.followed(study, jobs=1, quiet=quiet)
     if found is None:
         return status.Status.INTERRUPTED
     print("\nThe built-in server, 256 clients at 100 ms, 1 KiB files\n")
@@ -33,7 +33,7 @@ def demo() -> status.Status:
         for remark in _remarks(point):
             print(textwrap.fill(f"{name}: {remark}", 79, subsequent_indent="  "))
     print(f"results: {found.results}")
-    return studies.interrupted(study) if study.stopped and not found.complete else studies.outcome(found)
+    return studies.ended(study, found)
 
 
 def _remarks(point: StudyPoint) -> Iterator[str]:

@@ -32,6 +32,7 @@ def text(findings: Sequence[Finding]) -> str:
         [_MARKS[finding.status], finding.name, finding.says + (f"\n-> {finding.advice}" if finding.advice else "")]
         for finding in findings
     ]
-    lines = aligned([""] * 3, rows, [True] * 3, room=WIDTH)
+    alarms = [[finding.status == "missing", False, False] for finding in findings]
+    lines = aligned([""] * 3, rows, [True] * 3, room=WIDTH, alarms=alarms)
     verdict = "live runs can be made" if able(findings) else "live runs cannot be made; simulation works everywhere"
     return "\n".join([*lines, "", verdict]) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as jsonlib
 import textwrap
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
@@ -13,10 +13,12 @@ from cyclopts.validators import Number
 from waspbench.cli.options import ARGUMENTS, Json
 from waspbench.cli.status import Status
 from waspbench.errors import Argument, CannotRunError, InputError, renamed
+from waspbench.suggestion import hint
 from waspbench.tabular import NONE, Column, Listing
-from waspbench.workload.check import Compared, Examination, examine, verify
-from waspbench.workload.fileset import Manifest
-from waspbench.workload.generate import complete, generate
+
+if TYPE_CHECKING:
+    from waspbench.workload.check import Compared, Examination
+    from waspbench.workload.fileset import Manifest
 
 files = App(name="files", help="Write a set of files with the sizes and the popularity of a workload, or check one.")
 
@@ -100,11 +102,13 @@ def check(
     json: Json = False,
 ) -> int:
     """Compare files with their manifest and each distribution with what was intended, in numbers and in figures."""
+    from waspbench.workload.check import examine, verify
+
     # Drawing takes a second to import, which the other commands need not wait for.
     from waspbench.workload.figures import FORMATS, draw
 
     if kind not in FORMATS:
-        raise InputError.at("--format", f"must be one of {', '.join(FORMATS)}", kind)
+        raise InputError.at("--format", f"{hint(kind, FORMATS)}must be one of {', '.join(FORMATS)}", kind)
     manifest = verify(directory)
     examination = examine(manifest, run)
     target = figures or directory.resolve().with_name(f"{directory.resolve().name}-figures")
@@ -124,6 +128,8 @@ def check(
 def _generate(
     directory: Path, kind: str, options: dict[str, Any], seed: int, settings: list[str] | None, json: bool
 ) -> int:
+    from waspbench.workload.generate import complete, generate
+
     given = {name: value for name, value in options.items() if value is not None}
     flags = {**ARGUMENTS, "seed": "--seed", **{f"options.{name}": f"--{name}" for name in options}}
 

@@ -4,18 +4,19 @@ help.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
-from pydantic import BaseModel
 
-from waspbench.cli.options import CLIENTS, MACHINE, MEASURE, NETWORK, SERVER, WORKLOAD
+from waspbench import field_texts
+from waspbench.cli import options
+from waspbench.cli.options import CLIENTS, MEASURE, NETWORK, SERVER, WORKLOAD
 from waspbench.errors import Argument, InputError
-from waspbench.experiment import Arrivals, Clients, Experiment, Http, Measure, Replay, Server, Single, Surge, Tcp
-from waspbench.experiment.load import set_path, value_of
-from waspbench.experiment.model import Mode, Until
+
+if TYPE_CHECKING:
+    from waspbench.experiment import Mode
 
 LOSS_FLAGS = ("loss", "loss_up", "loss_down", "loss_model", "burst")
 
@@ -26,14 +27,17 @@ class Flag:
 
     paths: tuple[str, ...]
     """The fields that it sets; none where `document` says what it means."""
-    group: Group
-    metavar: str | None
+    group: Group | None = None
+    """Its section of the help."""
+    metavar: str | None = None
     """What its value is; None of a switch."""
     text: str = ""
     """Its help, where that is not the documentation of its first field."""
     short: str | None = None
     as_given: bool = False
     """Whether its value is the field's as it is: a text, whatever it looks like in TOML, or True of a switch."""
+    option: Any = None
+    """The option that commands without such flags have, too, where there is one; it says all but ``paths``."""
 
 
 _COMMAND = (
@@ -111,24 +115,23 @@ FLAGS: dict[str, Flag] = {
     "max_runs": Flag(("measure.until.max_runs",), MEASURE, "N", "Runs at most, with --until. [default: 20]"),
     "max_errors": Flag(("measure.max_errors",), MEASURE, "P", _MAX_ERRORS),
     "seed": Flag(("seed",), MEASURE, "N"),
-    "mode": Flag(("mode",), MACHINE, "live|sim", short="-m"),
+    "mode": Flag(("mode",), option=options.Mode),
 }
 """Every flag that stands for fields, by the name of its parameter, in the order of the help."""
 
 PATHS = {name: flag.paths for name, flag in FLAGS.items()} | {"url": ("server.url",)}
 """The fields that each parameter sets, the URL's too."""
 
-_MODELS: dict[str, tuple[type[BaseModel], ...]] = {
-    "": (Experiment,),
-    "server": (Server,),
-    "workload": (Single, Surge, Replay),
-    "clients": (Clients,),
-    "clients.tcp": (Tcp,),
-    "clients.http": (Http,),
-    "clients.arrivals": (Arrivals,),
-    "measure": (Measure,),
-    "measure.until": (Until,),
+_MODELS = {
+    "": ("model", "Experiment"),
+    "server": ("model", "Server"),
+    "workload": ("workload", "Single"),
+    "clients": ("clients", "Clients"),
+    "clients.tcp": ("tcp", "Tcp"),
+    "clients.http": ("http", "Http"),
+    "measure": ("model", "Measure"),
 }
+"""Where the tables are declared whose fields document flags: a module of `waspbench.experiment`, and a class in it."""
 
 
 def flag(parameter: str) -> str:
@@ -136,15 +139,35 @@ def flag(parameter: str) -> str:
     return "URL" if parameter == "url" else "--" + parameter.replace("_", "-")
 
 
+def fields_of(parameter: str) -> tuple[str, ...]:
+    """The fields that a parameter says, those of loss too."""
+    return PATHS[parameter] or (_OF_LOSS[parameter],)
+
+
+_OF_LOSS = {
+    "loss": "clients.loss",
+    "loss_up": "clients.loss.up",
+    "loss_down": "clients.loss.down",
+    "loss_model": "clients.loss.model",
+    "burst": "clients.loss.burst",
+}
+
+
 def _documentation(path: str) -> str:
+    """What the source says of a field, and its default."""
     table, _, name = path.rpartition(".")
-    field = next(model.model_fields[name] for model in _MODELS[table] if name in model.model_fields)
-    default = "" if field.is_required() or field.default is None else f" [default: {field.default}]"
-    return " ".join(f"{field.description}{default}".split())
+    module, model = _MODELS[table]
+    field = field_texts.of_class(f"waspbench.experiment.{module}", model).get(name)
+    if field is None:
+        return ""
+    default = "" if field.default is None else f" [default: {field.default}]"
+    return " ".join(f"{field.text}{default}".split())
 
 
 def _parameter(name: str, declared: Flag) -> tuple[str, Any, Any]:
     """The field of `Flags` for a flag: what cyclopts makes an option of."""
+    if declared.option is not None:
+        return name, declared.option, None
     long = flag(name)
     option = Parameter(
         name=long if declared.short is None else (long, declared.short),
@@ -178,6 +201,8 @@ def document(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: flags contradict each other.
     """
+    from waspbench.experiment.load import set_path, value_of
+
     made: dict[str, Any] = {"name": name, "clients": [{}]}
     for parameter, paths in PATHS.items():
         if values.get(parameter) is not None:
@@ -192,6 +217,29 @@ def document(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     if loss is not None:
         set_path(made, "clients.loss", loss)
     return made
+
+
+def with_settings(document: Mapping[str, Any], values: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
+    """The content with what ``--set`` says on top of what flags said.
+
+    Raises:
+        InputError: both say the same field.
+    """
+    from waspbench.experiment.clients import DEFAULT_NAME
+    from waspbench.experiment.load import apply, with_name
+
+    for setting in settings:
+        field = with_name(document, setting.partition("=")[0].strip())
+        of_all = field.replace(f"clients.{DEFAULT_NAME}.", "clients.", 1)  # flags make one group
+        for parameter in PATHS:
+            paths = fields_of(parameter)
+            if values.get(parameter) is not None and any(_overlap(of_all, path) for path in paths):
+                raise InputError.at("--set", f"{flag(parameter)} says {of_all}, too; leave one out", setting)
+    return apply(document, settings)
+
+
+def _overlap(one: str, other: str) -> bool:
+    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
 
 
 def check_effects(mode: Mode, values: Mapping[str, Any]) -> None:
@@ -213,6 +261,8 @@ def check_effects(mode: Mode, values: Mapping[str, Any]) -> None:
 
 def _loss(values: Mapping[str, str | None]) -> dict[str, Any] | None:
     """The loss table, in the shortest form that says what the flags say."""
+    from waspbench.experiment.load import value_of
+
     rates = {name: values[name] for name in ("loss", "loss_up", "loss_down")}
     shape = {
         field: value_of(text)

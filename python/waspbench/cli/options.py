@@ -28,6 +28,10 @@ Output = Annotated[
         help="New directory for the results. [default: results/<time>-<name>]",
     ),
 ]
+Quiet = Annotated[
+    bool,
+    Parameter(name=("--quiet", "-q"), group=OUTPUT, help="Print nothing on standard error but what goes wrong."),
+]
 Json = Annotated[bool, Parameter(group=OUTPUT, help="Print one JSON object instead of a table.")]
 JUnit = Annotated[Path | None, Parameter(metavar="FILE", group=OUTPUT, help="Write the checks as JUnit XML.")]
 Markdown = Annotated[Path | None, Parameter(metavar="FILE", group=OUTPUT, help="Write a summary in Markdown.")]
@@ -109,6 +113,7 @@ ARGUMENTS = {
     "metric": "--metric",
     "results": "--results",
     "percentiles": "--percentiles",
+    "fail_on": "--fail-on",
 }
 """The flags that stand for arguments of the library, by the names that its errors give them."""
 

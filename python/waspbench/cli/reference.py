@@ -22,6 +22,7 @@ from waspbench.experiment.workload import preset_of
 from waspbench.results import FORMAT, Manifest, Result, RunSummary
 from waspbench.results.capacity import CapacityResult
 from waspbench.results.columns import columns_of
+from waspbench.results.comparing import ComparisonResult
 from waspbench.results.estimates import needed
 from waspbench.results.groups import LEAST
 from waspbench.results.loads import Load
@@ -39,6 +40,7 @@ STATUS: dict[Status, str] = {
     Status.INVALID: "Done, but at least one run must not be trusted (see `invalid_reasons`), or a check is undecided, "
     "because there are too few transactions for its figure.",
     Status.INTERRUPTED: "Ended by Ctrl-C or SIGTERM. What was measured until then is kept and marked.",
+    Status.PIPE_CLOSED: "Who read standard output closed it before its end, as `head` does. What was measured is kept.",
 }
 
 PRESETS: dict[str, tuple[str, str]] = {
@@ -364,6 +366,10 @@ def _results() -> Iterator[str]:
     yield "### `wasp capacity --json` and `capacity.json`\n"
     yield "What a search for capacity found, and every run that it made. Without `table` it is in the directory, too.\n"
     yield _table(("field", "meaning"), _rows_of(CapacityResult.model_json_schema(mode="serialization"), skip=_LINES))
+    yield "### `wasp compare --json`\n"
+    yield "What a comparison says at each point, and of the limit that `--fail-on` gives.\n"
+    rows = _rows_of(ComparisonResult.model_json_schema(mode="serialization"), skip=("lines",))
+    yield _table(("field", "meaning"), rows)
     yield "### `manifest.json`\n"
     yield _table(("field", "meaning"), _rows_of(Manifest.model_json_schema(mode="serialization"), deep=False))
     yield "### Tables\n"

@@ -7,25 +7,24 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from waspbench.experiment.metrics import Kind, metric
-from waspbench.experiment.search import FINDS, Find
+from waspbench.colour import Tone, paint, tone_of
+from waspbench.experiment.search import Find
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
 from waspbench.results.answers import against, answer, sought
 from waspbench.results.capacity import CapacityResult, PointCapacity
 from waspbench.results.catalogue import Entry
-from waspbench.results.comparing import CAPACITY, Compared, ComparisonResult
-from waspbench.results.loads import UNITS, LoadReading, load_columns, load_number, load_text
+from waspbench.results.check import WORDS, Check
+from waspbench.results.comparing import Compared, ComparisonResult
+from waspbench.results.differences import listed as differences_listed
+from waspbench.results.loads import LoadReading, load_columns, load_number, load_text
 from waspbench.results.normal import NormalityResult
+from waspbench.results.regression import untrusted
+from waspbench.results.verdicts import change, means
 from waspbench.stats.capacity import More
 from waspbench.tabular import NONE, Column, Listing, aligned, whole
 
-__all__ = ["capacity", "comparison", "entries", "normality", "table"]
-
-_COUNTED = {CAPACITY: ("/s", 1.0)} | {find: (UNITS[find], 1.0) for find in FINDS[1:]}
-"""Units of what searches find."""
-
-_UNITS: dict[Kind, tuple[str, float]] = {"count": ("/s", 1.0), "rate": ("Mbit/s", 1e-6), "duration": ("ms", 1.0)}
+__all__ = ["capacity", "check", "comparison", "entries", "normality", "table"]
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -52,7 +51,7 @@ def capacity(result: CapacityResult) -> str:
     for point in result.points:
         lines += _capacity(point, result)
     if result.complete and not result.valid:
-        lines.append(f"NOT VALID: {'; '.join(against(result))}")
+        lines.append(f"{_bad('NOT VALID:')} {'; '.join(against(result))}")
     if not result.complete:
         lines.append("Not complete: runs are missing.")
     return "\n".join([*lines, f"results: {result.results}"]) + "\n"
@@ -75,14 +74,18 @@ def _capacity(point: PointCapacity, result: CapacityResult) -> list[str]:
     return [*lines, *_loads(point, find, result.percentiles), ""]
 
 
+def _bad(text: str) -> str:
+    return paint(text, "bad")
+
+
 def _unconfirmed(point: PointCapacity, find: Find) -> str:
     fresh = [reading for reading in point.readings if reading.confirming]
     here = [reading for reading in fresh if reading.load == point.load]
     if any(not (reading.counts and reading.meets) for reading in here):
-        return "  NOT CONFIRMED: fresh runs at this load failed or did not meet the objective"
+        return f"  {_bad('NOT CONFIRMED:')} fresh runs at this load failed or did not meet the objective"
     if fresh or find != "throughput":
         runs = "run" if len(here) == 1 else "runs"
-        return f"  NOT CONFIRMED: {len(here)} fresh {runs} at this load, too few; --max-runs allows more"
+        return f"  {_bad('NOT CONFIRMED:')} {len(here)} fresh {runs} at this load, too few; --max-runs allows more"
     return "  not confirmed: no fresh runs; the largest of several means is too high on average"
 
 
@@ -176,9 +179,15 @@ def _notes(point: PointCapacity) -> list[str]:
         for note in reading.notes:
             found.setdefault((reading.valid is False, note), []).append(str(reading.run + 1))
     return [
-        f"  {'NOT VALID:' if wrong else 'note on'} run{'s' if len(runs) > 1 else ''} {', '.join(runs)}: {note}"
+        f"  {_bad('NOT VALID:') if wrong else 'note on'} run{'s' if len(runs) > 1 else ''} {', '.join(runs)}: {note}"
         for (wrong, note), runs in found.items()
     ]
+
+
+def check(judged: Check) -> str:
+    """What became of a check, in a line."""
+    word = WORDS[judged.passed]
+    return paint(word, tone_of(judged.passed)) + judged.line.removeprefix(word)
 
 
 def comparison(result: ComparisonResult) -> str:
@@ -193,46 +202,42 @@ def comparison(result: ComparisonResult) -> str:
         lines += ["Not compared:", *(f"  {text}" for text in result.lacking), ""]
     lines += _differences(result)
     if result.not_comparable:
-        lines += [f"NOT COMPARABLE: {'; '.join(result.not_comparable)}", ""]
+        lines += [f"{_bad('NOT COMPARABLE:')} {'; '.join(result.not_comparable)}", ""]
     elif not result.valid:
-        lines += ["NOT VALID: at least one of the results must not be trusted; wasp show says why.", ""]
+        lines += [f"{_bad('NOT VALID:')} {text}" for text in _invalid(result)]
+        lines.append("")
     holm = " (Holm over all points)" if len(result.points) > 1 else ""
-    return "\n".join([*lines, f"called at {100 * result.alpha:g} %{holm}"]) + "\n"
+    lines.append(f"called at {100 * result.alpha:g} %{holm}")
+    lines += ["", *map(check, result.checks)] if result.checks else []
+    return "\n".join(lines) + "\n"
 
 
-_MOST_DIFFERENCES = 12
-"""Fields that are shown; ``--json`` has all."""
+def _invalid(result: ComparisonResult) -> list[str]:
+    """Which side must not be trusted, and where."""
+    found = [(text_of(point.varied), untrusted(point)) for point in result.points if not point.valid]
+    return [f"{f'{at}: ' if at else ''}{side} must not be trusted; wasp show says why" for at, side in found]
 
 
 def _differences(result: ComparisonResult) -> list[str]:
-    found = result.differences
-    if not found:
-        return []
-    lines = [f"  {each.field}: {_cell(each.a)} -> {_cell(each.b)}" for each in found[:_MOST_DIFFERENCES]]
-    if len(found) > _MOST_DIFFERENCES:
-        lines.append(f"  and {len(found) - _MOST_DIFFERENCES} more, which --json lists")
-    return ["They differ also in:", *lines, ""]
+    lines = differences_listed(result.differences)
+    return ["They differ also in:", *(f"  {line}" for line in lines), ""] if lines else []
 
 
 def _compared(point: Compared, figure: str) -> list[str]:
-    unit, scale = _COUNTED[figure] if figure in _COUNTED else _UNITS[metric(figure).kind]
     name = f"{text_of(point.varied)}: " if point.varied else ""
-    change = ""
-    if point.ratio is not None:
-        change = f"  {100 * (point.ratio - 1):+.1f} %"
-        if point.ratio_ci90 is not None:
-            low, high = (100 * (end - 1) for end in point.ratio_ci90)
-            change += f"   (90 %: {low:+.1f} to {high:+.1f} %)"
-    digits = 2 if scale != 1 else 0 if figure == "clients" else 1
-    before, after = (
-        f"{'at least ' if is_bound else ''}{mean * scale:,.{digits}f}"
-        for mean, is_bound in zip(point.means, point.at_least, strict=True)
-    )
-    means = f"  {before} -> {after} {unit}"
+    said = change(point, "   ")
+    figures = f"  {means(point, figure)}{f'  {said}' if said else ''}"
     p = f"p = {point.p_holm:.3g}" if point.p_holm == point.p else f"p = {point.p:.3g}, corrected {point.p_holm:.3g}"
     test = f"  {point.test} test, {point.runs[0]} and {point.runs[1]} runs: {p}"
     note = [f"  {point.note}"] if point.note else []
-    return [f"{name}{point.verdict}", means + change, test, *_noted(point), *note, ""]
+    return [f"{name}{_painted(point.verdict)}", figures, test, *_noted(point), *note, ""]
+
+
+_TONES: dict[str, Tone] = {"faster": "good", "slower": "bad"}
+
+
+def _painted(verdict: str) -> str:
+    return paint(verdict, _TONES[verdict]) if verdict in _TONES else verdict
 
 
 def _noted(point: Compared) -> list[str]:
@@ -246,7 +251,7 @@ def _noted(point: Compared) -> list[str]:
 
 def normality(result: NormalityResult) -> str:
     """The test's verdict in words."""
-    verdict = "consistent with a normal distribution" if result.normal else "NOT normal"
+    verdict = "consistent with a normal distribution" if result.normal else _bad("NOT normal")
     lines = [
         f"{result.name}: {result.metric} of {result.runs} runs is {verdict}",
         f"  Shapiro-Wilk W = {result.w:.4f}, p = {result.p:.3g}; probability plot r = {result.correlation:.4f}",
@@ -256,7 +261,7 @@ def normality(result: NormalityResult) -> str:
     if result.outliers:
         lines.append(f"  stand out (and are kept): runs {', '.join(str(run + 1) for run in result.outliers)}")
     lines.append(f"  outcomes: {errors.text(result.outcomes, result.statuses)}")
-    lines += [] if result.valid else ["  NOT VALID: these runs must not be trusted"]
+    lines += [] if result.valid else [f"  {_bad('NOT VALID:')} these runs must not be trusted"]
     lines += [f"  - {note}" for note in result.notes]
     return "\n".join([*lines, f"results: {result.results}"]) + "\n"
 
@@ -271,7 +276,9 @@ _ENTRY = {
     "mode": Column("mode", left=True),
     "points": Column("points", whole),
     "runs": Column("runs", whole),
-    "valid": Column("valid", of_row=lambda row: _VALID[row["valid"]], left=True),
+    "valid": Column(
+        "valid", of_row=lambda row: _VALID[row["valid"]], left=True, alarms=lambda row: row["valid"] is False
+    ),
     "path": Column("directory", left=True),
 }
 

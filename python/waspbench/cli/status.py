@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
+from waspbench.colour import paint
 from waspbench.errors import Problem
+
+if TYPE_CHECKING:
+    from waspbench.results.check import Check
 
 
 class Status(IntEnum):
@@ -26,9 +31,19 @@ class Status(IntEnum):
     """Done, but the result must not be trusted, or too few transactions leave a check undecided."""
     INTERRUPTED = 130
     """Ended by Ctrl-C; what was measured until then is kept and marked."""
+    PIPE_CLOSED = 141
+    """Who read standard output closed it before its end."""
+
+
+def outcome(checks: Sequence[Check], *, valid: bool) -> Status:
+    """That of results which are ``valid`` or not, with what became of their checks."""
+    if any(check.passed is False for check in checks):
+        return Status.CHECK_FAILED
+    decided = all(check.passed is not None for check in checks)
+    return Status.DONE if valid and decided else Status.INVALID
 
 
 def complain(problems: Iterable[Problem | str]) -> None:
     """Says on standard error what is wrong, a line each."""
     for problem in problems:
-        print(f"wasp: {problem}", file=sys.stderr)
+        print(f"{paint('wasp:', 'bad', sys.stderr)} {problem}", file=sys.stderr)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from waspbench.cli import dry_run_text, science_text, status, table
+from waspbench.cli.drawing import side_by_side
+from waspbench.cli.outputs import Outputs
 from waspbench.cli.progress import ProgressLine
+from waspbench.colour import paint
 from waspbench.errors import InputError, WaspError
 from waspbench.experiment import Mode
 from waspbench.experiment.sweep import Point
@@ -18,7 +20,7 @@ from waspbench.experiment.sweep import text_of as point_text
 from waspbench.live import choose_mode
 from waspbench.results import Result, catalogue, default_directory
 from waspbench.results.capacity import CapacityResult
-from waspbench.results.exports import junit, markdown, notes
+from waspbench.results.exports import notes
 from waspbench.results.reasons import longest
 from waspbench.results.remarks import remarks
 from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, is_study
@@ -27,38 +29,6 @@ from waspbench.runner.searches import LENGTHS
 from waspbench.runner.study import Study, prepare
 
 R = TypeVar("R")
-
-
-_NOTHING = "has no effect beside --dry-run, which makes no runs"
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """What is to come out beside the results."""
-
-    json: bool = False
-    junit: Path | None = None
-    markdown: Path | None = None
-
-    def check(self, *, dry_run: bool = False) -> None:
-        """Refuses what a dry run does not write, and files that have no directory."""
-        if dry_run and self.json:
-            raise InputError.at("--json", _NOTHING)
-        for flag, path in (("--junit", self.junit), ("--markdown", self.markdown)):
-            if path is not None and dry_run:
-                raise InputError.at(flag, _NOTHING, str(path))
-            if path is not None and not path.parent.is_dir():
-                raise InputError.at(flag, "cannot be written: there is no such directory", str(path))
-
-    def write(self, result: StudyResult | CapacityResult) -> None:
-        """Writes the files."""
-        for flag, path, content in (("--junit", self.junit, junit), ("--markdown", self.markdown, markdown)):
-            if path is None:
-                continue
-            try:
-                path.write_text(content(result), encoding="utf-8")
-            except OSError as error:
-                raise InputError.at(flag, f"cannot be written: {error.strerror}", str(path)) from None
 
 
 def begin(
@@ -83,6 +53,7 @@ def begin(
         thresholds=thresholds,
         server_cpus=server_cpus,
         emulator_cpus=emulator_cpus,
+        quiet=outputs.quiet,
     )
     if dry_run:
         print(dry_run_text.experiment(found, "live" if plan.mode == "live" else "sim", jobs), end="")
@@ -97,34 +68,38 @@ def prepared(
     *,
     mode: Mode | None = None,
     jobs: int | None = None,
+    quiet: bool = False,
     **more: Any,
 ) -> tuple[StudyPlan, list[Point], Path]:
-    """What `Pipeline.begin` takes: what ``how`` makes of an experiment, and where its results go. The mode and why it
-    was chosen go to standard error.
+    """What `Pipeline.begin` takes: what ``how`` makes of an experiment, and where its results go. Unless ``quiet``, the
+    mode and why it was chosen go to standard error.
     """
     directory = output or default_directory(str(document.get("name")))
     plan, found = how(document, directory, mode=mode, **more)
     check_jobs(jobs, plan)
-    print(f"{plan.mode}: {choose_mode(mode, found[0].experiment)[1]}", file=sys.stderr)
+    if not quiet:
+        print(f"{plan.mode}: {choose_mode(mode, found[0].experiment)[1]}", file=sys.stderr)
+    if plan.mode == "sim" and "server.kind" in found[0].settings and not quiet:
+        print("note: one modelled server takes the place of all of server.kind in a simulation", file=sys.stderr)
     return plan, found, directory
 
 
 def made(study: Pipeline[StudyResult | CapacityResult], jobs: int | None, outputs: Outputs) -> status.Status:
     """Makes what is left of a study or a search and prints its result; returns the exit status."""
-    result = followed(study, jobs)
+    result = followed(study, jobs, quiet=outputs.quiet)
     if result is None:
         return status.Status.INTERRUPTED
     print(text(result, outputs.json), end="", flush=True)
     outputs.write(result)
-    return interrupted(study) if study.stopped and not result.complete else outcome(result)
+    return ended(study, result)
 
 
-def followed(study: Pipeline[R], jobs: int | None = None) -> R | None:
-    """Makes what is left, shows how far it is, and puts the results into the catalogue; None if it was interrupted
-    before anything was measured.
+def followed(study: Pipeline[R], jobs: int | None = None, *, quiet: bool = False) -> R | None:
+    """Makes what is left, shows how far it is unless ``quiet``, and puts the results into the catalogue; None if it was
+    interrupted before anything was measured.
     """
     try:
-        with ProgressLine(sys.stderr) as line:
+        with ProgressLine(sys.stderr, quiet=quiet) as line:
             result = study.run(jobs=jobs, on_progress=line)
     except KeyboardInterrupt:
         has_pilots = any(study.directory.rglob(LENGTHS))
@@ -140,6 +115,13 @@ def followed(study: Pipeline[R], jobs: int | None = None) -> R | None:
     return result
 
 
+def ended(study: Pipeline[Any], result: StudyResult | CapacityResult) -> status.Status:
+    """The exit status of what was printed; says how to go on where runs are missing."""
+    if study.stopped and not result.complete:
+        return interrupted(study)
+    return status.outcome(result.checks, valid=result.valid)
+
+
 def interrupted(study: Pipeline[Any]) -> status.Status:
     """Says how to go on with what was interrupted; the exit status."""
     status.complain([f"interrupted; wasp resume {study.directory} makes the rest"])
@@ -152,14 +134,6 @@ def register(directory: Path) -> None:
         catalogue.register(directory)
     except (OSError, sqlite3.Error, InputError) as error:
         print(f"wasp: not in the catalogue: {error}", file=sys.stderr)
-
-
-def outcome(result: StudyResult | CapacityResult) -> status.Status:
-    """The exit status of a finished study or search."""
-    if any(check.passed is False for check in result.checks):
-        return status.Status.CHECK_FAILED
-    decided = all(check.passed is not None for check in result.checks)
-    return status.Status.DONE if result.valid and decided else status.Status.INVALID
 
 
 def text(result: StudyResult | CapacityResult, json: bool) -> str:
@@ -178,22 +152,22 @@ def text(result: StudyResult | CapacityResult, json: bool) -> str:
 
 
 def _checks(result: StudyResult | CapacityResult) -> str:
-    return "".join(f"{check.line}\n" for check in result.checks)
+    return "".join(f"{science_text.check(check)}\n" for check in result.checks)
 
 
 def report(result: StudyResult) -> str:
     """A table with a line for each point, and for each group of clients at it where there are several."""
     lines = [f"{result.name}: {result.mode}, {len(result.points)} points, seed {result.seed}", ""]
-    lines += result.listing.terminal()
+    lines += [*result.listing.terminal(), *side_by_side(result)]
     reasons = [f"{_at(point.varied)}{text}" for point in result.points for text in against(point)]
     advice = longest(point.result.advice for point in result.points if point.result is not None)
     lines += (
-        _listed("Not to be trusted:", reasons)
+        _listed(paint("Not to be trusted:", "bad"), reasons)
         + _listed("Advice:", [] if advice is None else [advice.text])
         + _listed("Notes:", notes(result))
     )
     if not result.complete:
-        lines += ["", "Not complete: some points have not all their runs."]
+        lines += ["", f"{paint('Not complete:', 'bad')} some points have not all their runs."]
     return "\n".join([*lines, "", f"results: {result.results}"]) + "\n"
 
 

@@ -18,12 +18,12 @@ from waspbench.cli.options import (
     Mode,
     Output,
     Percentiles,
+    Quiet,
     ServerCpus,
     Settings,
     Thresholds,
 )
-from waspbench.experiment.load import apply, parse, read, set_path, value_of
-from waspbench.experiment.metrics import asked_percentiles
+from waspbench.cli.outputs import Outputs
 
 
 def run(
@@ -41,9 +41,12 @@ def run(
     json: Json = False,
     junit: JUnit = None,
     markdown: Markdown = None,
+    quiet: Quiet = False,
     output: Output = None,
 ) -> int:
     """Make the experiment that a file describes: every point of its sweep, and its checks."""
+    from waspbench.experiment.load import parse
+
     document = document_of(file, settings, mode, percentiles)
     asked = parse(document).mode
     from waspbench.cli import studies
@@ -57,7 +60,7 @@ def run(
         emulator_cpus=emulator_cpus,
         jobs=jobs,
         dry_run=dry_run,
-        outputs=studies.Outputs(json, junit, markdown),
+        outputs=Outputs(json, junit, markdown, quiet),
     )
 
 
@@ -69,12 +72,13 @@ def resume(
     json: Json = False,
     junit: JUnit = None,
     markdown: Markdown = None,
+    quiet: Quiet = False,
 ) -> int:
     """Make the runs that are missing in a directory of results, after whatever interrupted them."""
     from waspbench.cli import studies
     from waspbench.runner.api import opened
 
-    outputs = studies.Outputs(json, junit, markdown)
+    outputs = Outputs(json, junit, markdown, quiet)
     outputs.check()
     return studies.made(opened(directory), jobs, outputs)
 
@@ -83,6 +87,8 @@ def document_of(
     file: Path, settings: list[str] | None, mode: str | None, percentiles: str | None = None
 ) -> dict[str, Any]:
     """The content of an experiment file, with what the flags set."""
+    from waspbench.experiment.load import apply, read, value_of
+
     document = apply(read(file), settings or [])
     set_percentiles(document, percentiles)
     if mode is not None:
@@ -93,4 +99,7 @@ def document_of(
 def set_percentiles(document: dict[str, Any], text: str | None) -> None:
     """Sets what ``--percentiles`` asks for in the content of an experiment file, if it was given."""
     if text is not None:
+        from waspbench.experiment.load import set_path
+        from waspbench.experiment.metrics import asked_percentiles
+
         set_path(document, "measure.percentiles", [float(name[1:]) for name in asked_percentiles(text)])

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from waspbench import _core
+from waspbench.cli.drawing import drawing
+from waspbench.colour import paint
 from waspbench.experiment import loss_label
 from waspbench.results import Direction, Result, Waits, errors
 from waspbench.results.asked import arrival_text, asked_text, site_text, workload_text
@@ -32,7 +34,7 @@ def report(result: Result) -> str:
     lines += [] if result.asked is None else _wrapped("asked for", asked_text(result.asked))
     if result.lengths is not None and result.lengths.why is None:
         lines += _wrapped("lengths", result.lengths.text)
-    lines += [*_figures(result), *_groups(result), "", *_verdict(result)]
+    lines += [*_figures(result), *_groups(result), *drawing(result), "", *_verdict(result)]
     if result.results:
         lines.append(_row("results", result.results))
     return "\n".join(lines) + "\n"
@@ -141,7 +143,7 @@ def _verdict(result: Result) -> list[str]:
     said = [line for note in result.notes for line in _wrapped("note", note)]
     if result.valid:
         return [_row("valid", "yes" + _hidden(result)), *said]
-    lines = [_row("valid", "NO: do not trust these figures")]
+    lines = [_row("valid", paint("NO: do not trust these figures", "bad"))]
     for reason in result.invalid_reasons:
         where = "" if reason.run is None else f"run {reason.run + 1}: "
         lines += _wrapped("", f"- {where}{reason.message} [{reason.code}]")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from waspbench import _core
-from waspbench.cli.options import Json
+from waspbench.cli.options import Json, Quiet
 from waspbench.cli.status import Status
 from waspbench.errors import CannotRunError, InputError
 from waspbench.tabular import aligned
@@ -68,11 +67,11 @@ def profiles_text(found: Mapping[str, Profile]) -> str:
     return "\n".join(shown) + "\n"
 
 
-def demo() -> int:
+def demo(*, quiet: Quiet = False) -> int:
     """Compare the built-in server without loss and with 3 % loss: 256 clients at 100 ms, half a minute."""
     from waspbench.cli import demo as demonstration
 
-    return demonstration.demo()
+    return demonstration.demo(quiet=quiet)
 
 
 def doctor(*, json: Json = False) -> int:
@@ -94,5 +93,7 @@ def completion(
 
 def version() -> int:
     """Print the version; wasp --version does so, too."""
-    print(f"wasp {_core.version()}")
+    from waspbench.cli.version import TEXT
+
+    print(TEXT)
     return Status.DONE

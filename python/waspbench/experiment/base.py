@@ -8,14 +8,9 @@ from typing import Any, ClassVar
 import pydantic
 from pydantic import BaseModel, ConfigDict, Discriminator, model_validator
 
-
-class FieldError(ValueError):
-    """A rule over several fields is broken; ``field`` is the one to name, ``value`` what it holds, if that is shown."""
-
-    def __init__(self, field: str, message: str, *value: Any) -> None:
-        super().__init__(message)
-        self.field = field
-        self.value = value
+from waspbench import field_texts
+from waspbench.experiment.field_error import FieldError
+from waspbench.suggestion import hint
 
 
 class Part(BaseModel):
@@ -25,13 +20,17 @@ class Part(BaseModel):
         extra="forbid",
         strict=True,
         frozen=True,
-        use_attribute_docstrings=True,
         validate_default=True,
         defer_build=True,
     )
 
     refused: ClassVar[dict[str, str]] = {}
     """Fields that one could expect here and that do not exist (yet), each with what to do instead."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        field_texts.document(cls)
 
     @model_validator(mode="before")
     @classmethod
@@ -50,7 +49,7 @@ def one_of(*now: str, later: tuple[str, ...] = ()) -> Any:
         if value in later:
             raise ValueError(f"comes in a later version; valid now: {', '.join(now)}")
         if value not in now:
-            raise ValueError(f"must be {valid}")
+            raise ValueError(f"{hint(value, now)}must be {valid}")
         return value
 
     return check

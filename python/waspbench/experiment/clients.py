@@ -13,6 +13,7 @@ from waspbench.experiment.loss import Loss, resolve_loss
 from waspbench.experiment.profiles import PROFILES, with_profile
 from waspbench.experiment.tcp import PositiveCount, Tcp
 from waspbench.experiment.units import Duration, Frequency, Name, PositiveSize, Rate
+from waspbench.suggestion import hint
 
 
 def _both_ways(value: Any) -> Any:
@@ -21,13 +22,17 @@ def _both_ways(value: Any) -> Any:
 
 def _known_profile(value: Any) -> str:
     if not isinstance(value, str) or value not in PROFILES:
-        raise ValueError(f"must be one of {', '.join(PROFILES)} (wasp profiles shows them)")
+        raise ValueError(f"{hint(value, PROFILES)}must be one of {', '.join(PROFILES)} (wasp profiles shows them)")
     return value
 
 
 ProfileName = Annotated[
     str, BeforeValidator(_known_profile), WithJsonSchema({"type": "string", "enum": list(PROFILES)})
 ]
+
+
+DEFAULT_NAME = "clients"
+"""Name of a group that is given none."""
 
 
 class Bandwidth(Part):
@@ -66,7 +71,7 @@ class Arrivals(Part):
 class Clients(Part):
     """A group of clients that are alike."""
 
-    name: Name = "clients"
+    name: Name = DEFAULT_NAME
     """Name of the group in results."""
     count: Annotated[int, Field(ge=1, le=32_765)] = 256
     """Number of clients."""

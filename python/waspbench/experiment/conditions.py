@@ -17,7 +17,7 @@ from typing import Any
 
 from waspbench import _core
 from waspbench.errors import InputError
-from waspbench.experiment.base import FieldError
+from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.metrics import OK, Kind, Metric, check_group, flat, metric, only_ok
 
 _CONDITION = re.compile(r"\s*(?P<sign><=|>=|<|>)\s*(?P<limit>\S.*?)\s*")

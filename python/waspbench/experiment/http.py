@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from waspbench.experiment.base import FieldError, Part, one_of
+from waspbench.experiment.base import Part, one_of
+from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.tcp import PositiveCount
 from waspbench.experiment.units import PositiveDuration, PositiveSize, Rate
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,14 +12,18 @@ from typing import Any
 from pydantic import ValidationError
 
 from waspbench.errors import Argument, InputError, show
-from waspbench.experiment.clients import Clients
+from waspbench.experiment.clients import DEFAULT_NAME, Clients
 from waspbench.experiment.loss import expand_loss
 from waspbench.experiment.metrics import flat
 from waspbench.experiment.model import MEASURED, Experiment
 from waspbench.experiment.problems import problems_of
 from waspbench.experiment.workload import start_from_preset
+from waspbench.suggestion import hint, spelt_like
 
 _SETTINGS = Argument("settings")
+
+_NUMBERED = re.compile(r"^clients\[([0-9]+)\]\.")
+"""How errors name a group that has no name."""
 
 
 def load(path: str | Path, settings: Iterable[str] = ()) -> Experiment:
@@ -39,12 +44,22 @@ def read(path: str | Path) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).read_bytes().decode())
     except OSError as error:
-        raise InputError.at(str(path), f"cannot be read: {error.strerror}") from None
+        near = _near(Path(path)) if isinstance(error, FileNotFoundError) else ""
+        raise InputError.at(str(path), f"cannot be read: {error.strerror}{near}") from None
     except UnicodeDecodeError:
         raise InputError.at(str(path), "cannot be read: not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         dots = '; a name with a dot may need quotes, as "p99.9" beside p99' if "overwrite" in str(error) else ""
         raise InputError.at(str(path), f"not valid TOML: {error}{dots}") from None
+
+
+def _near(path: Path) -> str:
+    """The file beside one that does not exist which may have been meant, as part of a message."""
+    try:
+        found = spelt_like(path.stem, [file.stem for file in path.parent.glob("*.toml")])
+    except OSError:
+        return ""
+    return "" if found is None else f"; did you mean {path.with_name(found)}.toml?"
 
 
 def parse(document: Mapping[str, Any], *, measured: bool = False) -> Experiment:
@@ -61,7 +76,9 @@ def parse(document: Mapping[str, Any], *, measured: bool = False) -> Experiment:
 
 
 def apply(document: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
-    """``document`` with each ``path=value`` set. ``clients.rtt`` means all groups, ``clients.homes.rtt`` one."""
+    """``document`` with each ``path=value`` set. ``clients.rtt`` means all groups; ``clients.homes.rtt`` means one, and
+    so does ``clients.2.rtt`` (or ``clients[2].rtt``), which counts from 1.
+    """
     changed = copy.deepcopy(dict(document))
     for setting in settings:
         path, separator, value = setting.partition("=")
@@ -85,7 +102,7 @@ def set_path(document: dict[str, Any], path: str, value: Any, where: str = _SETT
     Raises:
         InputError: something on the way is no table, or names no group.
     """
-    steps = path.split(".")
+    steps = _NUMBERED.sub(r"clients.\1.", path).split(".")
     if steps[0] == "workload" and len(steps) > 2 and isinstance(workload := document.get("workload"), dict):
         start_from_preset(workload, steps[1])
     if steps[0] == "assert" and len(steps) > 1:
@@ -98,21 +115,45 @@ def set_path(document: dict[str, Any], path: str, value: Any, where: str = _SETT
         _set_in(document, steps, value, path, where)
 
 
+def with_name(document: Mapping[str, Any], path: str) -> str:
+    """``path`` with the name of a group in place of its number."""
+    first, *rest = _NUMBERED.sub(r"clients.\1.", path).split(".")
+    groups = document.get("clients")
+    if first != "clients" or not rest or not isinstance(groups, list) or _named(groups, rest[0]):
+        return path
+    numbered = _numbered(groups, rest[0])
+    return ".".join([first, _name(numbered[0]), *rest[1:]]) if numbered else path
+
+
+def _name(group: Mapping[str, Any]) -> str:
+    return str(group.get("name", DEFAULT_NAME))
+
+
+def _named(groups: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return [group for group in groups if group.get("name", DEFAULT_NAME) == name]
+
+
 def _groups(document: dict[str, Any], steps: list[str], where: str) -> list[tuple[dict[str, Any], list[str]]]:
     """The groups that a path means, each with the rest of the path."""
     groups = document.get("clients")
     if not isinstance(groups, list) or not groups or not all(isinstance(group, dict) for group in groups):
         raise InputError.at(where, "there are no [[clients]] to set this for", ".".join(["clients", *steps]))
-    named = [group for group in groups if group.get("name") == steps[0]]
+    named = _named(groups, steps[0]) or _numbered(groups, steps[0])
     if named:
         if len(steps) == 1:
             raise InputError.at(where, "names a group; name one of its fields too", ".".join(["clients", *steps]))
         return [(group, steps[1:]) for group in named]
     if steps[0] not in Clients.model_fields and len(steps) > 1:
-        names = [str(group.get("name", "clients")) for group in groups]
-        valid = ", ".join([*names, *Clients.model_fields])
-        raise InputError.at(f"clients.{steps[0]}", f"neither a group nor a field of one; valid here: {valid}")
+        valid = [*map(_name, groups), *Clients.model_fields]
+        message = f"neither a group nor a field of one; {hint(steps[0], valid)}valid here: {', '.join(valid)}"
+        raise InputError.at(f"clients.{steps[0]}", message)
     return [(group, steps) for group in groups]
+
+
+def _numbered(groups: list[dict[str, Any]], step: str) -> list[dict[str, Any]]:
+    """The group that ``step`` counts, from 1; nothing if it counts none."""
+    number = int(step) if step.isascii() and step.isdecimal() else 0
+    return groups[number - 1 : number] if number else []
 
 
 def _set_in(table: dict[str, Any], steps: list[str], value: Any, path: str, where: str) -> None:

@@ -13,7 +13,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from waspbench.experiment.base import FieldError, Part, Tag, kinds
+from waspbench.experiment.base import Part, Tag, kinds
+from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.units import Probability, exact, percentage
 
 DEFAULT_BURST = "35%"

@@ -14,12 +14,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, Literal
-
-from pydantic import BeforeValidator, Field
+from typing import Any, Literal
 
 from waspbench.errors import Argument, InputError
-from waspbench.experiment.base import FieldError
+from waspbench.experiment.field_error import FieldError
 from waspbench.suggestion import hint
 
 Kind = Literal["count", "rate", "duration", "share"]
@@ -114,7 +112,8 @@ def metric(text: str, valid: str = VALID) -> Metric:
     """
     found = _PATH.fullmatch(text)
     if found is None:
-        near = hint(text.rpartition(".")[2], [*FIGURES, *PERCENTILES])
+        names = _LARGER_IS_FASTER if valid == VALID_COMPARED else FIGURES
+        near = hint(text.rpartition(".")[2], [*names, *PERCENTILES])
         raise FieldError(text, f"{text}: unknown figure; {near}valid here: {valid}")
     name, of = found["name"], found["of"]
     if name not in FIGURES:
@@ -232,18 +231,6 @@ def asked_percentiles(value: Any) -> list[str]:
     except ValueError as error:
         several = "; commas separate several" if isinstance(value, str) else ""
         raise InputError.at(Argument("percentiles"), f"{error}{several}", wrong) from None
-
-
-def _checked(value: Any) -> Any:
-    numbers = isinstance(value, list) and all(isinstance(each, (int, float)) for each in value)
-    if not value or not numbers:
-        raise ValueError("must be a list of numbers, such as [50, 99.9]")
-    percentiles(value)
-    return value
-
-
-Percentiles = Annotated[list[Annotated[float, Field(gt=0, lt=100)]], Field(min_length=1), BeforeValidator(_checked)]
-"""Percentiles in per cent."""
 
 
 def flat(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from waspbench.errors import InputError
-from waspbench.experiment.base import FieldError, Part, one_of
+from waspbench.experiment.base import Part, one_of
+from waspbench.experiment.capacity_table import CapacityTable
 from waspbench.experiment.clients import Clients
 from waspbench.experiment.conditions import check_share, checked, conditions, objective
+from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.location import Location, checked_url
 from waspbench.experiment.loss import OneLoss
-from waspbench.experiment.metrics import PERCENTILES, Percentiles, is_reserved
-from waspbench.experiment.search import CapacityTable
+from waspbench.experiment.metrics import PERCENTILES, is_reserved, percentiles
 from waspbench.experiment.tcp import PositiveCount, Tcp
 from waspbench.experiment.units import (
     AUTO,
@@ -115,7 +116,7 @@ class Server(Part):
             if self.kind not in kinds:
                 which = " or ".join(f'"{kind}"' for kind in kinds)
                 raise FieldError(field, f'is for kind = {which}, and this is "{self.kind}"', getattr(self, field))
-        if self.kind == "command" and self.command is None:
+        if self.kind == "command" and not (self.command or "").strip():
             raise FieldError("command", 'missing; kind = "command" needs a start line')
         if self.kind == "url" and self.url is None:
             raise FieldError("url", 'missing; kind = "url" needs one, such as http://127.0.0.1:8080/')
@@ -185,6 +186,20 @@ _CONDITIONS: dict[str, Any] = {
     "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}]
 }
 """What a figure may have: TOML takes ``phones.p95`` for a table with ``p95``."""
+
+
+def _checked_percentiles(value: Any) -> Any:
+    numbers = isinstance(value, list) and all(isinstance(each, (int, float)) for each in value)
+    if not value or not numbers:
+        raise ValueError("must be a list of numbers, such as [50, 99.9]")
+    percentiles(value)
+    return value
+
+
+Percentiles = Annotated[
+    list[Annotated[float, Field(gt=0, lt=100)]], Field(min_length=1), BeforeValidator(_checked_percentiles)
+]
+"""Percentiles in per cent."""
 
 
 class Measure(Part):

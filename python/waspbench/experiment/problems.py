@@ -9,8 +9,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from waspbench.errors import Problem, show
-from waspbench.experiment.base import TAG, FieldError
-from waspbench.suggestion import hint
+from waspbench.experiment.base import TAG
+from waspbench.experiment.field_error import FieldError
+from waspbench.suggestion import hint, meant
 
 _TYPES = {
     "int_type": "must be a whole number",
@@ -51,7 +52,7 @@ def _problem(detail: ErrorDetails, document: Any, model: type[BaseModel]) -> Pro
         return _unknown_kind(where, value, context["field"], context["valid"])
     if kind == "too_short":
         return Problem(where, f"must have at least {context['min_length']}", value, True)
-    return Problem(where, _TYPES.get(kind) or _rule(kind, context, detail["msg"]), value, True)
+    return Problem(where, _TYPES.get(kind) or _rule(kind, context, detail["msg"], value), value, True)
 
 
 def _unknown_kind(where: str, value: Any, field: str, valid: str) -> Problem:
@@ -59,14 +60,15 @@ def _unknown_kind(where: str, value: Any, field: str, valid: str) -> Problem:
         return Problem(where, "must be a table", value, True)
     if field not in value:
         return Problem(f"{where}.{field}", f"missing; give one of {valid}")
-    return Problem(f"{where}.{field}", f"must be one of {valid}", value[field], True)
+    near = hint(value[field], valid.split(", "))
+    return Problem(f"{where}.{field}", f"{near}must be one of {valid}", value[field], True)
 
 
 def _given(value: tuple[Any, ...]) -> tuple[Any, bool]:
     return (value[0], True) if value else (None, False)
 
 
-def _rule(kind: str, context: dict[str, Any], message: str) -> str:
+def _rule(kind: str, context: dict[str, Any], message: str, value: Any) -> str:
     if kind == "greater_than":
         return f"must be above {_plain(context['gt'])}"
     if kind == "greater_than_equal":
@@ -74,10 +76,16 @@ def _rule(kind: str, context: dict[str, Any], message: str) -> str:
     if kind == "less_than_equal":
         return f"must be at most {_plain(context['le'])}"
     if kind == "literal_error":
-        return f"must be {context['expected'].replace(chr(39), '')}"
+        return _choice(context["expected"], value)
     if kind == "string_pattern_mismatch":
         return "must be letters, digits, '.', '_' and '-', and begin with a letter or digit"
     return message[:1].lower() + message[1:]
+
+
+def _choice(expected: str, value: Any) -> str:
+    """What could stand in the place of ``value``, by how pydantic tells it: 'GET', 'HEAD' or 'POST'."""
+    near = hint(value, re.findall("'([^']*)'", expected))
+    return f"{near}must be {expected.replace(chr(39), '')}"
 
 
 def _plain(number: float) -> str:
@@ -86,8 +94,16 @@ def _plain(number: float) -> str:
 
 def _unknown(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
     """Says what could stand where an unknown field stands."""
-    fields = fields_at(loc[:-1], model)
-    return f"unknown field; {hint(str(loc[-1]), fields)}valid here: {', '.join(fields)}"
+    name, fields = str(loc[-1]), fields_at(loc[:-1], model)
+    below = {field: fields_at((*loc[:-1], field), model) for field in fields}
+    near = hint(name, fields)
+    inside = [f"{field}.{name}" for field in fields if name in below[field]]
+    table = meant(name, fields)
+    if table is not None and (field := meant(name, below[table])) is not None:
+        inside = inside or [f"{table}.{field}"]
+    if len(inside) == 1:
+        near = f"did you mean {inside[0]}? "
+    return f"unknown field; {near}valid here: {', '.join(fields)}"
 
 
 def fields_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
@@ -106,7 +122,11 @@ def fields_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
             for part in _models_in(parent.model_fields[step].annotation)
         }
     return list(
-        dict.fromkeys(name for part in sorted(here, key=lambda part: part.__name__) for name in part.model_fields)
+        dict.fromkeys(
+            field.alias or name
+            for part in sorted(here, key=lambda part: part.__name__)
+            for name, field in part.model_fields.items()
+        )
     )
 
 

@@ -1,16 +1,16 @@
-"""What a search for capacity looks for, and how: ``[capacity]`` of the experiment file, and what goes before it."""
+"""What a search for capacity looks for, and how."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, get_args
-
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from waspbench import _core
 from waspbench.errors import Argument, InputError
-from waspbench.experiment.base import FieldError, Part, one_of
-from waspbench.experiment.conditions import objective
+from waspbench.suggestion import hint
+
+if TYPE_CHECKING:
+    from waspbench.experiment.capacity_table import CapacityTable
 
 Method = Literal["search", "sweep"]
 """A search goes where most is to be gained or told; a sweep goes through the powers of two, as the paper does."""
@@ -28,80 +28,6 @@ HIGH: dict[Find, int] = {"throughput": 4096, "clients": 16_384, "rate": 65_536}
 """Where a search ends unless told. One under an objective climbs until a load misses it and seldom comes that far; one
 for throughput shares out the range.
 """
-
-_OBJECTIVES = 'must be a condition, such as "p99 < 1s", or a list of such'
-
-
-def _conditions(value: Any) -> Any:
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ValueError(_OBJECTIVES)
-    for text in texts:
-        try:
-            objective(text, "slo")
-        except InputError as error:
-            raise FieldError("", error.problems[0].message, text) from None
-    return texts
-
-
-def _is_frequency(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and _core.parse_frequency(value) > 0
-    except _core.QuantityError:
-        return False
-
-
-def _bound(value: Any) -> Any:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-    if not is_count and not _is_frequency(value):
-        raise ValueError('must be a number of clients, such as 64, or with find = "rate" a frequency, such as "50/s"')
-    return value
-
-
-def _least(value: Any) -> Any:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < float("inf")
-    if not is_number and not _is_frequency(value):
-        raise ValueError('must be a number above 0, such as 500, or with find = "rate" a frequency, such as "50/s"')
-    return value
-
-
-_FREQUENCY = {"type": "string", "format": "frequency", "examples": ["50/s"]}
-_BOUND = {"anyOf": [{"type": "integer", "minimum": 1}, _FREQUENCY]}
-_LEAST = {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _FREQUENCY]}
-
-Objectives = Annotated[list[str], BeforeValidator(_conditions, json_schema_input_type=str | list[str])]
-Bound = Annotated[int | str, BeforeValidator(_bound), WithJsonSchema(_BOUND)]
-Least = Annotated[int | float | str, BeforeValidator(_least), WithJsonSchema(_LEAST)]
-
-
-class CapacityTable(Part):
-    """What wasp capacity looks for at every point; its flags override these fields. wasp run leaves them alone."""
-
-    find: Annotated[Find, BeforeValidator(one_of(*FINDS))] = "throughput"
-    """What is to be found: the largest throughput, or the most clients or the highest rate of arrivals that meet slo. A
-    search for a rate scales the rates of all groups that are no background."""
-    slo: Objectives = Field(default_factory=list)
-    """Condition that each run must meet for its load to count, such as "p99 < 1s", or a list of conditions. Percentiles
-    are those of all transactions that ended (all.p99); ok.p99 is that of ok ones."""
-    low: Bound | None = None
-    """Least load to try: clients, or with find = "rate" a frequency; 8, or 8/s, unless set."""
-    high: Bound | None = None
-    """Most load to try, likewise; unless set 4,096 clients for throughput, 16,384 clients, or 65536/s."""
-    at_least: Least | None = None
-    """What must be found at every point: clients, with find = "rate" a frequency, or ok transactions a second. A check:
-    passed where the lower end of the 90 % interval is at least this, failed where the upper end is below."""
-
-    @model_validator(mode="after")
-    def _consistent(self) -> CapacityTable:
-        try:
-            search = Search.of(self)
-        except InputError as error:
-            [problem] = error.problems
-            name = field_of_table(problem.where).rpartition(".")[2]
-            raise FieldError(name, problem.message, problem.value) from None
-        if search.high is not None and search.low > search.high:
-            raise FieldError("low", f"must be at most high, which is {self.high}", self.low)
-        return self
 
 
 @dataclass(frozen=True)
@@ -135,7 +61,8 @@ class Search:
 
     def __post_init__(self) -> None:
         if self.find not in FINDS:
-            raise InputError.at(Argument("search.find"), f"must be one of {', '.join(FINDS)}", self.find)
+            message = f"{hint(self.find, FINDS)}must be one of {', '.join(FINDS)}"
+            raise InputError.at(Argument("search.find"), message, self.find)
         if self.method not in METHODS:
             raise InputError.at(Argument("search.method"), f"must be {' or '.join(METHODS)}", self.method)
         least = self.at_least
@@ -162,12 +89,12 @@ class Search:
         return replace(search, low=LOW if low is None else low, high=high, at_least=least)
 
 
-def field_of_table(where: str) -> str:
-    """The field of a file for the field of `Search` that comes from it; anything else as it is."""
-    name = where.removeprefix("search.")
-    field = "slo" if name == "objectives" else name
-    is_there = isinstance(where, Argument) and name != where and field in CapacityTable.model_fields
-    return f"capacity.{field}" if is_there else where
+def is_frequency(value: Any) -> bool:
+    """Whether it is a text that says so many a second, such as ``50/s``."""
+    try:
+        return isinstance(value, str) and _core.parse_frequency(value) > 0
+    except _core.QuantityError:
+        return False
 
 
 def load_of(text: str, find: Find, where: str) -> float:
@@ -204,7 +131,7 @@ def _amount(name: str, value: int | float | str | None, find: Find) -> float | N
         return _load(name, value, find)
     if not isinstance(value, str):
         return value
-    if _is_frequency(value):
+    if is_frequency(value):
         return _core.parse_frequency(value)
     try:
         return float(value)

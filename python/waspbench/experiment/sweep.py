@@ -24,8 +24,9 @@ from typing import Any
 
 from waspbench.errors import InputError, Problem, show
 from waspbench.experiment.base import Part
-from waspbench.experiment.load import parse, set_path
+from waspbench.experiment.load import parse, set_path, with_name
 from waspbench.experiment.model import Experiment
+from waspbench.suggestion import hint
 
 MOST_POINTS = 100_000
 """More points than this are taken for a mistake."""
@@ -110,8 +111,17 @@ def points(document: Mapping[str, Any]) -> list[Point]:
     whole = parse(document)
     checked = {**document, **{key: part for key, part in whole if isinstance(part, Part)}}
     sweep = checked.pop("sweep", None) or {}
+    _check_names(document, sweep)
     with uncollected():
         return [_point(document, checked, index, settings) for index, settings in enumerate(settings_of(sweep))]
+
+
+def _check_names(document: Mapping[str, Any], sweep: Mapping[str, Any]) -> None:
+    """Refuses numbers of groups: results of two experiments are matched by what was swept."""
+    for path in (path for factor in factors(sweep) for path in factor.paths):
+        name = with_name(document, path)
+        if name != path:
+            raise InputError.at(f"sweep.{_key(path)}", f"a sweep calls groups by their names: {name}")
 
 
 @contextmanager
@@ -188,7 +198,8 @@ def _values(where: str, values: Any) -> list[Any]:
 def _range(where: str, table: Mapping[str, Any]) -> list[Any]:
     for field in table:
         if field not in _RANGE:
-            raise InputError.at(f"{where}.{field}", "unknown field; valid here: from, to, and times or step")
+            message = f"unknown field; {hint(field, _RANGE)}valid here: from, to, and times or step"
+            raise InputError.at(f"{where}.{field}", message)
     if "from" not in table or "to" not in table or ("times" in table) == ("step" in table):
         raise InputError.at(where, "must have from, to, and either times or step", dict(table))
     first, unit, whole = _quantity(f"{where}.from", table["from"])

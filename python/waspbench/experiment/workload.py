@@ -14,8 +14,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from waspbench import _core
-from waspbench.experiment.base import FieldError, Part, Tag, kinds
+from waspbench.experiment.base import Part, Tag, kinds
 from waspbench.experiment.delay import Delay, Shape
+from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.units import PositiveSize, Probability, Size, UrlPath
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]

@@ -19,6 +19,7 @@ from waspbench.results.capacity import CAPACITY, load_capacity
 from waspbench.results.formats import Record
 from waspbench.results.store import MANIFEST, load_manifest
 from waspbench.results.study import STUDY, is_study, read_plan
+from waspbench.suggestion import spelt_like
 
 VERSION = 1
 
@@ -206,7 +207,9 @@ def find(text: str, root: Path | None = None) -> Path:
         raise InputError.at(text, "is the beginning of several ids: " + ", ".join(entry.id for entry in by_id))
     named = by_id or [entry for entry in known if entry.name == text]
     if not named:
-        raise InputError.at(text, "neither a directory of results, nor an id or a name that wasp list shows")
+        near = spelt_like(text, [entry.name for entry in known])
+        message = "neither a directory of results, nor an id or a name that wasp list shows"
+        raise InputError.at(text, message if near is None else f"{message}; did you mean {near}?")
     return Path(next((entry for entry in named if entry.runs), named[0]).path)
 
 

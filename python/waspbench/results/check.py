@@ -21,17 +21,17 @@ class Check(Record):
     condition: str
     """Such as ``p99 < 800ms``."""
     value: float | None
-    """The figure: in /s, bit/s, milliseconds, or as a share; of a search in what it looked for. None where there is
-    none, as of too few transactions for a percentile.
+    """The figure: in /s, bit/s, milliseconds, or as a share; of a search in what it looked for; of a comparison the
+    slowdown as a share. None where there is none, as of too few transactions for a percentile.
     """
-    ci90: tuple[float, float | None] | None
-    """90 % interval of the figure; None where there is none, and for an upper end that a search did not reach."""
+    ci90: tuple[float | None, float | None] | None
+    """90 % interval of the figure; None where there is none, and for an end that a search did not reach."""
     judged: float | None
-    """The interval's unfavourable end; the value itself where one run gives no interval. Of a search the end that
-    decides, or the lower one where none does.
+    """The interval's unfavourable end; the value itself where one run gives no interval. Of a search or a comparison
+    the end that decides; where none does, the lower one of a search, and the upper one of a comparison.
     """
     passed: bool | None
-    """None where it is undecided: there is no figure to judge, or that of a search does not tell."""
+    """None where it is undecided: there is no figure to judge, or that of a search or a comparison does not tell."""
     why: str
     """What was judged, in words."""
 

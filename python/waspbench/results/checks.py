@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from waspbench.errors import Argument, InputError
-from waspbench.experiment.base import FieldError
 from waspbench.experiment.conditions import Condition
+from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.metrics import Metric, check_group
 from waspbench.results import errors
 from waspbench.results.check import Check

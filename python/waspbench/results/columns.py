@@ -47,7 +47,7 @@ class Line(Record):
     """
     runs: Annotated[int, Column("runs", whole)]
     """How many runs the figures are of."""
-    valid: Annotated[bool | None, Column("valid", of_row=_validity)]
+    valid: Annotated[bool | None, Column("valid", of_row=_validity, alarms=lambda row: _validity(row) == "NO")]
     """Whether nothing speaks against them; None in results of older versions that do not tell. (Of a group with
     ``background`` it says nothing of the figures of all clients.)
     """

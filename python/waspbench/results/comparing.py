@@ -10,21 +10,24 @@ from typing import Any
 from pydantic import Field
 
 from waspbench.errors import Argument, InputError, show
-from waspbench.experiment.base import FieldError
+from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.load import value_of
 from waspbench.experiment.metrics import PERCENTILES, Metric, compared, percentiles_of
 from waspbench.experiment.search import Find
 from waspbench.experiment.sweep import text_of
 from waspbench.results.capacity import PointCapacity, load_capacity
+from waspbench.results.check import Check
 from waspbench.results.checks import check_measured, lacking_of_runs, run_values
 from waspbench.results.columns import Line, no_line, settings, shown, swept
 from waspbench.results.differences import Difference, differences, facts, incomparable
 from waspbench.results.estimates import every_percentile
 from waspbench.results.formats import Record, json_of
+from waspbench.results.regression import CAPACITY, judge, limit_of
 from waspbench.results.result import Result
 from waspbench.results.study import is_study, load_study, read_plan
 from waspbench.stats.comparison import Comparison, Span, compare, compare_spans, runs_needed
 from waspbench.stats.levels import ALPHA
+from waspbench.suggestion import hint
 from waspbench.tabular import Column, Listing
 
 LEAST_ALPHA = 1e-6
@@ -33,10 +36,9 @@ LEAST_ALPHA = 1e-6
 NOT_COMPARABLE = "not comparable"
 """The verdict on capacities that were found in different ways or under different objectives."""
 
-CAPACITY = "capacity"
-"""The figure of two searches for throughput: that of the runs that confirmed it. Searches for clients or a rate are
-compared by what they found, and the figure is called as what they looked for.
-"""
+
+UNFINISHED = "no run is finished"
+"""What a point lacks that has no results."""
 
 
 class Compared(Record):
@@ -45,16 +47,23 @@ class Compared(Record):
     varied: dict[str, Any]
     """Values of the swept fields that both have in common, by path."""
     runs: tuple[int, int]
+    """Of A, and of B."""
     means: tuple[float, float]
     """In the unit of the figure: /s, bit/s or milliseconds; clients or arrivals a second that were found."""
     ratio: float | None
     """mean(B) / mean(A)."""
     ratio_ci90: tuple[float, float] | None
     """Fieller's interval; of clients and rates from the farthest ends of their intervals to the farthest ends."""
+    ratio_ends: tuple[float | None, float | None] = (None, None)
+    """The ends of that interval as far as they are known: no lower one where A is only a lower bound, and no upper one
+    where B is.
+    """
     shift: float
     """Hodges-Lehmann shift, B less A."""
     test: str
+    """permutation, Mann-Whitney, or interval, of clients and rates that were found."""
     p: float
+    """The chance of a difference at least as large where there is none."""
     p_holm: float
     """Corrected for all points (Holm)."""
     verdict: str
@@ -77,10 +86,13 @@ class ComparisonResult(Record):
     """What ``wasp compare --json`` prints."""
 
     a: str
+    """What A was called on the command line."""
     b: str
+    """The same of B."""
     metric: str
     """The figure that is compared, such as ``throughput`` or ``phones.p95``."""
     alpha: float
+    """The chance to call a difference where there is none, over all points."""
     points: list[Compared]
     unmatched: list[str]
     """Points that only one of them has."""
@@ -94,6 +106,8 @@ class ComparisonResult(Record):
     """Whether the results are, and they are comparable."""
     percentiles: list[str] = Field(default_factory=lambda: list(PERCENTILES))
     """Names of the percentiles that tables show."""
+    checks: list[Check] = Field(default_factory=list)
+    """Whether B is slower by more than the limit that was given (``fail_on``), at each point."""
 
     @property
     def listing(self) -> Listing:
@@ -147,14 +161,9 @@ def side(text: str, metric: Metric | None, percentiles: Sequence[str] | None = N
     for path in chosen:
         if path not in swept:
             known = ", ".join(sorted(swept)) or "nothing"
-            raise InputError.at(text, f"{path} is not swept there; valid here: {known}")
-    points = [
-        point
-        for point in found
-        if (point.values or point.lacking)
-        and all(_same(point.varied.get(path), value) for path, value in chosen.items())
-    ]
-    if not points:
+            raise InputError.at(text, f"{path} is not swept there; {hint(path, swept)}valid here: {known}")
+    points = [point for point in found if all(_same(point.varied.get(path), value) for path, value in chosen.items())]
+    if not any(point.values or point.lacking != UNFINISHED for point in points):
         raise InputError.at(text, "has no finished point" + (f" with {text_of(chosen)}" if chosen else ""))
     return chosen, points
 
@@ -162,7 +171,9 @@ def side(text: str, metric: Metric | None, percentiles: Sequence[str] | None = N
 def _points(directory: str, metric: Metric, percentiles: Sequence[str] | None) -> list[Candidate]:
     study = load_study(directory, percentiles=percentiles, judged_percentiles=percentiles_of([metric]))
     return [
-        Candidate(point.varied, [], False) if point.result is None else _candidate(point.varied, point.result, metric)
+        Candidate(point.varied, [], False, lacking=UNFINISHED)
+        if point.result is None
+        else _candidate(point.varied, point.result, metric)
         for point in study.points
     ]
 
@@ -189,12 +200,18 @@ def _capacities(directory: str, percentiles: Sequence[str] | None) -> list[Candi
             bool(point.valid),
             point.line,
             percentiles=tuple(found.percentiles),
-            lacking=None if point.capacity is not None else "none was found",
+            lacking=_lacking_capacity(point),
             span=_span(point, found.find),
             is_lower_bound=point.is_lower_bound,
         )
         for point in found.points
     ]
+
+
+def _lacking_capacity(point: PointCapacity) -> str | None:
+    if point.capacity is not None:
+        return None
+    return "none was found" if point.readings else UNFINISHED
 
 
 def _span(point: PointCapacity, find: Find) -> Span | None:
@@ -229,6 +246,11 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
     return directory, chosen
 
 
+def _place(text: str) -> tuple[Path, dict[str, Any]]:
+    directory, chosen = _split(text)
+    return Path(directory).resolve(), chosen
+
+
 def _same(one: Any, other: Any) -> bool:
     return one == other or show(one).strip('"') == show(other).strip('"')
 
@@ -240,6 +262,7 @@ def compare_results(
     alpha: float = ALPHA,
     *,
     percentiles: Sequence[str] | None = None,
+    fail_on: str | None = None,
 ) -> ComparisonResult:
     """Compares the results that two texts name (see `side`), point by point.
 
@@ -249,23 +272,17 @@ def compare_results(
         metric: the figure that is compared, such as ``throughput`` or, of a group of clients, ``phones.p95``.
         alpha: probability to call a difference where there is none, over all points.
         percentiles: names of those that tables show, such as ``p99.9``; unless given, those of A.
+        fail_on: how much slower B may be, such as ``slower:5%``, which makes the result's ``checks``.
 
     Raises:
         InputError: something is not there, or points do not belong together one to one.
     """
+    limit = None if fail_on is None else limit_of(fail_on)
+    if limit is not None and _place(first) == _place(second):
+        raise InputError.at(second, "is the same as A, so that it cannot be slower")
     if not LEAST_ALPHA <= alpha < 1:
         raise InputError.at(Argument("alpha"), f"must be from {LEAST_ALPHA:g} to below 1", alpha)
-    try:
-        figure: Metric | None = compared(metric)
-    except FieldError as error:
-        raise InputError.at(Argument("metric"), str(error), metric) from None
-    searched = [_is_capacity(text) for text in (first, second)]
-    if any(searched):
-        if not all(searched):
-            raise InputError.at(second, "one of the two is a search for capacity, and the other is not")
-        if metric != "throughput":
-            raise InputError.at(Argument("metric"), "capacities are compared by what was found", metric)
-        figure = None
+    figure = _figure(first, second, metric)
     asked = [] if figure is None else percentiles_of([figure])
     one = side(first, figure, percentiles)
     two = side(second, figure, percentiles or one[1][0].percentiles)
@@ -274,22 +291,18 @@ def compare_results(
         raise InputError.at(second, f"has no point in common with {first}")
     lacks = [text for pair in pairs for text in _lacking(*pair)]
     pairs = [pair for pair in pairs if not _lacking(*pair)]
-    if not pairs:
+    if not pairs and limit is None:
         raise InputError.at(second, f"cannot be compared with {first}: {'; '.join(lacks)}")
     directories = [_split(text)[0] for text in (first, second)]
     apart = incomparable(*directories) if figure is None else []
-    spans = [(a.span, b.span) for _, a, b in pairs if a.span is not None and b.span is not None]
-    if len(spans) == len(pairs):
-        made = compare_spans(spans, alpha=alpha)
-    else:
-        values = [(a.values, b.values) for _, a, b in pairs]
-        made = compare(values, larger_is_faster=figure is None or bool(figure.larger_is_faster), alpha=alpha)
+    larger_is_faster = figure is None or bool(figure.larger_is_faster)
+    made = _tested([(a, b) for _, a, b in pairs], alpha, larger_is_faster=larger_is_faster)
     points = [
         _compared(varied, a, b, found, alpha, len(pairs)) for (varied, a, b), found in zip(pairs, made, strict=True)
     ]
     if apart:
         points = [point.model_copy(update={"verdict": NOT_COMPARABLE}) for point in points]
-    return ComparisonResult(
+    result = ComparisonResult(
         a=first,
         b=second,
         metric=_found_by(directories) if figure is None else str(figure),
@@ -302,6 +315,41 @@ def compare_results(
         valid=not apart and all(point.valid for point in points),
         percentiles=every_percentile([*one[1][0].percentiles, *asked], always=()),
     )
+    if limit is None:
+        return result
+    return result.model_copy(update={"checks": judge(result, limit, larger_is_faster=larger_is_faster)})
+
+
+def _figure(first: str, second: str, metric: str) -> Metric | None:
+    """The figure that is compared; None of two searches for capacity.
+
+    Raises:
+        InputError: it cannot be compared, or only one of the two is a search.
+    """
+    try:
+        figure = compared(metric)
+    except FieldError as error:
+        raise InputError.at(Argument("metric"), str(error), metric) from None
+    searched = [_is_capacity(text) for text in (first, second)]
+    if not any(searched):
+        return figure
+    for directory in (_split(text)[0] for text in (first, second)):
+        if not Path(directory).is_dir():
+            raise InputError.at(directory, "there is no such directory")
+    if not all(searched):
+        raise InputError.at(second, "one of the two is a search for capacity, and the other is not")
+    if metric != "throughput":
+        raise InputError.at(Argument("metric"), "capacities are compared by what was found", metric)
+    return None
+
+
+def _tested(pairs: Sequence[tuple[Candidate, Candidate]], alpha: float, *, larger_is_faster: bool) -> list[Comparison]:
+    """What statistics say of each pair: of intervals where both sides have one, else of the values of their runs."""
+    spans = [(one.span, two.span) for one, two in pairs if one.span is not None and two.span is not None]
+    if len(spans) == len(pairs):
+        return compare_spans(spans, alpha=alpha)
+    values = [(one.values, two.values) for one, two in pairs]
+    return compare(values, larger_is_faster=larger_is_faster, alpha=alpha)
 
 
 def matched(one: Side, two: Side) -> tuple[list[tuple[dict[str, Any], Candidate, Candidate]], list[str]]:
@@ -362,6 +410,10 @@ def _compared(
         means=found.means,
         ratio=found.ratio,
         ratio_ci90=found.interval,
+        ratio_ends=(
+            None if one.is_lower_bound else found.ends[0],
+            None if two.is_lower_bound else found.ends[1],
+        ),
         shift=found.shift,
         test=found.test,
         p=found.p,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from waspbench.experiment.load import parse
 from waspbench.results.formats import Record
 from waspbench.results.store import load_manifest
 from waspbench.results.study import StudyPlan, is_study, read_plan
+from waspbench.tabular import NONE
 
 _IGNORED = ("name", "mode", "sweep", "assert", "capacity", "measure.percentiles")
 """Parts of an experiment that say nothing of what was measured; the mode that was used counts instead."""
@@ -23,6 +24,24 @@ class Difference(Record):
     a: Any
     """None where A does not have it."""
     b: Any
+    """None where B does not have it."""
+
+
+MOST_LISTED = 12
+"""Fields that are listed; ``--json`` has all."""
+
+
+def listed(found: Sequence[Difference]) -> list[str]:
+    """Differences in words, a line each."""
+    lines = [f"{each.field}: {_text(each.a)} -> {_text(each.b)}" for each in found[:MOST_LISTED]]
+    more = len(found) - MOST_LISTED
+    return [*lines, f"and {more} more, which --json lists"] if more > 0 else lines
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return NONE if value is None else str(value)
 
 
 def facts(directory: str | Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, mod
 from pydantic.fields import FieldInfo
 from pydantic_core import to_json
 
+from waspbench import field_texts
 from waspbench.errors import InputError
 from waspbench.tabular import Figures
 
@@ -31,7 +32,12 @@ _FORMAT = "format"
 class Record(BaseModel):
     """Part of the results. Figures that a later engine adds are kept."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        field_texts.document(cls)
 
     @model_validator(mode="before")
     @classmethod

@@ -9,6 +9,7 @@ DIR/points/0000/lengths.json        pilots of a point whose lengths are to be fo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -132,6 +133,8 @@ def read_plan(path: str | Path) -> StudyPlan:
     try:
         text = file.read_bytes()
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and not os.path.isdir(path):
+            raise InputError.at(str(path), "there is no such directory") from None
         raise InputError.at(str(file), f"cannot be read: {error.strerror}") from None
     return read_document(StudyPlan, text, str(file), "plan")
 

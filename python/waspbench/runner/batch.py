@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from waspbench.errors import InputError, RunFailedError
-from waspbench.experiment import Experiment, accept, parse, resolve
+from waspbench.experiment import Experiment, accept, parse
+from waspbench.experiment.resolve import resolve
 from waspbench.experiment.units import AUTO
 from waspbench.interrupts import postponed
 from waspbench.results import RunSummary, populations_of

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError, WaspError, renamed
-from waspbench.experiment import Experiment, Mode, parse, resolve
+from waspbench.experiment import Experiment, Mode, parse
+from waspbench.experiment.capacity_table import field_of_table
 from waspbench.experiment.conditions import objective
 from waspbench.experiment.metrics import percentiles
-from waspbench.experiment.search import Search, field_of_table
+from waspbench.experiment.resolve import resolve
+from waspbench.experiment.search import Search
 from waspbench.experiment.sweep import Point, text_of
 from waspbench.results import RunSummary
 from waspbench.results.access_log import log_path

@@ -56,6 +56,8 @@ class StudyProgress:
     """Its last second, where runs are made in this process."""
     again: tuple[Begun, ...] = ()
     """Runs that were begun again since it was told before."""
+    ended: str = ""
+    """The point, and its load where that is searched, of the run that ended last since then; empty if none did."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,8 @@ class Pipeline(Closing, Generic[R_co]):
         self._numbers: dict[tuple[int, int], int] = {}
         self._latest: Begun | None = None
         self._again: list[Begun] = []
+        self._told: dict[tuple[int, float | None], str] = {}
+        self._last = ""
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._lock: DirectoryLock | None = None
         self._room = Room(directory, _room_for(self.points))
@@ -358,6 +362,7 @@ class Pipeline(Closing, Generic[R_co]):
         with postponed():  # what is begun, and what has ended, must not be forgotten for an interrupt
             while not self.stopped and executor.room and (found := self._next()) is not None:
                 self._latest, job, experiment = found
+                self._told[job.point, job.load] = self._latest.at
                 executor.submit(job, self._spec(experiment))
                 if self._latest.earlier:
                     self._again.append(self._latest)
@@ -372,11 +377,13 @@ class Pipeline(Closing, Generic[R_co]):
                     raise done.error
                 self._times.append(done.seconds)
                 self._take(done)
+                self._last = self._told[done.job.point, done.job.load]
         return self._progress(executor.sample)
 
     def _progress(self, sample: _core.Sample | None) -> StudyProgress:
         count, again = self._count(), tuple(self._again)
         self._again.clear()
+        ended, self._last = self._last, ""
         return StudyProgress(
             done=count.done,
             total=count.done + count.left,
@@ -385,6 +392,7 @@ class Pipeline(Closing, Generic[R_co]):
             latest=self._latest,
             sample=sample,
             again=again,
+            ended=ended,
         )
 
     def _ended(self) -> R_co:

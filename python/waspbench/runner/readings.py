@@ -7,9 +7,10 @@ from pathlib import Path
 
 from scipy.special import bdtrc
 
-from waspbench.experiment import Experiment, Mode, resolve
+from waspbench.experiment import Experiment, Mode
 from waspbench.experiment.conditions import Condition
 from waspbench.experiment.metrics import Metric, fraction_of, percentiles_of
+from waspbench.experiment.resolve import resolve
 from waspbench.results import RunSummary, errors
 from waspbench.results.capacity import EXCUSED, SATURATED
 from waspbench.results.checks import lacking, run_value

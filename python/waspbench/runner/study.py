@@ -9,10 +9,11 @@ from typing import Any
 
 from waspbench import live
 from waspbench.errors import Argument, InputError, RunFailedError, WaspError
-from waspbench.experiment import Experiment, Mode, accept, resolve
+from waspbench.experiment import Experiment, Mode, accept
 from waspbench.experiment.conditions import Condition, all_of
 from waspbench.experiment.load import read
 from waspbench.experiment.metrics import percentiles_of
+from waspbench.experiment.resolve import resolve
 from waspbench.experiment.sweep import Point, points, text_of, uncollected
 from waspbench.experiment.units import exact
 from waspbench.outcome import manifest_of, result_of

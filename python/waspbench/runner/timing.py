@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from waspbench import _core, live
-from waspbench.experiment import Experiment, Mode, resolve
-from waspbench.experiment.resolve import duration_of, warmup_of
+from waspbench.experiment import Experiment, Mode
+from waspbench.experiment.resolve import duration_of, resolve, warmup_of
 from waspbench.experiment.sweep import Point
 from waspbench.experiment.units import seconds
 

@@ -26,6 +26,11 @@ MOST_DIVISIONS = 20_000
 MOST_EXACT_RANKS = 50
 """Runs on a side up to which the Mann-Whitney test is exact."""
 
+_ROUNDING = 1e-12
+
+Ends = tuple[float | None, float | None]
+"""Of an interval; None where there is none."""
+
 TestName = Literal["permutation", "Mann-Whitney", "interval"]
 Verdict = Literal["faster", "slower", "no difference shown"]
 
@@ -144,6 +149,14 @@ def ratio_interval(first: Sequence[float], second: Sequence[float], level: float
     return ((base * other - root) / square, (base * other + root) / square)
 
 
+def within(ends: Ends, limit: float) -> bool | None:
+    """Whether a figure with this interval is at most ``limit``; None where that cannot be told."""
+    low, high = ends
+    if high is not None and high <= limit + _ROUNDING:
+        return True
+    return False if low is not None and low > limit + _ROUNDING else None
+
+
 @dataclass(frozen=True)
 class Comparison:
     """B against A in one figure at one point."""
@@ -157,6 +170,8 @@ class Comparison:
     """mean(B) / mean(A); None where mean(A) is zero."""
     interval: tuple[float, float] | None
     """Of the ratio."""
+    ends: Ends
+    """Of the ratio's interval, each where it exists."""
     shift: float
     """Hodges-Lehmann: B less A."""
     test: TestName
@@ -186,13 +201,15 @@ def compare(
     made = []
     for (first, second), p, corrected in zip(pairs, raw, holm(raw), strict=True):
         base, other = float(np.mean(first)), float(np.mean(second))
+        interval = ratio_interval(first, second, level)
         made.append(
             Comparison(
                 first=len(first),
                 second=len(second),
                 means=(base, other),
                 ratio=other / base if base else None,
-                interval=ratio_interval(first, second, level),
+                interval=interval,
+                ends=interval or (None, None),
                 shift=hodges_lehmann(first, second),
                 test=test_for(len(first), len(second)),
                 p=p,
@@ -249,6 +266,7 @@ def compare_spans(
             means=(one.value, other.value),
             ratio=None if interval is None else other.value / one.value,
             interval=interval,
+            ends=_ends(one, other),
             shift=other.value - one.value,
             test="interval",
             p=p,
@@ -260,13 +278,22 @@ def compare_spans(
     ]
 
 
+def _ends(one: Span, other: Span) -> Ends:
+    """The ratios of the farthest ends, each where it exists."""
+    return (
+        None if one.high is None else other.low / one.high,
+        None if other.high is None else other.high / one.low,
+    )
+
+
 def _tested(one: Span, other: Span, level: float) -> tuple[float, tuple[float, float] | None]:
     """The chance of a difference at least as large without one, and the interval of the ratio.
 
     The interval's ends are the ratios of the farthest ends: where only runs on either side bound a figure, it may be at
     an end as well as in the middle. So intervals that overlap show no difference, whatever the z test says.
     """
-    interval = None if one.high is None or other.high is None else (other.low / one.high, other.high / one.low)
+    low, high = _ends(one, other)
+    interval = None if low is None or high is None else (low, high)
     above = one.high is not None and other.low > one.high
     below = other.high is not None and one.low > other.high
     if not above and not below:

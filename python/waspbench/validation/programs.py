@@ -11,8 +11,9 @@ import numpy as np
 
 from waspbench import fetch, live, serve
 from waspbench.errors import RunFailedError
-from waspbench.experiment import Experiment, parse, resolve
+from waspbench.experiment import Experiment, parse
 from waspbench.experiment.delay import Delay, ExponentialDelay
+from waspbench.experiment.resolve import resolve
 from waspbench.experiment.units import seconds
 from waspbench.live import choose_cpus, managed, running
 from waspbench.results import RunSummary

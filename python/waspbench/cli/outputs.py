@@ -1,0 +1,48 @@
+"""What a command writes beside the results, and how much it says meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from waspbench.errors import InputError
+
+if TYPE_CHECKING:
+    from waspbench.results.exports import Exported
+
+_NOTHING = "has no effect beside --dry-run, which makes no runs"
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What is to come out beside the results; ``quiet`` without progress."""
+
+    json: bool = False
+    junit: Path | None = None
+    markdown: Path | None = None
+    quiet: bool = False
+
+    def check(self, *, dry_run: bool = False) -> None:
+        """Refuses what a dry run does not write, and files that have no directory."""
+        if dry_run and self.json:
+            raise InputError.at("--json", _NOTHING)
+        for flag, path in (("--junit", self.junit), ("--markdown", self.markdown)):
+            if path is not None and dry_run:
+                raise InputError.at(flag, _NOTHING, str(path))
+            if path is not None and not path.parent.is_dir():
+                raise InputError.at(flag, "cannot be written: there is no such directory", str(path))
+            if path is not None and path.is_dir():
+                raise InputError.at(flag, "cannot be written: it is a directory", str(path))
+
+    def write(self, result: Exported) -> None:
+        """Writes the files."""
+        from waspbench.results.exports import junit, markdown
+
+        for flag, path, content in (("--junit", self.junit, junit), ("--markdown", self.markdown, markdown)):
+            if path is None:
+                continue
+            try:
+                path.write_text(content(result), encoding="utf-8")
+            except OSError as error:
+                raise InputError.at(flag, f"cannot be written: {error.strerror}", str(path)) from None

@@ -1,0 +1,61 @@
+"""What fields say of themselves comes from the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pydantic import BaseModel
+
+from waspbench import field_texts
+from waspbench.cli.flags import FLAGS, table
+from waspbench.experiment import Experiment
+from waspbench.experiment.base import Part
+from waspbench.results import Result
+from waspbench.results.formats import Record
+from waspbench.results.loads import Load
+
+
+def below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for each in model.__subclasses__():
+        yield each
+        yield from below(each)
+
+
+@pytest.mark.parametrize("base", [Part, Record])
+def test_every_documented_field_has_its_text(base: type[BaseModel]) -> None:
+    found = [model for model in below(base) if model.__module__.startswith("waspbench.")]
+    assert {Experiment, Result, Load} & set(found)
+    for model in found:
+        for name, declared in field_texts.of_class(model.__module__, model.__qualname__).items():
+            if name in model.model_fields and declared.text:
+                assert model.model_fields[name].description == declared.text
+
+
+def test_a_schema_has_the_texts_of_inherited_fields_too() -> None:
+    properties = Load.model_json_schema(mode="serialization")["properties"]
+    assert all("description" in properties[name] for name in ("load", "throughput", "valid"))
+
+
+def test_a_default_is_what_the_source_says() -> None:
+    fields = field_texts.of_class("waspbench.experiment.clients", "Clients")
+    assert (fields["count"].default, fields["rtt"].default, fields["loss"].default) == (256, "100ms", None)
+    assert fields["rtt"].text == "Round-trip time without queues, split evenly between the directions."
+
+
+def test_what_is_no_class_of_this_package_has_no_fields() -> None:
+    assert field_texts.of_class("waspbench.experiment.clients", "Nobody") == {}
+    assert field_texts.of_class("waspbench.nowhere", "Clients") == {}
+    assert field_texts.of_class("pydantic.fields", "FieldInfo") == {}
+
+
+def test_without_sources_help_has_no_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("waspbench.field_texts.of_class", lambda module, name: {})
+    [option] = table("Bare", {"rtt": FLAGS["rtt"]}).__annotations__["rtt"].__metadata__
+    assert option.help == ""
+
+
+def test_every_flag_is_explained() -> None:
+    for name, annotation in table("Every", FLAGS).__annotations__.items():
+        [option] = annotation.__metadata__
+        assert option.help, name
