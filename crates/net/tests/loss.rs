@@ -25,9 +25,9 @@ fn run(loss: Loss, key: Key, packets: u64) -> (Vec<bool>, LossTally) {
 }
 
 /// Loss rate of the first `n` packets of a chain that starts in `good` (SPECS: pi [1 - l(1-l^n)/(n(1-l))], l = 1-p-r).
-fn rate_of_first(n: f64, p: f64, r: f64) -> f64 {
+fn rate_of_first(n: i32, p: f64, r: f64) -> f64 {
     let (pi, l) = (p / (p + r), 1.0 - p - r);
-    pi * (1.0 - l * (1.0 - l.powf(n)) / (n * (1.0 - l)))
+    pi * (1.0 - l * (1.0 - l.powi(n)) / (f64::from(n) * (1.0 - l)))
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_short_connection_loses_what_the_table_says() {
                 .map(|entity| run(two_state(text, Start::Good), key().entity(entity), packets).1.lost)
                 .sum();
             let rate = lost as f64 / (chains * packets) as f64;
-            let expected = rate_of_first(packets as f64, p, 0.65);
+            let expected = rate_of_first(packets as i32, p, 0.65);
             let deviation = (2.0 * expected / 1_000_000.0).sqrt();
             assert!(
                 (rate - expected).abs() < 5.0 * deviation,
@@ -96,7 +96,7 @@ fn a_short_connection_loses_what_the_table_says() {
             );
         }
     }
-    assert!((rate_of_first(5.0, 0.07, 0.65) - 0.0897).abs() < 5e-5);
+    assert!((rate_of_first(5, 0.07, 0.65) - 0.0897).abs() < 5e-5);
 }
 
 #[test]

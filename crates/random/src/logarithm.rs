@@ -27,11 +27,11 @@ mod tests {
     use super::ln;
 
     #[test]
-    fn ln_agrees_with_the_system_to_a_few_units_in_the_last_place() {
+    fn ln_agrees_with_libm_to_a_few_units_in_the_last_place() {
         for step in 1..200_000 {
             for x in [f64::from(step) / 100_000.0, f64::from(step) * 1e-16, f64::from(step) * 1e12] {
-                let (own, system) = (ln(x), x.ln());
-                assert!((own - system).abs() <= 4.0 * f64::EPSILON * system.abs(), "ln {x}: {own} {system}");
+                let (own, other) = (ln(x), libm::log(x));
+                assert!((own - other).abs() <= 4.0 * f64::EPSILON * other.abs(), "ln {x}: {own} {other}");
             }
         }
     }

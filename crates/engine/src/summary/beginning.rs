@@ -235,7 +235,7 @@ fn in_step(Bins(bins): &Bins, asked: &Asked) -> f64 {
             let each = |(place, count): (usize, &u64)| (*count as f64 - even) * part(turn(place));
             bins.iter().enumerate().map(each).sum::<f64>() / ended
         };
-        mean(f64::cos).hypot(mean(f64::sin))
+        libm::hypot(mean(libm::cos), mean(libm::sin))
     };
     let by_chance = STANDARD_ERRORS / ended.min(asked.connections).sqrt();
     let tried =

@@ -10,7 +10,7 @@ pub(super) fn at_least(count: u64, of: u64, probability: f64) -> f64 {
         return 0.0;
     }
     let choices = libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0);
-    let first = choices + k * probability.ln() + (n - k) * (-probability).ln_1p();
+    let first = choices + k * libm::log(probability) + (n - k) * libm::log1p(-probability);
     // Above the mean each term is smaller than the one before.
     let odds = probability / (1.0 - probability);
     let (mut sum, mut term, mut at) = (0.0, 1.0, k);
@@ -19,7 +19,7 @@ pub(super) fn at_least(count: u64, of: u64, probability: f64) -> f64 {
         term *= (n - at) / (at + 1.0) * odds;
         at += 1.0;
     }
-    (first.exp() * sum).min(1.0)
+    (libm::exp(first) * sum).min(1.0)
 }
 
 #[cfg(test)]

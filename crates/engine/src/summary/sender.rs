@@ -49,7 +49,7 @@ impl Sender {
         let reno = 1.2 / rate.sqrt();
         match self.congestion {
             CongestionKind::Reno => reno,
-            CongestionKind::Cubic => reno.max(1.054 * (rtt / rate).powf(0.75)),
+            CongestionKind::Cubic => reno.max(1.054 * libm::pow(rtt / rate, 0.75)),
         }
     }
 
@@ -64,7 +64,7 @@ impl Sender {
 
     /// Loss events that take the window from `first` to `last`.
     pub(super) fn losses_between(&self, first: f64, last: f64) -> f64 {
-        ((first / last).ln() / (1.0 / self.after_losses(1.0, 1)).ln()).max(0.0)
+        (libm::log(first / last) / libm::log(1.0 / self.after_losses(1.0, 1))).max(0.0)
     }
 
     /// Time in seconds in which a window grows from a part of what it was before a loss to that again.
@@ -72,7 +72,7 @@ impl Sender {
         let reno = 0.5 * window * rtt;
         match self.congestion {
             CongestionKind::Reno => reno,
-            CongestionKind::Cubic => reno.min(((1.0 - CUBIC_BETA) * window / C).cbrt()),
+            CongestionKind::Cubic => reno.min(libm::cbrt((1.0 - CUBIC_BETA) * window / C)),
         }
     }
 
@@ -87,7 +87,7 @@ impl Sender {
         let restart = last.min(self.initial_window);
         let window = match self.idle_restart {
             // Each timeout halves it, down to that of a new connection (RFC 2861 section 3.1, Linux `tcp_cwnd_restart`).
-            IdleRestart::Decay => (last * (-timeouts).exp2()).max(restart),
+            IdleRestart::Decay => (last * libm::exp2(-timeouts)).max(restart),
             IdleRestart::RestartWindow => restart,
             IdleRestart::Keep => last,
         };
@@ -135,7 +135,7 @@ mod tests {
         let (reno, cubic) = (sender(CongestionKind::Reno), sender(CongestionKind::Cubic));
         let times = |window| (reno.recovery_time(0.1, window), cubic.recovery_time(0.1, window));
         assert!((times(40.0).0 - 2.0).abs() < 1e-9 && (times(40.0).1 - 2.0).abs() < 1e-9);
-        assert!((times(400.0).0 - 20.0).abs() < 1e-9 && (times(400.0).1 - 300.0_f64.cbrt()).abs() < 1e-9);
+        assert!((times(400.0).0 - 20.0).abs() < 1e-9 && (times(400.0).1 - libm::cbrt(300.0)).abs() < 1e-9);
     }
 
     #[test]

@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn the_length_that_is_advised_makes_the_error_small() {
-        let means = std::array::from_fn(|place| 100.0 + 10.0 * (place as f64 / 8.0).sin());
+        let means = std::array::from_fn(|place| 100.0 + 10.0 * libm::sin(place as f64 / 8.0));
         let found = judged([0.0; BINS], means, &thousand(0));
         let (error, enough) = (found.standard_error.unwrap(), found.enough_s.unwrap());
         assert!(found.is_near_capacity() && LENGTHS.contains(&enough), "{found:?}");

@@ -65,12 +65,12 @@ impl Survival {
             }
             let (ended, at_risk) = (ended * times, at_risk * times);
             let left = at_risk - ended;
-            mean += ((left + 1.0) / (at_risk + 1.0)).ln();
-            square += ((left + 1.0) * (left + 2.0) / ((at_risk + 1.0) * (at_risk + 2.0))).ln();
+            mean += libm::log((left + 1.0) / (at_risk + 1.0));
+            square += libm::log((left + 1.0) * (left + 2.0) / ((at_risk + 1.0) * (at_risk + 2.0)));
             // The shape of the gamma distribution is the inverse of its relative variance.
-            let ninth = (square - 2.0 * mean).exp_m1().max(0.0) / 9.0;
+            let ninth = libm::expm1(square - 2.0 * mean).max(0.0) / 9.0;
             let above = (1.0 - ninth + quantile * ninth.sqrt()).max(0.0).powi(3);
-            at[bin + 1] = (mean.exp() * above).min(at[bin]);
+            at[bin + 1] = (libm::exp(mean) * above).min(at[bin]);
         }
         let estimate = Self::of(ages, timeout).at;
         at.iter_mut().zip(estimate).for_each(|(bound, estimate)| *bound = bound.max(estimate));
@@ -175,9 +175,9 @@ fn expected_hazard(at: &[f64; BINS_OF_AGE], bin: usize) -> f64 {
     }
     // What lies two octaves below the first edge is as old as anything that the first bin holds.
     let (before, least) = (bin.saturating_sub(SLOPE_BINS), edge(1) / 4.0);
-    let slope =
-        (at[before] / at[bin].max(f64::MIN_POSITIVE)).ln() / (edge(bin) / edge(before).max(least)).ln();
-    1.0 - (edge(bin) / edge(bin + 1)).powf(slope.clamp(EXPONENTS.0, EXPONENTS.1))
+    let slope = libm::log(at[before] / at[bin].max(f64::MIN_POSITIVE))
+        / libm::log(edge(bin) / edge(before).max(least));
+    1.0 - libm::pow(edge(bin) / edge(bin + 1), slope.clamp(EXPONENTS.0, EXPONENTS.1))
 }
 
 #[cfg(test)]
@@ -259,7 +259,7 @@ mod tests {
         let begins = survival.begins(&Window { warmup: 0.0, ..WINDOW }, 0.1);
         let short = edge(1) / 2.0;
         for number in [1, 25, 50, 100] {
-            let free = (-1e-4 / short * 0.1 * f64::from(number)).exp();
+            let free = libm::exp(-1e-4 / short * 0.1 * f64::from(number));
             let found = begins[number as usize] * short / 0.1;
             assert!((found / free - 1.0).abs() < 0.05, "{number}: {found} {free}");
         }

@@ -122,7 +122,7 @@ impl Series {
         let difference = mean(early) - mean(rest);
         trend.early = (mean(rest) > 0.0).then(|| difference / mean(rest));
         trend.effect = (mean(interval) - mean(rest)) / mean(interval);
-        let by_chance = STANDARD_ERRORS * error(early).hypot(error(rest));
+        let by_chance = STANDARD_ERRORS * libm::hypot(error(early), error(rest));
         trend.late = trend.effect.abs() > limit && difference.abs() > by_chance;
         if trend.late {
             let least = if unsettled { self.end } else { settled_s };

@@ -351,7 +351,7 @@ mod tests {
         // 70 segments and a loss in 3,500 of them: windows come down from 140 to 85, which takes two losses, and three more.
         let few = found(1, known());
         assert!(
-            (few.needed - (3.0 + (140.0_f64 / 85.2).ln() / (1.0 / 0.7_f64).ln())).abs() < 0.01,
+            (few.needed - (3.0 + libm::log(140.0 / 85.2) / libm::log(1.0 / 0.7))).abs() < 0.01,
             "{few:?}"
         );
         // Each connection asks ten times a second, loses data every five seconds, and needs seven losses to be safe.
