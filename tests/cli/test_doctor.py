@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,28 @@ def test_only_what_is_missing_is_a_failure(
     said = json.loads(capsys.readouterr().out)
     assert said["live"] is (status == 0)
     assert [finding["name"] for finding in said["findings"]] == [finding.name for finding in findings]
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+@pytest.mark.parametrize("clone", [True, False])
+def test_what_root_is_to_run_is_named_by_its_path(
+    clone: bool, user: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> Support:
+        return Support(ok=False, why="x")
+
+    for name in ("run", "bin/wasp", "python/waspbench/testbed"):
+        (tmp_path / "a b" / name).parent.mkdir(parents=True, exist_ok=True)
+        if clone or name != "run":
+            (tmp_path / "a b" / name).touch()
+    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "a b/python/waspbench/testbed/doctor.py"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "a b/bin/python"))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(doctor, "live_support", refused)
+    monkeypatch.setattr(doctor, "host_support", refused)
+    program = f"'{tmp_path}/a b/run' wasp" if clone else f"'{tmp_path}/a b/bin/wasp'"
+    advice = {finding.name: finding.advice for finding in doctor.examine()}
+    assert advice["live runs"] == advice["URL runs"] == (f"sudo {program} bench" if user else "")
 
 
 def test_every_machine_is_examined_to_the_end() -> None:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and the directories above them."""
 
 from __future__ import annotations
 
@@ -50,6 +50,36 @@ def place(path: Path, write: Callable[[Path], T]) -> T:
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def make_above(directory: Path) -> None:
+    """Makes the directories above one that are missing.
+
+    Those that root makes belong to the owner of the directory that they are in, where root may give them away: what
+    `sudo wasp` leaves is a `results` in which its user can go on. What is in it stays root's, which writes there.
+
+    Raises:
+        OSError: one cannot be made.
+    """
+    for missing in reversed([each for each in directory.parents if not each.exists()]):
+        with suppress(FileExistsError):
+            missing.mkdir()
+            _hand_over(missing)
+
+
+def _hand_over(made: Path) -> None:
+    """Gives a directory that was just made to the owner of the one above."""
+    if os.geteuid() != 0:
+        return
+    with suppress(OSError):
+        above = made.parent.stat()
+        descriptor = os.open(made, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            # Who has the directory above may have put another one in its place.
+            if above.st_uid != 0 and os.fstat(descriptor).st_uid == 0 and not os.listdir(descriptor):
+                os.fchown(descriptor, above.st_uid, above.st_gid)
+        finally:
+            os.close(descriptor)
 
 
 class Room:

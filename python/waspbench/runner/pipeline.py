@@ -26,7 +26,7 @@ from waspbench.interrupts import ignored, postponed
 from waspbench.results import check_free
 from waspbench.results.formats import FORMAT
 from waspbench.results.manifest import now
-from waspbench.results.placing import Room
+from waspbench.results.placing import Room, make_above
 from waspbench.results.records import write_record, write_text
 from waspbench.results.study import JOURNAL, STUDY, StudyPlan, point_directory, read_plan
 from waspbench.runner.executors import Executor, executor_for
@@ -551,6 +551,7 @@ def temporary_directory() -> tempfile.TemporaryDirectory[str]:
 def _make(directory: Path) -> None:
     check_free(directory)
     try:
-        directory.mkdir(parents=True)
+        make_above(directory)
+        directory.mkdir()
     except OSError as error:
         raise InputError.at(Argument("output"), f"cannot be made: {error.strerror}", str(directory)) from None

@@ -2,9 +2,11 @@
 
 import os
 import resource
+import shlex
 import shutil
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -69,7 +71,7 @@ def _live() -> Iterable[Finding]:
     if not os.path.exists(linux.TUN_DEVICE):
         yield Finding("device", "missing", f"{linux.TUN_DEVICE} is not there", "modprobe tun")
     elif not os.access(linux.TUN_DEVICE, os.R_OK | os.W_OK):
-        advice = f"as root: chmod 666 {linux.TUN_DEVICE}; or run wasp as root"
+        advice = "; or ".join(filter(None, (f"as root: chmod 666 {linux.TUN_DEVICE}", _by_root("bench"))))
         yield Finding("device", "missing", f"{linux.TUN_DEVICE} may not be opened", advice)
     else:
         yield Finding("device", "ok", f"{linux.TUN_DEVICE} may be opened")
@@ -77,7 +79,7 @@ def _live() -> Iterable[Finding]:
     if support.ok:
         yield Finding("live runs", "ok", "namespaces, mounts and a TUN device can be made")
     else:
-        yield Finding("live runs", "missing", support.why, "" if os.geteuid() == 0 else "run wasp as root")
+        yield Finding("live runs", "missing", support.why, _by_root("bench"))
 
 
 def _running_servers() -> Iterable[Finding]:
@@ -85,7 +87,19 @@ def _running_servers() -> Iterable[Finding]:
     if support.ok:
         yield Finding("URL runs", "ok", "a device can be made in the machine's own network")
     else:
-        yield Finding("URL runs", "note", support.why, "run wasp as root to measure a server that runs already")
+        yield Finding("URL runs", "note", support.why, _by_root("bench"))
+
+
+def _by_root(command: str) -> str:
+    """A command for root: by its path, because sudo does not look where virtual environments have their programs. Empty
+    where this is root.
+    """
+    if os.geteuid() == 0:
+        return ""
+    script = Path(__file__).parents[3] / "run"  # of a clone
+    beside = Path(sys.executable).with_name("wasp")
+    program = [str(script), "wasp"] if script.is_file() else [str(beside) if beside.exists() else "wasp"]
+    return f"sudo {shlex.join(program)} {command}"
 
 
 def _privilege() -> Iterable[Finding]:
@@ -220,7 +234,8 @@ def _filters() -> Iterable[Finding]:
     tables = _text("/proc/net/ip_tables_names").split()
     rules = _nft_rules()
     if rules is None and not tables:
-        yield Finding("firewall", "note", "not known: nft cannot be asked from here", "as root: wasp doctor")
+        advice = _by_root("doctor") or ("" if _nft() else "install nft (Debian: nftables)")
+        yield Finding("firewall", "note", "not known: nft cannot be asked from here", advice)
     elif tables or rules:
         found = [*(f"iptables {table}" for table in tables), *([f"{rules} lines of nft rules"] if rules else [])]
         says = f"{', '.join(found)}: URL runs pass them; clients come from 198.18.0.0/15 by devices named wasp*"
@@ -246,7 +261,7 @@ def _conntrack() -> Iterable[Finding]:
 
 def _nft_rules() -> int | None:
     """Lines of nft's rules; None where it cannot be asked, as without root or without the program."""
-    program = shutil.which("nft", path=os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin")
+    program = _nft()
     if program is None or os.geteuid() != 0:
         return None
     try:
@@ -256,6 +271,11 @@ def _nft_rules() -> int | None:
     if shown.returncode:
         return None
     return len(shown.stdout.splitlines())
+
+
+def _nft() -> str | None:
+    """The path of the program nft."""
+    return shutil.which("nft", path=os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin")
 
 
 def _servers() -> Iterable[Finding]:
