@@ -28,6 +28,9 @@ SAY = """#!/bin/sh
 exec .venv/bin/python -B -c 'import sys; sys.path[:0] = ["python/waspbench"]; import _core; print(_core.profile())'
 """
 
+SUDO = 'echo "$*" >"$(dirname "$0")/../asked"; shift 2; SUDO_USER= exec "$@"'
+"""As sudo, without another user."""
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
@@ -47,7 +50,13 @@ def project(tmp_path: Path) -> Path:
 def run(project: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PATH": f"{project / 'bin'}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
-        [project / "run", *words], env=environment | more, capture_output=True, text=True, check=False, timeout=300
+        [project / "run", *words],
+        cwd=project,
+        env=environment | more,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
 
 
@@ -60,6 +69,49 @@ def test_what_measures_takes_the_release_that_tests_have_overwritten(
         assert run(project, "build", "ci", LACKS=lacks).returncode == 0
         assert "ci" in (project / "python/waspbench/_core.py").read_text()
         assert run(project, *words, LACKS=lacks).stdout == "release\n"
+
+
+def test_behind_sudo_who_has_the_working_tree_sets_it_up(project: Path) -> None:
+    for name, text in {"id": "echo 0", "stat": "echo somebody", "sudo": SUDO}.items():
+        (project / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (project / "bin" / name).chmod(0o755)
+    assert run(project, "build", "ci").returncode == 0
+    for caller in ("root", "somebody else"):
+        assert run(project, "wasp", "bench", SUDO_USER=caller).stdout == "release\n"
+        assert not (project / "asked").exists()
+    for words, asked in ((["wasp", "bench"], "wasp --version"), (["build"], "build")):
+        assert run(project, "build", "ci").returncode == 0
+        assert run(project, *words, SUDO_USER="somebody").returncode == 0
+        assert (project / "asked").read_text() == f"--user=somebody --set-home {project}/run {asked}\n"
+        assert "release" in (project / "python/waspbench/_core.py").read_text()
+
+
+def test_what_tests_call_behind_sudo_is_done_by_root(project: Path) -> None:
+    (project / "tests").mkdir()
+    (project / "tests/suite.py").write_text("import os\nprint(os.environ.get('SUDO_USER'))\n")
+    assert run(project, "test", SUDO_USER="somebody").stdout == "None\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--glibc"], "'': valid: 2.17, "),
+        (["--glibc="], "'': valid: 2.17, "),
+        (["--glibc", "2.16", "dir"], "'2.16': valid: 2.17, "),
+        (["--zig"], "--zig: unknown option; valid: ./run wheel [--glibc VERSION] [DIR]"),
+        (["a", "b"], "'b': one directory would be valid"),
+        ([""], "'': one directory would be valid"),
+        (["run"], "/run': is no directory that can be written"),
+    ],
+    ids=" ".join,
+)
+def test_a_wheel_that_cannot_be_is_refused_before_anything_is_compiled(
+    words: list[str], said: str, project: Path
+) -> None:
+    (project / "bin/cargo").write_text("#!/bin/sh\necho compiles\n")
+    done = run(project, "wheel", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
 
 
 def test_a_build_that_is_not_what_was_asked_for_fails(project: Path) -> None:
