@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 import pytest
@@ -16,8 +17,18 @@ from waspbench.cli.status import Status
 from waspbench.experiment import Tcp, parse
 from waspbench.experiment.load import read
 from waspbench.experiment.resolve import resolve
-from waspbench.results import RunSummary
+from waspbench.results import RunSummary, together
+from waspbench.results.capacity import EXCUSED
+from waspbench.results.reasons import HOPELESS
+from waspbench.results.summary import PackageCode
 from waspbench.results.tables import TABLES
+from waspbench.runner.job import BOTTLENECKS, DISTURBANCES
+from waspbench.runner.lengths import SETTLES, SHOWS
+from waspbench.runner.pilots import FEW
+from waspbench.runner.readings import OVERLOAD
+from waspbench.runner.run_lengths import TOO_SHORT
+from waspbench.validation.clients import OVERLOADED
+from waspbench.validation.kept import ALIKE
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
@@ -55,60 +66,26 @@ def test_every_exit_status_is_documented() -> None:
     assert list(reference.STATUS) == list(Status)
 
 
-def test_the_documented_presets_are_the_engines() -> None:
-    assert list(reference.PRESETS) == [field for field in Tcp.model_fields if field != "preset"]
-    source = (ROOT / "crates/tcp/src/config.rs").read_text()
-    linux, bsd = (preset_in(source, name) for name in ("linux", "bsd1999"))
-    for field, documented in reference.PRESETS.items():
-        if field == "abc_limit":  # only beside ack_counting = "bytes", which is no preset's
-            continue
-        assert documented == (linux[field], bsd.get(field, linux[field])), field
+def test_every_constant_of_tcp_is_known_to_the_experiment_file() -> None:
+    options = ('{"preset": "linux"}', '{"preset": "bsd1999"}', '{"ack_counting": "bytes"}')
+    known = [json.loads(_core.tcp_constants(each)) for each in options]
+    assert set().union(*known) == Tcp.model_fields.keys()
 
 
-def preset_in(source: str, name: str) -> dict[str, str]:
-    """The constants of a preset as an experiment file would have them."""
-    body = source.partition(f"pub fn {name}() -> Self {{")[2].partition("\n    }\n")[0]
-    fields = dict(re.findall(r"^\s+(\w+): (.+),$", body, re.MULTILINE))
-    fields |= buffer(fields["receive_buffer"], "receive_buffer") | buffer(fields["send_buffer"], "send_buffer")
-    return {field: constant(text) for field, text in fields.items()}
-
-
-def buffer(text: str, name: str) -> dict[str, str]:
-    """What stands for a buffer: a size, or the limits within which it sizes itself."""
-    if fixed := re.fullmatch(r"\w+::Fixed\((.+)\)", text):
-        return {name: fixed[1], f"{name}_max": "", f"{name}_overhead": ""}
-    limits = re.fullmatch(r"\w+::Tuned \{ (?:overhead: (\d+), )?most: (.+?) \}", text)
-    assert limits, text
-    return {name: "", f"{name}_max": limits[2], f"{name}_overhead": f"{limits[1]}B"}
-
-
-def constant(text: str) -> str:
-    text = re.sub(r"(?<=\d)_(?=\d)", "", text)
-    if match := re.fullmatch(r"Duration::from_(sec|milli)s\((\d+)\)", text):
-        return match[2] + {"sec": "s", "milli": "ms"}[match[1]]
-    if match := re.fullmatch(r"(\d+) << (10|20)", text):
-        return match[1] + {"10": "KiB", "20": "MiB"}[match[2]]
-    if match := re.fullmatch(r"(\d+) \* (\d+)", text):
-        return f"{int(match[1]) * int(match[2])}B"
-    if match := re.fullmatch(r"(\w+)::(\w+)", text):
-        kind, choice = match.groups()
-        if kind == "Nagle":
-            return str(choice != "Off").lower()
-        kebab = re.sub(r"(?<=[a-z])(?=[A-Z])", "-" if kind == "IdleRestart" else "", choice).lower()
-        return {"acknowledgments": "acks"}.get(kebab, kebab)
-    return text
+CODES = {*_core.reason_codes(), *get_args(PackageCode)}
+"""Codes of the reasons not to trust a run."""
 
 
 def test_every_reason_not_to_trust_a_run_is_explained() -> None:
-    files = (ROOT / "crates/engine/src/summary").glob("*.rs")
-    engine = "".join(file.read_text().split("mod tests")[0] for file in files)
-    made = r'\b(?:all|said|of_all|of_group|of_each|about|groups_or_all)\(\s*"(\w+)"|code: "(\w+)"'
-    codes = {code for found in re.findall(made, engine) for code in found if code}
-    package = ROOT / "python/waspbench"
-    for file in (*package.glob("*.py"), *(package / "runner").glob("*.py")):
-        codes |= set(re.findall(r'code="(\w+)"', file.read_text()))
     explained = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/concepts.md").read_text(), re.MULTILINE)
-    assert set(explained) == codes
+    assert sorted(explained) == sorted(CODES)
+
+
+def test_reasons_that_are_told_apart_are_there() -> None:
+    found = [ALIKE, BOTTLENECKS, DISTURBANCES, EXCUSED, HOPELESS, OVERLOADED, TOO_SHORT, {OVERLOAD}]
+    found += [SETTLES.keys(), SHOWS.keys() - {FEW}]
+    found.append(together.CODES)
+    assert set().union(*found) - {"mser"} <= CODES  # which older versions have
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)

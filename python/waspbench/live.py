@@ -267,10 +267,10 @@ def accounted(summary: RunSummary, bed: Bed) -> RunSummary:
     that is not the release.
     """
     remark, profile = bed.remark(), _core.profile()
-    reasons = [] if remark is None else [Invalid(code="server_gone", message=remark)]
+    reasons = [] if remark is None else [Invalid.of_package("server_gone", remark)]
     if profile != RELEASE:
         said = f"the engine is built for tests (profile {profile}) and slower than the {RELEASE}, which ./run builds"
-        reasons.append(Invalid(code="profile", message=said))
+        reasons.append(Invalid.of_package("profile", said))
     summary = summary.model_copy(update={"invalid": [*summary.invalid, *reasons]})
     used = summary.server_cpu.processes_s
     if not isinstance(bed, HostTestbed) or used is None or summary.interval_s <= 0:

@@ -32,13 +32,13 @@ pub use run::{RunError, simulate};
 pub use scenario::{
     Abort, ArrivalModel, Arrivals, Directions, Group, GroupLoss, Http, Internetwork, Measure, Method, Mode,
     NextAfter, Scenario, ScenarioError, Server, ServerModel, SharedDirection, SharedLink, Start, Version,
-    Workload,
+    Workload, tcp_constants,
 };
 pub use shard::{Shard, Share};
 pub use summary::{
     Alike, Beginning, Censoring, CongestionWindows, Course, DirectionSummary, Emulator, FirstLosses,
     Fortieths, GroupFigures, GroupLateness, GroupSummary, GroupTogether, Lengths, LinkRow, Little,
-    NetworkSummary, OpenLoop, PacketSummary, Part, Reason, ResponseTime, RunFigures, RunOutput, ServerCpu,
-    Stability, Summary, Together, Trend, Unseen, Waits, Window, alike, sum_up,
+    NetworkSummary, OpenLoop, PacketSummary, Part, Reason, ReasonCode, ResponseTime, RunFigures, RunOutput,
+    ServerCpu, Stability, Summary, Together, Trend, Unseen, Waits, Window, alike, sum_up,
 };
 pub use wasp_workload::Site;

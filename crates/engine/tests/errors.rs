@@ -3,7 +3,7 @@
 use crate::common::{figures_and_rows_agree, group, independent, run, scenario};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use wasp_engine::{RunOutput, Scenario};
+use wasp_engine::{ReasonCode, RunOutput, Scenario};
 
 /// A group without errors, and one whose requests time out now and then.
 fn lossy(max_errors: &Value) -> RunOutput {
@@ -17,7 +17,7 @@ fn lossy(max_errors: &Value) -> RunOutput {
 }
 
 fn message(output: &RunOutput) -> Option<&str> {
-    let reason = output.summary.invalid.iter().find(|reason| reason.code == "errors");
+    let reason = output.summary.invalid.iter().find(|reason| reason.code == ReasonCode::Errors);
     reason.map(|reason| reason.message.as_str())
 }
 
@@ -77,5 +77,5 @@ fn what_comes_when_its_client_has_gone_is_lost_by_chance() {
     let deviation = (0.1 * 0.9 / down.packets as f64).sqrt();
     let (rate, expected) = (down.loss_rate.unwrap(), down.expected_loss_rate.unwrap());
     assert!((rate - 0.1).abs() < 5.0 * deviation && (expected - 0.1).abs() < 1e-9, "{rate} +- {deviation}");
-    assert!(!summary.invalid.iter().any(|reason| reason.code == "loss"), "{:?}", summary.invalid);
+    assert!(!summary.invalid.iter().any(|reason| reason.code == ReasonCode::Loss), "{:?}", summary.invalid);
 }

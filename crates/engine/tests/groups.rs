@@ -2,7 +2,7 @@
 
 use crate::common::{figures_and_rows_agree, group, independent, run, scenario};
 use serde_json::{Value, json};
-use wasp_engine::{RunOutput, Summary};
+use wasp_engine::{ReasonCode, RunOutput, Summary};
 
 /// 16 clients 20 ms away beside others.
 fn beside(other: &Value) -> Value {
@@ -14,7 +14,7 @@ fn beside(other: &Value) -> Value {
 }
 
 /// The codes of what speaks against a run, and the messages.
-fn said(output: &RunOutput) -> Vec<(&'static str, &str)> {
+fn said(output: &RunOutput) -> Vec<(ReasonCode, &str)> {
     output.summary.invalid.iter().map(|reason| (reason.code, reason.message.as_str())).collect()
 }
 
@@ -27,11 +27,11 @@ fn a_group_in_which_nothing_ends_is_silent() {
     figures_and_rows_agree(&output);
     let wanted =
         "group far: no transaction ended in the 10.0 s of the interval; 16 were in progress at its end";
-    assert_eq!(said(&output), [("silent", wanted)]);
+    assert_eq!(said(&output), [(ReasonCode::Silent, wanted)]);
     // One group alone is `too_few`.
     let mut alone = beside(&far);
     alone["clients"] = json!([far]);
-    assert_eq!(said(&run(&alone)), [("too_few", "0 ok transactions; at least 100 are needed")]);
+    assert_eq!(said(&run(&alone)), [(ReasonCode::TooFew, "0 ok transactions; at least 100 are needed")]);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_total_with_few_errors_does_not_hide_a_group_with_many() {
         "group far: 100.0 % of the {timed_out} transactions that ended were not ok (timed_out {timed_out}); at most 10% is allowed \
          (measure.max_errors)"
     );
-    assert_eq!(said(&output), [("errors", wanted.as_str())]);
+    assert_eq!(said(&output), [(ReasonCode::Errors, wanted.as_str())]);
 }
 
 #[test]
@@ -67,9 +67,12 @@ fn a_group_of_few_of_whom_none_comes_through_has_no_figure() {
     let wanted = format!("group far: none of the {ended} transactions that ended was ok (timed_out {ended})");
     // What 15 of them lack, all clients together lack too.
     let codes = |output: &RunOutput| said(output).iter().map(|(code, _)| *code).collect::<Vec<_>>();
-    assert_eq!((said(&output)[0], codes(&output)), (("silent", wanted.as_str()), vec!["silent", "censored"]));
+    assert_eq!(
+        (said(&output)[0], codes(&output)),
+        ((ReasonCode::Silent, wanted.as_str()), vec![ReasonCode::Silent, ReasonCode::Censored])
+    );
     scenario["measure"]["max_errors"] = json!("100%");
-    assert_eq!(codes(&run(&scenario)), ["censored"]);
+    assert_eq!(codes(&run(&scenario)), [ReasonCode::Censored]);
 }
 
 #[test]
@@ -78,7 +81,7 @@ fn a_group_that_asks_for_nothing_is_silent_in_other_words() {
     rare["arrivals"] = json!({"model": "constant", "rate": "60/h"});
     let found = run(&beside(&rare));
     let wanted = "group rare: its clients asked for nothing in the 10.0 s of the interval";
-    assert_eq!(said(&found), [("silent", wanted)]);
+    assert_eq!(said(&found), [(ReasonCode::Silent, wanted)]);
     let open = found.summary.by_group[1].open_loop.unwrap();
     assert_eq!((open.arrivals, open.begun, open.shed), (0, 0, 0));
 }
@@ -101,7 +104,7 @@ fn background_groups_are_judged_by_nothing_and_counted_in_nothing() {
     };
     let judged = with(false);
     let codes: Vec<_> = said(&judged).into_iter().map(|(code, _)| code).collect();
-    assert_eq!(codes, ["errors", "overload", "censored"]);
+    assert_eq!(codes, [ReasonCode::Errors, ReasonCode::Overload, ReasonCode::Censored]);
     let output = with(true);
     assert_eq!(said(&output), []);
     let summary = &output.summary;
@@ -158,7 +161,7 @@ fn the_advice_of_a_run_does_for_its_most_demanding_group() {
     assert!(whole.censored && whole.enough_s.is_some() && whole.enough_s == slow.enough_s, "{whole:?}");
     assert!(quick.lacking < whole.lacking && whole.lacking < slow.lacking, "{whole:?}");
     let found = said(&output);
-    let [("censored", message)] = found[..] else { panic!("{found:?}") };
+    let [(ReasonCode::Censored, message)] = found[..] else { panic!("{found:?}") };
     assert!(message.starts_with("group slow: the interval was too short"), "{message}");
 }
 
@@ -179,5 +182,5 @@ fn a_group_that_cannot_take_its_arrivals_is_overloaded() {
     assert!(quick.begun.abs_diff(2_000) <= 16 && queued.begun <= 201, "{quick:?} {queued:?}");
     let found = said(&output);
     assert!(found.iter().all(|(_, message)| message.starts_with("group queued: ")), "{found:?}");
-    assert!(found.iter().any(|(code, _)| *code == "overload"), "{found:?}");
+    assert!(found.iter().any(|(code, _)| *code == ReasonCode::Overload), "{found:?}");
 }

@@ -1,12 +1,12 @@
 //! The live loop on a machine that takes its time: what an emulator says of itself below and above its capacity.
 
-use crate::common::{group, scenario};
+use crate::common::{NO_REASON, group, scenario};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use wasp_engine::{
-    Control, Counters, KernelCounters, MachineReport, Mark, Meters, PacketPort, PortError, RunOutput,
-    Scenario, Transmitted, drive,
+    Control, Counters, KernelCounters, MachineReport, Mark, Meters, PacketPort, PortError, ReasonCode,
+    RunOutput, Scenario, Transmitted, drive,
 };
 use wasp_kernel::Clock;
 use wasp_units::{Duration, Instant};
@@ -182,7 +182,7 @@ fn on(machine: &Machine, asked: &Value, shown: MachineReport) -> RunOutput {
     drive(&scenario, &site, &Control::default(), (), &mut &*machine, &mut [machine], &mut Shown(shown))
 }
 
-fn codes(output: &RunOutput) -> Vec<&str> {
+fn codes(output: &RunOutput) -> Vec<ReasonCode> {
     output.summary.invalid.iter().map(|reason| reason.code).collect()
 }
 
@@ -201,7 +201,7 @@ fn means(output: &RunOutput) -> Vec<f64> {
 #[test]
 fn below_its_capacity_a_run_is_valid_and_its_response_times_are_right() {
     let output = live(&offering(0.8), 0, Some(0.85));
-    assert_eq!(codes(&output), [""; 0]);
+    assert_eq!(codes(&output), NO_REASON);
     for (mean, rtt) in means(&output).into_iter().zip((50..=150).step_by(10)) {
         let extra = mean - f64::from(rtt);
         assert!((0.0..0.3).contains(&extra), "{mean} ms at an RTT of {rtt} ms");
@@ -214,7 +214,7 @@ fn below_its_capacity_a_run_is_valid_and_its_response_times_are_right() {
 fn a_slow_server_is_no_fault_of_the_emulator() {
     // The server makes half of what the emulator could.
     let output = live(&offering(0.8), 2 * TRANSACTION, Some(0.6));
-    assert_eq!(codes(&output), [""; 0]);
+    assert_eq!(codes(&output), NO_REASON);
     let slowest = means(&output).into_iter().fold(0.0, f64::max);
     assert!(slowest > 170.0, "{slowest} ms");
 }
@@ -223,7 +223,7 @@ fn a_slow_server_is_no_fault_of_the_emulator() {
 fn from_its_capacity_on_a_run_is_not_valid_wherever_packets_wait() {
     for load in [1.0, 1.2, 2.0] {
         let output = live(&offering(load), 0, None);
-        assert!(codes(&output).contains(&"unread"), "{load}: {:?}", output.summary.invalid);
+        assert!(codes(&output).contains(&ReasonCode::Unread), "{load}: {:?}", output.summary.invalid);
         let emulator = output.summary.emulator.expect("a live run");
         let waited = emulator.lag_us.p99.max(emulator.unread_us.p99);
         assert!(waited > 10_000.0, "{load}: {emulator:?}");
@@ -236,14 +236,14 @@ fn what_comes_while_a_woken_thread_waits_for_its_cpu_waits_too() {
         let machine = Machine { waking, ..Machine::new(100_000) };
         let output = on(&machine, &offering(0.005), MachineReport::default());
         let unread = output.summary.emulator.expect("a live run").unread_us.p99;
-        assert_eq!(codes(&output).contains(&"unread"), waking > 0, "{:?}", output.summary.invalid);
+        assert_eq!(codes(&output).contains(&ReasonCode::Unread), waking > 0, "{:?}", output.summary.invalid);
         assert!(unread >= waking as f64 / 1e3 && unread < waking as f64 / 1e3 + 500.0, "{unread} us");
     }
 }
 
 #[test]
 fn an_emulator_that_is_busy_nine_tenths_of_the_time_is_the_bottleneck_at_any_distance() {
-    let codes_when = |busy| codes(&live(&offering(0.3), 0, Some(busy))).contains(&"emulator_busy");
+    let codes_when = |busy| codes(&live(&offering(0.3), 0, Some(busy))).contains(&ReasonCode::EmulatorBusy);
     assert!(codes_when(0.9));
     assert!(!codes_when(0.89));
 }
@@ -253,7 +253,12 @@ fn said_of(seconds: u32, shown: MachineReport) -> Vec<String> {
     let mut asked = offering(0.02);
     asked["measure"]["duration"] = json!(format!("{seconds}s"));
     let output = metered(&asked, 0, shown);
-    output.summary.invalid.into_iter().map(|reason| format!("{}: {}", reason.code, reason.message)).collect()
+    output
+        .summary
+        .invalid
+        .into_iter()
+        .map(|reason| format!("{}: {}", reason.code.name(), reason.message))
+        .collect()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::common::{Row, group, run, scenario, transactions};
 use serde_json::{Value, json};
-use wasp_engine::{Lengths, RunOutput};
+use wasp_engine::{Lengths, ReasonCode, RunOutput};
 
 /// Fifty clients of a server that answers 1,000 requests a second at most.
 fn offered(model: &str, rate: &str) -> Value {
@@ -53,7 +53,7 @@ fn past_the_capacity_the_intended_start_tells_what_the_actual_one_hides() {
     let (short, long) = short_and_long(&scenario);
     for output in [&short, &long] {
         let codes: Vec<_> = output.summary.invalid.iter().map(|reason| reason.code).collect();
-        assert!(codes.contains(&"overload"), "{codes:?}");
+        assert!(codes.contains(&ReasonCode::Overload), "{codes:?}");
         assert!((output.summary.throughput / 1_000.0 - 1.0).abs() < 0.01, "{}", output.summary.throughput);
     }
     let means = |output: &RunOutput| {
@@ -101,16 +101,19 @@ fn arrivals_beyond_the_cap_are_counted_and_reported() {
     let third = open.counts.shed as f64 / open.counts.arrivals as f64;
     assert!((third - 1.0 / 3.0).abs() < 0.02, "{third} were dropped");
     assert!(
-        summary.invalid.iter().any(|reason| reason.code == "overload" && reason.message.contains("dropped"))
+        summary
+            .invalid
+            .iter()
+            .any(|reason| reason.code == ReasonCode::Overload && reason.message.contains("dropped"))
     );
 }
 
 /// The scenario at this rate over 10 s, with room for all that come, and the codes of what speaks against it.
-fn at_rate(rate: &str) -> (RunOutput, Vec<&'static str>) {
+fn at_rate(rate: &str) -> (RunOutput, Vec<ReasonCode>) {
     seeded(1, rate)
 }
 
-fn seeded(seed: u64, rate: &str) -> (RunOutput, Vec<&'static str>) {
+fn seeded(seed: u64, rate: &str) -> (RunOutput, Vec<ReasonCode>) {
     let mut scenario = offered("poisson", rate);
     scenario["seed"] = json!(seed);
     scenario["clients"][0]["arrivals"]["outstanding"] = json!(1_000_000);
@@ -123,9 +126,10 @@ fn seeded(seed: u64, rate: &str) -> (RunOutput, Vec<&'static str>) {
 #[test]
 fn above_the_capacity_no_length_is_advised() {
     let (output, codes) = at_rate("1200/s");
-    assert!(codes.contains(&"overload") && !codes.contains(&"censored"), "{codes:?}");
-    assert!(!codes.contains(&"near_capacity"), "{codes:?}");
-    let said = &output.summary.invalid.iter().find(|reason| reason.code == "overload").unwrap().message;
+    assert!(codes.contains(&ReasonCode::Overload) && !codes.contains(&ReasonCode::Censored), "{codes:?}");
+    assert!(!codes.contains(&ReasonCode::NearCapacity), "{codes:?}");
+    let said =
+        &output.summary.invalid.iter().find(|reason| reason.code == ReasonCode::Overload).unwrap().message;
     assert!(said.contains("a longer interval does not help: lower the rate"), "{said}");
     let found = output.summary.stability.unwrap();
     assert!((found.growth - 200.0).abs() < 5.0 * found.growth_standard_error && found.grows, "{found:?}");
@@ -172,7 +176,7 @@ fn closed_loops_beside_it_are_not_taken_for_its_queue() {
 fn slightly_above_the_capacity_the_run_doubts_that_a_length_does() {
     let (output, codes) = at_rate("1040/s");
     // 400 more in ten seconds are four standard errors.
-    assert_eq!(codes, ["near_capacity"]);
+    assert_eq!(codes, [ReasonCode::NearCapacity]);
     let said = &output.summary.invalid[0].message;
     assert!(
         said.contains("near its capacity, or above it") && said.contains("it would do to offer less"),
@@ -183,7 +187,7 @@ fn slightly_above_the_capacity_the_run_doubts_that_a_length_does() {
 #[test]
 fn just_below_the_capacity_most_runs_are_too_short_for_the_queue() {
     let runs = (1..=10).map(|seed| seeded(seed, "998/s"));
-    let refused: Vec<_> = runs.filter(|(_, codes)| codes == &["near_capacity"]).collect();
+    let refused: Vec<_> = runs.filter(|(_, codes)| codes == &[ReasonCode::NearCapacity]).collect();
     // One in which the queue happens to go up and down tells nothing of its memory.
     assert!(refused.len() >= 7, "{}", refused.len());
     for (output, _) in refused {

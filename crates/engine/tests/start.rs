@@ -1,9 +1,9 @@
 //! How clients begin: as in the long run, or all at once.
 
-use crate::common::{run, scenario, transactions};
+use crate::common::{NO_REASON, run, scenario, transactions};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use wasp_engine::{Beginning, Lengths, Reason, RunOutput, Scenario};
+use wasp_engine::{Beginning, Lengths, Reason, ReasonCode, RunOutput, Scenario};
 
 /// 400 clients 100 ms away from a server that costs next to nothing.
 fn clients(think: Value) -> Value {
@@ -96,7 +96,7 @@ fn whoever_asks_when_something_arrives_does_not_begin_together() {
 }
 
 /// The codes of the reasons against a run, and the beginning of its only group.
-fn judged(scenario: &Value) -> (Vec<&'static str>, Beginning) {
+fn judged(scenario: &Value) -> (Vec<ReasonCode>, Beginning) {
     let summary = run(scenario).summary;
     let codes = summary.invalid.iter().map(|reason| reason.code).collect();
     (codes, summary.by_group[0].beginning.expect("enough transactions ended"))
@@ -113,7 +113,7 @@ fn connections_that_are_opened_in_the_interval_must_not_matter() {
     let mut scenario = clients(Value::Null);
     scenario["clients"][0]["arrivals"] = json!({"model": "poisson", "rate": "15/s"});
     let (codes, found) = judged(&scenario);
-    assert_eq!(codes, ["opening"]);
+    assert_eq!(codes, [ReasonCode::Opening]);
     assert!(found.opened > 0.6 && found.opening > 0.3, "{found:?}");
     assert!((found.cycle_s - 400.0 / 15.0).abs() < 10.0, "{found:?}");
     let said = first(&scenario);
@@ -122,7 +122,7 @@ fn connections_that_are_opened_in_the_interval_must_not_matter() {
     // The advice is good.
     scenario["measure"]["warmup"] = json!("45s");
     let (codes, found) = judged(&scenario);
-    assert_eq!(codes, [""; 0]);
+    assert_eq!(codes, NO_REASON);
     assert_eq!((found.opened, found.opening, found.enough_warmup_s), (0.0, 0.0, None));
 }
 
@@ -131,7 +131,7 @@ fn a_connection_for_each_request_is_opened_in_every_interval() {
     let mut scenario = clients(json!({"model": "constant", "value": "12s"}));
     scenario["clients"][0]["http"]["requests_per_connection"] = json!(1);
     let (codes, found) = judged(&scenario);
-    assert_eq!(codes, [""; 0]);
+    assert_eq!(codes, NO_REASON);
     assert_eq!((found.opened, found.opening), (1.0, 0.0));
 }
 
@@ -140,7 +140,7 @@ fn connections_that_the_server_closes_are_opened_again_for_ever() {
     let mut scenario = clients(json!({"model": "constant", "value": "1s"}));
     scenario["server"]["model"]["requests_per_connection"] = json!(2);
     let (codes, found) = judged(&scenario);
-    assert_eq!(codes, [""; 0]);
+    assert_eq!(codes, NO_REASON);
     assert!((found.opened - 0.5).abs() < 0.1 && found.opening.abs() < 1e-3, "{found:?}");
 }
 
@@ -150,7 +150,7 @@ fn connections_that_the_server_closes_while_a_client_pauses_are_no_beginning() {
     let mut scenario = clients(json!({"model": "constant", "value": "12s"}));
     scenario["server"]["model"]["requests_per_connection"] = json!(1);
     let (codes, found) = judged(&scenario);
-    assert_eq!(codes, [""; 0]);
+    assert_eq!(codes, NO_REASON);
     assert_eq!((found.opened, found.opening), (1.0, 0.0));
 }
 
@@ -162,7 +162,7 @@ fn connections_may_come_to_their_last_request_too_often() {
     scenario["clients"][0]["rtt"] = json!("1s");
     scenario["measure"]["warmup"] = json!("15s");
     let (codes, found) = judged(&scenario);
-    assert_eq!(codes, ["opening"]);
+    assert_eq!(codes, [ReasonCode::Opening]);
     assert!((found.opening - 0.035).abs() < 0.01, "{found:?}");
     assert!(first(&scenario).message.contains("too many connections"), "{}", first(&scenario).message);
 }
@@ -173,12 +173,12 @@ fn of_connections_that_end_after_so_many_requests_as_many_must_begin() {
     let mut scenario = clients(json!({"model": "constant", "value": "2s"}));
     scenario["clients"][0]["http"]["requests_per_connection"] = json!(10);
     let (codes, found) = judged(&scenario);
-    assert_eq!(codes, ["opening"]);
+    assert_eq!(codes, [ReasonCode::Opening]);
     assert!((found.opening + 0.1).abs() < 0.03, "{found:?}");
     let said = first(&scenario).message;
     assert!(said.contains("too few connections happened to come to their last request"), "{said}");
     scenario["measure"]["duration"] = json!(format!("{}s", found.enough_s.unwrap()));
-    assert_eq!(judged(&scenario).0, [""; 0]);
+    assert_eq!(judged(&scenario).0, NO_REASON);
 }
 
 #[test]
@@ -187,9 +187,14 @@ fn clients_in_step_make_no_throughput() {
     scenario["workload"]["size"] = json!("92KB");
     scenario["clients"][0]["bandwidth"] = json!({"down": "64kbit/s"});
     let (codes, found) = judged(&scenario);
-    assert!(codes.contains(&"cycles") && found.in_step > 0.15, "{codes:?} {found:?}");
-    let said =
-        run(&scenario).summary.invalid.into_iter().find(|reason| reason.code == "cycles").unwrap().message;
+    assert!(codes.contains(&ReasonCode::Cycles) && found.in_step > 0.15, "{codes:?} {found:?}");
+    let said = run(&scenario)
+        .summary
+        .invalid
+        .into_iter()
+        .find(|reason| reason.code == ReasonCode::Cycles)
+        .unwrap()
+        .message;
     assert!(said.contains("the clients go in step: each ends a transaction about every 12 s"), "{said}");
     scenario["measure"]["duration"] = json!(format!("{}s", found.enough_s.unwrap()));
     let output = run(&scenario);
@@ -201,9 +206,9 @@ fn clients_in_step_make_no_throughput() {
 #[test]
 fn a_herd_is_in_step_until_its_pauses_have_scattered_it() {
     let mut scenario = clients(json!({"model": "constant", "value": "2s"}));
-    assert_eq!(judged(&scenario).0, [""; 0]);
+    assert_eq!(judged(&scenario).0, NO_REASON);
     scenario["clients"][0]["start"] = json!("together");
-    assert!(judged(&scenario).0.contains(&"cycles"));
+    assert!(judged(&scenario).0.contains(&ReasonCode::Cycles));
     scenario["clients"][0]["think"] = json!({"model": "exponential", "mean": "1s"});
-    assert_eq!(judged(&scenario).0, [""; 0]);
+    assert_eq!(judged(&scenario).0, NO_REASON);
 }

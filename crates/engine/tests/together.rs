@@ -2,11 +2,19 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use wasp_engine::{RunFigures, Together};
+use wasp_engine::{ReasonCode, RunFigures, Together};
 
 /// Reasons that are said of runs together.
-const CODES: [&str; 8] =
-    ["warmup", "opening", "windows", "cycles", "overload", "near_capacity", "censored", "loss"];
+const CODES: [ReasonCode; 8] = [
+    ReasonCode::Warmup,
+    ReasonCode::Opening,
+    ReasonCode::Windows,
+    ReasonCode::Cycles,
+    ReasonCode::Overload,
+    ReasonCode::NearCapacity,
+    ReasonCode::Censored,
+    ReasonCode::Loss,
+];
 
 fn counts() -> impl Strategy<Value = String> {
     let pair = (0..90_usize, prop_oneof![0..10_u64, 0..1_000_000_000_000_000_u64]);
@@ -123,12 +131,11 @@ proptest! {
         let run = json!({"groups": groups, "network": {"up": up, "down": down}});
         let text = Value::from(vec![run; times]).to_string();
         let runs: Vec<RunFigures> = serde_json::from_str(&text).expect("these are figures");
-        if let Some(together) = Together::of(runs) {
-            prop_assert!(together.invalid.iter().all(|reason| CODES.contains(&reason.code)));
-            let written = serde_json::to_value(&together).expect("a verdict is JSON");
-            let trends = together.by_group.iter().filter_map(|group| group.trend);
-            prop_assert!(trends.clone().all(|trend| trend.settled_s.is_finite() && trend.effect.is_finite()));
-            prop_assert_eq!(written["by_group"].as_array().map(Vec::len), Some(groups.len()));
-        }
+        let together = Together::of(runs).expect("a run belongs together with itself");
+        prop_assert!(together.invalid.iter().all(|reason| CODES.contains(&reason.code)));
+        let written = serde_json::to_value(&together).expect("a verdict is JSON");
+        let trends = together.by_group.iter().filter_map(|group| group.trend);
+        prop_assert!(trends.clone().all(|trend| trend.settled_s.is_finite() && trend.effect.is_finite()));
+        prop_assert_eq!(written["by_group"].as_array().map(Vec::len), Some(groups.len()));
     }
 }

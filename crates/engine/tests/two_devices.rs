@@ -1,10 +1,11 @@
 //! A network with a device at each end: programs behind the clients' addresses, and a server that resets whatever comes.
 
-use crate::common::{independent, scenario};
+use crate::common::{NO_REASON, independent, scenario};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use wasp_engine::{
-    Control, MachineReport, Mark, Meters, PacketPort, PortError, RunOutput, Scenario, Transmitted, drive,
+    Control, MachineReport, Mark, Meters, PacketPort, PortError, ReasonCode, RunOutput, Scenario,
+    Transmitted, drive,
 };
 use wasp_kernel::VirtualClock;
 use wasp_tcp::reset_for;
@@ -129,7 +130,7 @@ fn run(
     drive(&scenario, &site, &Control::default(), (), &mut clock, &mut ports, &mut NoMeters)
 }
 
-fn codes(output: &RunOutput) -> Vec<&str> {
+fn codes(output: &RunOutput) -> Vec<ReasonCode> {
     output.summary.invalid.iter().map(|reason| reason.code).collect()
 }
 
@@ -161,9 +162,18 @@ fn what_programs_send_meets_the_loss_of_the_scenario_keyed_by_connection() {
     assert_eq!(up.packets, 20_000);
     // A standard error is 57.
     assert!(up.lost.abs_diff(4_000) < 5 * 57, "{} lost", up.lost);
-    assert_eq!(codes(&output), Vec::<&str>::new());
+    assert_eq!(codes(&output), NO_REASON);
     let again = run(&scenario, syns(), |_| None);
     assert_eq!(again.links, output.links);
+    // What a connection loses does not depend on the others, so the two halves of the connections lose what all do.
+    let half = |part: u16| {
+        let of_half = move |packet: &Packet| tcp(packet).source_port % 2 == part;
+        run(&scenario, syns().filter(of_half), |_| None)
+    };
+    let lost = |output: &RunOutput| output.links.iter().map(|link| link.lost).collect::<Vec<_>>();
+    let sums: Vec<_> =
+        lost(&half(0)).into_iter().zip(lost(&half(1))).map(|(one, other)| one + other).collect();
+    assert_eq!(sums, lost(&output));
     scenario["run"] = json!(1);
     assert_ne!(run(&scenario, syns(), |_| None).links, output.links);
 }
@@ -179,7 +189,7 @@ fn a_packet_from_an_address_of_no_client_has_no_route() {
 
 #[test]
 fn a_run_whose_programs_send_nothing_is_not_valid() {
-    assert_eq!(codes(&run(&scenario(3, "1KB"), [], |_| None)), ["too_few"]);
+    assert_eq!(codes(&run(&scenario(3, "1KB"), [], |_| None)), [ReasonCode::TooFew]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::common::{independent, run, scenario};
 use serde_json::{Value, json};
-use wasp_engine::CongestionWindows;
+use wasp_engine::{CongestionWindows, ReasonCode};
 
 /// 64 clients with kept connections, which ask for 30 KB again and again.
 fn kept(rtt: &str, loss: Value) -> Value {
@@ -18,7 +18,7 @@ fn kept(rtt: &str, loss: Value) -> Value {
 /// What is found of the windows, and the messages that say so.
 fn judged(scenario: &Value) -> (Option<CongestionWindows>, Vec<String>) {
     let summary = run(scenario).summary;
-    let said = summary.invalid.into_iter().filter(|reason| reason.code == "windows");
+    let said = summary.invalid.into_iter().filter(|reason| reason.code == ReasonCode::Windows);
     (summary.by_group[0].windows, said.map(|reason| reason.message).collect())
 }
 
@@ -138,7 +138,7 @@ fn each_group_is_judged_by_itself() {
     let mut group = scenario["clients"][0].clone();
     (group["name"], group["loss"]) = (json!("near"), json!({}));
     scenario["clients"].as_array_mut().expect("a list of groups").push(group);
-    let said = run(&scenario).summary.invalid.into_iter().filter(|reason| reason.code == "windows");
+    let said = run(&scenario).summary.invalid.into_iter().filter(|reason| reason.code == ReasonCode::Windows);
     let groups: Vec<_> = said.map(|reason| reason.group).collect();
     assert_eq!(groups, [Some("clients".to_owned())]);
 }

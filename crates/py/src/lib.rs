@@ -2,6 +2,7 @@
 //!
 //! The module is private to the Python package (`waspbench._core`); its typed face is `python/waspbench/_core.pyi`.
 
+mod declared;
 mod device;
 mod error;
 mod fetch;
@@ -32,6 +33,8 @@ fn py_profile() -> &'static str {
 /// The private core of waspbench.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::declared::{py_reason_codes, py_tcp_constants};
     #[pymodule_export]
     use super::error::{EngineError, OptionError, QuantityError, ScenarioError};
     #[pymodule_export]

@@ -17,6 +17,16 @@ pub enum RecoveryKind {
     Rack,
 }
 
+impl RecoveryKind {
+    /// What recovers a connection that agreed on selective acknowledgments or not.
+    pub(crate) fn agreed(self, sack: bool) -> Self {
+        match self {
+            Self::Sack | Self::Rack if !sack => Self::NewReno,
+            kind => kind,
+        }
+    }
+}
+
 /// How the congestion window grows and shrinks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]

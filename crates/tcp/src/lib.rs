@@ -6,6 +6,7 @@
 
 mod acknowledgment;
 mod close;
+mod complete;
 mod config;
 mod congestion;
 mod endpoint;

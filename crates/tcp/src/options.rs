@@ -333,7 +333,8 @@ impl Options {
         if self.delayed_ack_sweep == Some(true) && config.delayed_ack.is_zero() {
             return Err(error("delayed_ack_sweep", "true", "false when delayed_ack is 0ms"));
         }
-        config.delayed_ack_sweep = self.delayed_ack_sweep.unwrap_or(config.delayed_ack_sweep);
+        let sweeps = config.delayed_ack_sweep && !config.delayed_ack.is_zero();
+        config.delayed_ack_sweep = self.delayed_ack_sweep.unwrap_or(sweeps);
         set("quickack_segments", &mut config.quickack_segments, self.quickack_segments, 0, 65_535)?;
         set("comp_sack_nr", &mut config.comp_sack_nr, self.comp_sack_nr, 0, MAX_COUNT)
     }

@@ -174,3 +174,47 @@ fn options_print_as_they_were_given() {
     let options: Options = serde_json::from_str(json).unwrap();
     assert_eq!(serde_json::to_string(&options).unwrap(), json);
 }
+
+fn complete(json: &str) -> Options {
+    serde_json::from_str::<Options>(json).unwrap().complete().unwrap()
+}
+
+#[test]
+fn complete_options_say_every_constant_and_mean_the_same() {
+    for json in [
+        "{}",
+        r#"{"preset": "bsd1999"}"#,
+        r#"{"congestion": "reno", "ack_counting": "bytes"}"#,
+        r#"{"preset": "bsd1999", "congestion": "cubic", "cubic": "rfc9438", "recovery": "rack"}"#,
+        r#"{"receive_buffer": "64KiB", "send_buffer_overhead": "576B", "nagle": false, "idle_restart": "keep"}"#,
+        r#"{"preset": "bsd1999", "delayed_ack": "0ms"}"#,
+    ] {
+        let said = complete(json);
+        assert_eq!(said.resolve().unwrap(), resolve(json).unwrap(), "{json}");
+        assert_eq!(said.complete().unwrap(), said);
+    }
+    // Without selective acknowledgments the preset's recovery is that which recovers.
+    let said = complete(r#"{"sack": false}"#);
+    let meant = Config { recovery: RecoveryKind::NewReno, ..resolve(r#"{"sack": false}"#).unwrap() };
+    assert_eq!(said.resolve().unwrap(), meant);
+}
+
+#[test]
+fn complete_options_leave_out_what_would_contradict_another() {
+    let names = |json| {
+        let said = serde_json::to_value(complete(json)).unwrap();
+        said.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    let common = |name: &str| {
+        let varying = ["receive_buffer", "send_buffer", "cubic", "abc_limit"];
+        !varying.iter().any(|start| name.starts_with(start))
+    };
+    let (linux, bsd) = (names("{}"), names(r#"{"preset": "bsd1999"}"#));
+    let varying = |names: &[String]| names.iter().filter(|name| !common(name)).cloned().collect::<Vec<_>>();
+    assert_eq!(varying(&linux), ["cubic", "receive_buffer_max", "send_buffer_max", "send_buffer_overhead"]);
+    assert_eq!(varying(&bsd), ["receive_buffer", "send_buffer"]);
+    assert_eq!(complete(r#"{"ack_counting": "bytes"}"#).abc_limit, Some(2));
+    // What recovers without selective acknowledgments, and what is acknowledged at once, say so.
+    assert_eq!(complete(r#"{"sack": false}"#).recovery, Some(RecoveryKind::NewReno));
+    assert_eq!(complete(r#"{"preset": "bsd1999", "delayed_ack": "0ms"}"#).delayed_ack_sweep, Some(false));
+}

@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from cyclopts import App
 from cyclopts.argument import Argument
 
+from waspbench import _core
 from waspbench.cli.app import app
 from waspbench.cli.status import Status
 from waspbench.experiment import Experiment
 from waspbench.experiment.metrics import FIGURES, PERCENTILES, Kind
+from waspbench.experiment.tcp import TcpPreset
 from waspbench.experiment.workload import preset_of
 from waspbench.results import FORMAT, Manifest, Result, RunSummary
 from waspbench.results.capacity import CapacityResult
@@ -43,44 +45,8 @@ STATUS: dict[Status, str] = {
     Status.PIPE_CLOSED: "Who read standard output closed it before its end, as `head` does. What was measured is kept.",
 }
 
-PRESETS: dict[str, tuple[str, str]] = {
-    "mss": ("1460", "1460"),
-    "window_scaling": ("true", "false"),
-    "sack": ("true", "false"),
-    "timestamps": ("true", "false"),
-    "receive_buffer": ("", "17520B"),
-    "receive_buffer_max": ("32MiB", ""),
-    "send_buffer": ("", "17520B"),
-    "send_buffer_overhead": ("640B", ""),
-    "send_buffer_max": ("4MiB", ""),
-    "initial_window": ("10", "1"),
-    "recovery": ("rack", "reno"),
-    "congestion": ("cubic", "reno"),
-    "cubic": ("linux", "linux"),
-    "hystart": ("true", "false"),
-    "ack_counting": ("segments", "acks"),
-    "abc_limit": ("2", "2"),
-    "initial_rto": ("1s", "3s"),
-    "min_rto": ("200ms", "1s"),
-    "max_rto": ("120s", "64s"),
-    "timer_granularity": ("4ms", "500ms"),
-    "timer_slack": ("wheel", "ticks"),
-    "syn_linear_timeouts": ("4", "0"),
-    "syn_retries": ("6", "4"),
-    "retries": ("15", "12"),
-    "delayed_ack": ("40ms", "200ms"),
-    "delayed_ack_sweep": ("false", "true"),
-    "quickack_segments": ("16", "0"),
-    "comp_sack_nr": ("44", "0"),
-    "limited_transmit": ("true", "false"),
-    "segmentation_offload": ("true", "false"),
-    "idle_restart": ("decay", "restart-window"),
-    "nagle": ("true", "true"),
-    "duplicate_ack_threshold": ("3", "3"),
-    "time_wait": ("60s", "60s"),
-}
-"""What an option of ``tcp`` is unless set: with preset linux, with bsd1999 (crates/tcp/src/config.rs);
-empty where a preset has none."""
+BESIDE = {"abc_limit": {"ack_counting": "bytes"}, "cubic": {"congestion": "cubic"}}
+"""Constants of ``tcp`` that there are beside another option only."""
 
 SUMMARY: dict[str, str] = {
     "fates": "Packets of the whole run by what became of them, warm-up included.",
@@ -263,12 +229,21 @@ def _toml(value: Any) -> str:
 
 
 def _preset(field: str, default: str) -> str:
-    if field not in PRESETS:
+    """The default of a field of ``tcp``: that of each preset that has such a constant."""
+    beside = BESIDE.get(field, {})
+    values = {preset: _constant(field, preset=preset, **beside) for preset in get_args(get_args(TcpPreset)[0])}
+    told = {preset: value for preset, value in values.items() if value is not None}
+    if not told:
         return default
-    linux, bsd = PRESETS[field]
-    if linux == bsd:
-        return f"`{linux}`"
-    return ", ".join(f"`{value}` ({preset})" for value, preset in ((linux, "linux"), (bsd, "bsd1999")) if value)
+    if len(told) == len(values) and len(set(told.values())) == 1:
+        return f"`{next(iter(told.values()))}`"
+    return ", ".join(f"`{value}` ({preset})" for preset, value in told.items())
+
+
+def _constant(field: str, **options: str) -> str | None:
+    """What the engine takes for a field of ``tcp``, beside these options; None where there is no such constant."""
+    value = None if field == "preset" else json.loads(_core.tcp_constants(json.dumps(options))).get(field)
+    return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
 def _kind(shape: Schema) -> str:

@@ -25,7 +25,7 @@ PositiveCount = Annotated[int, Field(ge=1, le=2**32 - 1)]
 
 
 class Tcp(Part):
-    """One TCP endpoint. A constant left out is the preset's."""
+    """One TCP endpoint. A constant left out is the preset's, but for nagle."""
 
     preset: TcpPreset = "linux"
     """Stack whose constants hold unless set: today's Linux, or a BSD stack of 1999."""
@@ -105,7 +105,8 @@ class Tcp(Part):
     idle_restart: IdleRestart | None = None
     """What an idle time above the RTO does to the window: nothing, back to its start (RFC 5681), halving (RFC 2861)."""
     nagle: bool | None = None
-    """Whether small segments wait for the acknowledgement of earlier ones (RFC 896)."""
+    """Whether small segments wait for the acknowledgement of earlier ones (RFC 896), with preset linux of small ones
+    (Minshall). Unless set they do not, as with applications that set TCP_NODELAY."""
     duplicate_ack_threshold: PositiveCount | None = None
     """Duplicate acknowledgements that start a fast retransmission."""
     time_wait: Duration | None = None

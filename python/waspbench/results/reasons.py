@@ -20,6 +20,11 @@ class Reason(Lengths):
     code: str
     message: str
 
+    @classmethod
+    def of(cls, reason: Invalid, run: int | None) -> Reason:
+        """One that is given of a run; of all where ``run`` is None."""
+        return cls(run=run, **reason.model_dump())
+
 
 class Advice(Record):
     """Lengths of the warm-up and of the measured interval for the next experiment: the longest that a reason names. At

@@ -37,7 +37,6 @@ from waspbench.results.reasons import Advice, Reason, advice_of
 from waspbench.results.summary import (
     Censoring,
     Emulator,
-    Invalid,
     RunDirection,
     RunResponseTime,
     RunSummary,
@@ -276,10 +275,10 @@ def combine(
     of_all: list[Reason] = []
     if judged is not None and len(runs) > 1:
         runs = [run.without(together.CODES) for run in runs]
-        of_all = [_reason(reason, None) for reason in judged.invalid]
+        of_all = [Reason.of(reason, None) for reason in judged.invalid]
     times = [run.response_time_ms for run in runs]
     everything = [run.all_response_time_ms for run in runs if run.all_response_time_ms is not None]
-    reasons = [*of_all, *(_reason(reason, run.run) for run in runs for reason in run.invalid)]
+    reasons = [*of_all, *(Reason.of(reason, run.run) for run in runs for reason in run.invalid)]
     reasons += [missing] if missing else []
     outcomes = errors.total(run.outcomes for run in runs) or {}
     statuses = errors.total(run.statuses for run in runs)
@@ -315,10 +314,6 @@ def combine(
         runs=list(runs),
         **about,
     )
-
-
-def _reason(reason: Invalid, run: int | None) -> Reason:
-    return Reason(run=run, **reason.model_dump())
 
 
 _OF_START = ("p50", "p90", "p99")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -28,6 +28,10 @@ class Lengths(Finite):
     """Length of the measured interval in seconds; None likewise. It goes with the warm-up's, if there is one."""
 
 
+PackageCode = Literal["failed", "interrupted", "profile", "server_gone"]
+"""Codes of the reasons that this package gives; the others are the engine's (`waspbench._core.reason_codes`)."""
+
+
 class Invalid(Lengths):
     """A reason not to trust a run, and what would help."""
 
@@ -37,6 +41,11 @@ class Invalid(Lengths):
     """Name of the group of clients that it is about; None where it is about all, and where there is only one."""
     message: str
     """The reason with its figures, for people."""
+
+    @classmethod
+    def of_package(cls, code: PackageCode, message: str) -> Invalid:
+        """One that the engine does not give."""
+        return cls(code=code, message=message)
 
 
 class RunResponseTime(Record):

@@ -104,7 +104,7 @@ class OneRun(Closing):
             if self._ended is not None:
                 message = f"the server ended during the run: {self._ended}"
                 summary = summary.model_copy(
-                    update={"invalid": [*summary.invalid, Invalid(code="failed", message=message)]}
+                    update={"invalid": [*summary.invalid, Invalid.of_package("failed", message)]}
                 )
             return summary, outcome.tables()
         finally:

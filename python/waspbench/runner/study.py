@@ -30,6 +30,7 @@ from waspbench.results.records import (
 )
 from waspbench.results.store import MANIFEST, read_table
 from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, study_result
+from waspbench.results.summary import Invalid
 from waspbench.runner.attempts import (
     FirstAttempt,
     disturbed_attempt,
@@ -348,12 +349,12 @@ class Study(Pipeline[StudyResult]):
             first = failed[0]
             more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
             why = f"run {first.run + 1} failed{more}: {first.failure}"
-            return Reason(run=None, code="failed", message=why), not schedule.over
+            return Reason.of(Invalid.of_package("failed", why), None), not schedule.over
         if schedule.over:
             return None, False
         total = f"{'at least ' if until else ''}{len(ended) + schedule.left}"
         message = f"stopped before all runs were made: {len(ended)} of {total}"
-        return Reason(run=None, code="interrupted", message=message), True
+        return Reason.of(Invalid.of_package("interrupted", message), None), True
 
 
 def _key(task: Task) -> tuple[int, int | None]:

@@ -6,10 +6,13 @@
 mod behaviour;
 mod check;
 mod check_behaviour;
+mod tcp;
 
 pub use behaviour::{Abort, ArrivalModel, Arrivals, Http, Method, NextAfter, Start, Version, Workload};
 pub use check::ScenarioError;
 pub(crate) use check_behaviour::of_option;
+pub(crate) use tcp::resolve;
+pub use tcp::tcp_constants;
 
 use behaviour::check_options;
 use serde::Deserialize;
@@ -234,13 +237,6 @@ impl Group {
         }
         Ok(config)
     }
-}
-
-/// The TCP of an application that sets `TCP_NODELAY`, as browsers and servers do (Nielsen et al., SIGCOMM 1997, section "Nagle
-/// interaction"), unless the options say that it does not.
-pub(crate) fn resolve(options: &wasp_tcp::Options) -> Result<wasp_tcp::Config, wasp_tcp::ConfigError> {
-    let nagle = Some(options.nagle.unwrap_or(false));
-    wasp_tcp::Options { nagle, ..options.clone() }.resolve()
 }
 
 impl Scenario {

@@ -1,6 +1,6 @@
 //! Whether as many packets were lost as the loss models say.
 
-use super::{DirectionSummary, NetworkSummary, Reason};
+use super::{DirectionSummary, NetworkSummary, Reason, ReasonCode};
 
 /// Distance in standard errors that chance does not explain.
 const STANDARD_ERRORS: f64 = 5.0;
@@ -11,7 +11,7 @@ const LEAST_LOSSES: f64 = 10.0;
 pub(super) fn unexpected(networks: &[NetworkSummary]) -> Vec<Reason> {
     let up = Losses::of(networks.iter().map(|network| network.up)).unexpected("up");
     let down = Losses::of(networks.iter().map(|network| network.down)).unexpected("down");
-    up.into_iter().chain(down).map(|message| Reason::of_all("loss", message)).collect()
+    up.into_iter().chain(down).map(|message| Reason::of_all(ReasonCode::Loss, message)).collect()
 }
 
 /// Packets of one direction, and what became of them.

@@ -23,7 +23,7 @@ pub use censoring::{Alike, Censoring, Unseen, alike};
 pub use figures::{Course, GroupFigures, RunFigures};
 pub use first_losses::FirstLosses;
 pub use part::Part;
-pub use reason::{Lengths, Reason};
+pub use reason::{Lengths, Reason, ReasonCode};
 pub use stability::{Fortieths, Stability};
 pub use survival::Window;
 pub use together::{GroupTogether, Together};

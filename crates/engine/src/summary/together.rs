@@ -10,7 +10,7 @@ use super::stability::Stability;
 use super::survival::Window;
 use super::trend::Trend;
 use super::windows::CongestionWindows;
-use super::{Arrivals, Reason, Summary};
+use super::{Arrivals, Reason, ReasonCode, Summary};
 use serde::Serialize;
 
 /// Share of the arrivals that may be dropped.
@@ -65,7 +65,7 @@ pub(super) fn of_stopped(summary: &Summary) -> Vec<Reason> {
     let groups = summary.by_group.iter().filter(|group| !group.background);
     let groups = groups.map(|group| (group.name.as_str(), said(group.open_loop)));
     let all = || said(summary.open_loop.map(|open| open.counts));
-    [groups_or_all("overload", groups, all), losses::unexpected(&[summary.network])].concat()
+    [groups_or_all(ReasonCode::Overload, groups, all), losses::unexpected(&[summary.network])].concat()
 }
 
 impl GroupTogether {
@@ -123,13 +123,13 @@ impl<'a> Verdict<'a> {
             move |(name, found): (&'a str, Option<Beginning>)| (name, found.as_ref().and_then(said))
         };
         let windows = self.each(|group, _| group.windows.as_ref().and_then(CongestionWindows::too_young));
-        let windows = shorter(of_each("windows", windows));
+        let windows = shorter(of_each(ReasonCode::Windows, windows));
         let slower_until = windows.iter().filter_map(|reason| reason.enough.warmup).reduce(f64::max);
         let all = [
             self.unsettled(),
-            shorter(of_each("opening", beginnings().map(said(Beginning::opens)))),
+            shorter(of_each(ReasonCode::Opening, beginnings().map(said(Beginning::opens)))),
             windows.clone(),
-            of_each("cycles", beginnings().map(said(Beginning::cycles))),
+            of_each(ReasonCode::Cycles, beginnings().map(said(Beginning::cycles))),
             overload.clone(),
             near_capacity,
             shorter(self.censored(slower_until)),
@@ -151,7 +151,7 @@ impl<'a> Verdict<'a> {
         };
         let groups = self.each(|group, found| late(found.trend, in_step(group)));
         let any_in_step = self.groups.iter().any(|(group, _)| in_step(group));
-        groups_or_all("warmup", groups, || late(self.trend, any_in_step))
+        groups_or_all(ReasonCode::Warmup, groups, || late(self.trend, any_in_step))
     }
 
     /// The offered load was not achieved, and would not be in a longer run.
@@ -160,7 +160,7 @@ impl<'a> Verdict<'a> {
             not_achieved(arrivals?, stability, self.window?.duration * self.runs as f64)
         };
         let groups = self.each(|group, found| said(group.arrivals, found.stability));
-        groups_or_all("overload", groups, || {
+        groups_or_all(ReasonCode::Overload, groups, || {
             said(self.open.as_ref().map(|open| open.arrivals), self.stability)
         })
     }
@@ -173,13 +173,17 @@ impl<'a> Verdict<'a> {
         let overloaded = |name: &str| overload.iter().any(|reason| reason.group.as_deref() == Some(name));
         let said = |stability: Option<Stability>| stability.as_ref().and_then(Stability::remembers);
         let groups = self.each(|group, found| said(found.stability.filter(|_| !overloaded(&group.name))));
-        groups_or_all("near_capacity", groups, || said(self.stability.filter(|_| overload.is_empty())))
+        groups_or_all(ReasonCode::NearCapacity, groups, || {
+            said(self.stability.filter(|_| overload.is_empty()))
+        })
     }
 
     /// The intervals were too short for the longest transactions.
     fn censored(&self, slower_until: Option<f64>) -> Vec<Reason> {
         let said = |found: Option<Censoring>| too_short(&found?, &self.window?, slower_until);
-        groups_or_all("censored", self.each(|_, found| said(found.censoring)), || said(self.censoring))
+        groups_or_all(ReasonCode::Censored, self.each(|_, found| said(found.censoring)), || {
+            said(self.censoring)
+        })
     }
 }
 
@@ -384,7 +388,7 @@ mod tests {
         group
     }
 
-    fn codes(runs: Vec<Vec<GroupFigures>>) -> Vec<(&'static str, Option<String>)> {
+    fn codes(runs: Vec<Vec<GroupFigures>>) -> Vec<(ReasonCode, Option<String>)> {
         let found = together(runs).expect("the runs belong together");
         found.invalid.into_iter().map(|reason| (reason.code, reason.group)).collect()
     }
@@ -393,8 +397,8 @@ mod tests {
     fn throughput_of_each_group_must_have_settled_and_that_of_all() {
         let late = || ending("late", 140, 20, 100);
         let run = || vec![ending("steady", 0, 0, 100_000), late()];
-        assert_eq!(codes(vec![run()]), [("warmup", Some("late".to_owned()))]);
-        assert_eq!(codes(vec![vec![late()]]), [("warmup", None)]);
+        assert_eq!(codes(vec![run()]), [(ReasonCode::Warmup, Some("late".to_owned()))]);
+        assert_eq!(codes(vec![vec![late()]]), [(ReasonCode::Warmup, None)]);
         let background = || {
             let mut run = run();
             run[1].background = true;
@@ -406,16 +410,16 @@ mod tests {
             group.course.ok = Ends(std::array::from_fn(|part| u64::from(part >= 140 && part % 4 == 0)));
             group
         });
-        assert_eq!(codes(vec![few.collect()]), [("warmup", None)]);
+        assert_eq!(codes(vec![few.collect()]), [(ReasonCode::Warmup, None)]);
     }
 
     #[test]
     fn a_beginning_that_one_run_has_is_less_in_the_mean_of_all() {
         let (late, steady) =
             (|| vec![ending("clients", 130, 80, 100)], || vec![ending("clients", 0, 0, 100)]);
-        assert_eq!(codes(vec![late()]), [("warmup", None)]);
+        assert_eq!(codes(vec![late()]), [(ReasonCode::Warmup, None)]);
         assert_eq!(codes(vec![late(), steady(), steady(), steady()]), []);
-        assert_eq!(codes(vec![late(); 4]), [("warmup", None)]);
+        assert_eq!(codes(vec![late(); 4]), [(ReasonCode::Warmup, None)]);
     }
 
     /// A group with an open loop, whose backlog grows by about so many in each fortieth.
@@ -437,18 +441,18 @@ mod tests {
         let run = |grows, spread| vec![open(grows, spread)];
         assert_eq!(codes(vec![run(10.0, 20)]), []);
         let opposite = |place| run(10.0, if place % 2 == 0 { 20 } else { -20 });
-        assert_eq!(codes((0..4).map(opposite).collect()), [("overload", None)]);
+        assert_eq!(codes((0..4).map(opposite).collect()), [(ReasonCode::Overload, None)]);
         assert_eq!(codes(vec![run(0.0, 20); 4]), []);
     }
 
     #[test]
     fn no_length_is_named_where_the_load_is_too_much() {
         let mut group = open(10.0, 0);
-        assert_eq!(codes(vec![vec![group.clone()]]), [("overload", None)]);
+        assert_eq!(codes(vec![vec![group.clone()]]), [(ReasonCode::Overload, None)]);
         group.ages = self::group("clients", 10_000, 20).ages;
         group.open_loop = Some(Arrivals { arrivals: 10_000, begun: 9_800, shed: 200 });
         let found = together(vec![vec![group]]).expect("there is a run").invalid;
-        assert_eq!(found.iter().map(|reason| reason.code).collect::<Vec<_>>(), ["overload"]);
+        assert_eq!(found.iter().map(|reason| reason.code).collect::<Vec<_>>(), [ReasonCode::Overload]);
         assert_eq!(found[0].enough, Lengths::default());
     }
 
@@ -459,9 +463,9 @@ mod tests {
             group.open_loop = Some(Arrivals { arrivals: 10_000, begun: 10_000 - shed, shed });
             vec![group]
         };
-        assert_eq!(codes(vec![run(150)]), [("overload", None)]);
+        assert_eq!(codes(vec![run(150)]), [(ReasonCode::Overload, None)]);
         assert_eq!(codes(vec![run(150), run(0)]), []);
-        assert_eq!(codes(vec![run(150), run(60)]), [("overload", None)]);
+        assert_eq!(codes(vec![run(150), run(60)]), [(ReasonCode::Overload, None)]);
     }
 
     #[test]
@@ -479,10 +483,10 @@ mod tests {
             });
             vec![group]
         };
-        assert_eq!(codes(vec![run(0.1)]), [("cycles", None)]);
+        assert_eq!(codes(vec![run(0.1)]), [(ReasonCode::Cycles, None)]);
         assert_eq!(codes(vec![run(0.1), run(-0.1)]), []);
         let found = together(vec![run(0.1), run(0.2)]).expect("there are runs").invalid;
-        assert_eq!((found[0].code, found[0].enough.duration), ("cycles", Some(20.0)));
+        assert_eq!((found[0].code, found[0].enough.duration), (ReasonCode::Cycles, Some(20.0)));
     }
 
     #[test]
@@ -501,17 +505,17 @@ mod tests {
             });
             vec![group]
         };
-        assert_eq!(codes(vec![run(0.5)]), [("windows", None)]);
+        assert_eq!(codes(vec![run(0.5)]), [(ReasonCode::Windows, None)]);
         assert_eq!(codes(vec![run(0.5), run(0.1), run(0.1)]), []);
         let found = together(vec![run(0.5), run(0.9), run(0.1)]).expect("there are runs").invalid;
-        assert_eq!((found[0].code, found[0].enough.warmup), ("windows", Some(150.0)));
+        assert_eq!((found[0].code, found[0].enough.warmup), (ReasonCode::Windows, Some(150.0)));
     }
 
     #[test]
     fn a_warm_up_is_named_with_the_interval_after_it() {
         let found = together(vec![vec![group("clients", 10_000, 5)]]).expect("there is a run");
         let (censoring, said) = (found.censoring.expect("enough was seen"), &found.invalid[0]);
-        assert_eq!(said.code, "censored");
+        assert_eq!(said.code, ReasonCode::Censored);
         let warmup = censoring.enough_warmup_s.expect("some warm-up is enough");
         assert!(warmup > 10.0 && 1.5 * (5.0 + censoring.enough_s.unwrap_or(7_200.0)) > 2.0 * warmup);
         assert_eq!(said.enough, Lengths { warmup: Some(warmup), duration: Some(warmup) });

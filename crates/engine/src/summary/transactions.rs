@@ -6,7 +6,7 @@ use super::censoring::{Alike, LENGTHS};
 use super::chance::at_least;
 use super::figures::Course;
 use super::reason::{Said, groups_or_all};
-use super::{Beginning, Lengths, Part, Reason, Window};
+use super::{Beginning, Lengths, Part, Reason, ReasonCode, Window};
 use crate::ledger::{GroupLedger, Tally};
 use crate::scenario::{Group, NextAfter};
 use crate::{Mode, Scenario};
@@ -39,7 +39,7 @@ impl<'a> Judged<'a> {
     /// What is said of groups; where nothing is, or there is one only, what is said of all together.
     fn said(
         &self,
-        code: &'static str,
+        code: ReasonCode,
         of_group: impl Fn(&GroupLedger) -> Option<String>,
         of_all: impl Fn(&GroupLedger) -> Option<String>,
     ) -> Vec<Reason> {
@@ -53,7 +53,7 @@ impl<'a> Judged<'a> {
         let of_group = |found: &GroupLedger| {
             too_many(limit, &found.tally).filter(|_| !self.fails_by_chance(limit, &found.tally))
         };
-        self.said("errors", of_group, |whole| too_many(limit, &whole.tally))
+        self.said(ReasonCode::Errors, of_group, |whole| too_many(limit, &whole.tally))
     }
 
     /// Whether a group that keeps the limit may have so many errors.
@@ -103,7 +103,7 @@ impl<'a> Judged<'a> {
             let unheard = longer(4.0 * interval_s);
             let enough =
                 if ended > 0 { Lengths::default() } else { Lengths { warmup: unheard.duration, ..unheard } };
-            Some(Reason::of_group("silent", &group.name, Said::with(said?, enough)))
+            Some(Reason::of_group(ReasonCode::Silent, &group.name, Said::with(said?, enough)))
         };
         self.groups.iter().filter_map(told).collect()
     }

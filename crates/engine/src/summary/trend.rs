@@ -173,7 +173,7 @@ fn error(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Reason;
+    use super::super::{Reason, ReasonCode};
     use super::*;
     use proptest::prelude::*;
     use wasp_random::{Key, Purpose, Stream};
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn what_is_said_names_the_figures() {
-        let said = Reason::of_all("warmup", step(130).too_late().expect("it settled late"));
+        let said = Reason::of_all(ReasonCode::Warmup, step(130).too_late().expect("it settled late"));
         let message = "the warm-up was too short: until 6.5 s after the start throughput was 50 % below the rest's, so that the interval's is 8 % off";
         assert_eq!((said.message.as_str(), said.enough.warmup), (message, Some(10.0)));
     }
@@ -285,7 +285,7 @@ mod tests {
         assert!(!of(0.1).late);
         let found = of(0.3);
         assert_eq!((found.settled_s, found.late, found.enough_warmup_s), (10.0, true, Some(15.0)));
-        let said = Reason::of_all("warmup", found.too_late().expect("it has not settled")).message;
+        let said = Reason::of_all(ReasonCode::Warmup, found.too_late().expect("it has not settled")).message;
         assert!(
             said.starts_with("throughput had not settled: until 10.0 s after the start throughput was 1"),
             "{said}"
@@ -297,7 +297,7 @@ mod tests {
         let ended = std::array::from_fn(|part| if part < 140 { 100 + part as u64 % 2 } else { 0 });
         let found = Trend::of(&ended, 5.0, 10.0).expect("enough ended");
         assert_eq!((found.settled_s, found.early, found.effect, found.late), (7.0, None, 1.0, true));
-        let said = Reason::of_all("warmup", found.too_late().expect("nothing ended")).message;
+        let said = Reason::of_all(ReasonCode::Warmup, found.too_late().expect("nothing ended")).message;
         assert_eq!(said, "nothing was completed later than 7.0 s after the start");
         assert!(serde_json::to_value(found).expect("a trend is JSON")["effect"].is_number());
     }

@@ -2,7 +2,7 @@
 
 use super::reason::Said;
 use super::transactions::Judged;
-use super::{GroupLateness, Part, Reason, Summary, Waits};
+use super::{GroupLateness, Part, Reason, ReasonCode, Summary, Waits};
 use crate::ledger::GroupLedger;
 use crate::scenario::{Group, SharedLink};
 use crate::{Counters, Mode, Scenario};
@@ -59,22 +59,22 @@ pub(super) fn reasons(
         message.map(|message| Reason::of_all(code, message)).into_iter().collect::<Vec<_>>()
     };
     [
-        all("failed", part.failure.as_ref().map(ToString::to_string)),
-        all("stopped", stopped(scenario, part)),
+        all(ReasonCode::Failed, part.failure.as_ref().map(ToString::to_string)),
+        all(ReasonCode::Stopped, stopped(scenario, part)),
         transactions.errors(),
-        Vec::from_iter(little.map(|said| Reason::of_all("too_few", said))),
+        Vec::from_iter(little.map(|said| Reason::of_all(ReasonCode::TooFew, said))),
         silent,
         together,
         Vec::from_iter(lag(summary)),
         Vec::from_iter(unread(summary)),
-        all("emulator_busy", emulator_busy(summary)),
-        all("device_full", device_full(part)),
-        all("device_drops", device_drops(summary)),
-        all("server_queue", server_queue(summary)),
-        all("pool", pool(part)),
-        all("others", others(summary)),
-        all("run_delay", run_delay(summary)),
-        all("steal", steal(summary)),
+        all(ReasonCode::EmulatorBusy, emulator_busy(summary)),
+        all(ReasonCode::DeviceFull, device_full(part)),
+        all(ReasonCode::DeviceDrops, device_drops(summary)),
+        all(ReasonCode::ServerQueue, server_queue(summary)),
+        all(ReasonCode::Pool, pool(part)),
+        all(ReasonCode::Others, others(summary)),
+        all(ReasonCode::RunDelay, run_delay(summary)),
+        all(ReasonCode::Steal, steal(summary)),
     ]
     .concat()
 }
@@ -104,7 +104,7 @@ fn lag(summary: &Summary) -> Option<Reason> {
     let message = format!(
         "the emulator fell behind: lag p99 of group {group} is {p99:.0} us; at most {limit:.0} us is allowed"
     );
-    Some(about("lag", summary, group, message))
+    Some(about(ReasonCode::Lag, summary, group, message))
 }
 
 /// Frames may have waited too long before they were read: the wait is part of response times, and no lag.
@@ -114,11 +114,11 @@ fn unread(summary: &Summary) -> Option<Reason> {
         "the emulator did not keep up with reading: frames for group {group} may have waited p99 {p99:.0} us; at most \
          {limit:.0} us is allowed"
     );
-    Some(about("unread", summary, group, message))
+    Some(about(ReasonCode::Unread, summary, group, message))
 }
 
 /// A reason whose message names the group that it is about, if that is one of several.
-fn about(code: &'static str, summary: &Summary, group: &str, message: String) -> Reason {
+fn about(code: ReasonCode, summary: &Summary, group: &str, message: String) -> Reason {
     let group = (summary.by_group.len() > 1).then(|| group.to_owned());
     Reason { group, ..Reason::of_all(code, message) }
 }
@@ -270,7 +270,7 @@ mod tests {
         reasons(&scenario, &part, &part.ledger.whole(), &summary, together)
     }
 
-    fn codes(asked: &Value, change: impl Fn(&mut Part, &mut Summary)) -> Vec<&'static str> {
+    fn codes(asked: &Value, change: impl Fn(&mut Part, &mut Summary)) -> Vec<ReasonCode> {
         said(asked, change).into_iter().map(|reason| reason.code).collect()
     }
 
@@ -281,7 +281,7 @@ mod tests {
             let mut asked = scenario(2_000, "2s");
             asked["server"]["model"]["per_request"] = json!("1ms");
             asked["measure"]["warmup"] = json!(warmup);
-            !codes(&asked, |_, _| ()).contains(&"warmup")
+            !codes(&asked, |_, _| ()).contains(&ReasonCode::Warmup)
         };
         assert!(!settled("0s"));
         assert!(settled("4s"));
@@ -306,11 +306,11 @@ mod tests {
         };
         // With two groups, each of them may fail so once in 2,000 runs: 3.29 standard deviations of 9.49 above 100.
         assert_eq!(with(1, 870, 130), []);
-        assert_eq!(with(1, 866, 134), [("errors", Some("failing".to_owned()))]);
+        assert_eq!(with(1, 866, 134), [(ReasonCode::Errors, Some("failing".to_owned()))]);
         // Two of two that fail are chance, and there is no figure.
-        assert_eq!(with(1, 0, 2), [("silent", Some("failing".to_owned()))]);
+        assert_eq!(with(1, 0, 2), [(ReasonCode::Silent, Some("failing".to_owned()))]);
         // The other group makes up all but a few.
-        assert_eq!(with(0, 8_999, 1_010), [("errors", None)]);
+        assert_eq!(with(0, 8_999, 1_010), [(ReasonCode::Errors, None)]);
     }
 
     #[test]
@@ -318,7 +318,7 @@ mod tests {
         // Each client ends one every 600 ms.
         let few = said(&scenario(19, "3s"), |_, _| ());
         assert_eq!(few[0].message, "95 ok transactions; at least 100 are needed");
-        assert_eq!((few.len(), few[0].code), (1, "too_few"));
+        assert_eq!((few.len(), few[0].code), (1, ReasonCode::TooFew));
         assert_eq!(said(&scenario(21, "3s"), |_, _| ()), []);
     }
 
@@ -342,12 +342,12 @@ mod tests {
             });
             found.into_iter().map(|reason| (reason.code, reason.group)).collect::<Vec<_>>()
         };
-        assert_eq!(late(false), [("lag", Some("near".to_owned()))]);
+        assert_eq!(late(false), [(ReasonCode::Lag, Some("near".to_owned()))]);
         assert_eq!(late(true), []);
     }
 
     #[test]
     fn a_packet_for_which_there_is_no_memory_is_one_too_many() {
-        assert_eq!(codes(&scenario(21, "3s"), |part, _| part.exhausted = 1), ["pool"]);
+        assert_eq!(codes(&scenario(21, "3s"), |part, _| part.exhausted = 1), [ReasonCode::Pool]);
     }
 }

@@ -282,7 +282,7 @@ impl Known {
 mod tests {
     use super::*;
     use crate::ledger::{OfSize, PARTS, SIZES};
-    use crate::summary::Reason;
+    use crate::summary::{Reason, ReasonCode};
     use wasp_tcp::Config;
 
     fn known() -> Known {
@@ -497,7 +497,7 @@ mod tests {
     fn some_windows_take_longer_than_anyone_waits() {
         let rare = found(0, Known { expected: 1e-4, duration: 10_000.0, ..known() });
         assert!(rare.unsettled && rare.enough_warmup_s.is_none(), "{rare:?}");
-        let said = Reason::of_all("windows", rare.too_young().expect("they are unsettled"));
+        let said = Reason::of_all(ReasonCode::Windows, rare.too_young().expect("they are unsettled"));
         assert!(said.message.ends_with("; even 2 h are not enough"), "{}", said.message);
     }
 }

@@ -2,8 +2,11 @@
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use wasp_engine::{Control, ResponseTime, RunOutput, Scenario, TransactionRow, simulate};
+use wasp_engine::{Control, ReasonCode, ResponseTime, RunOutput, Scenario, TransactionRow, simulate};
 use wasp_host::Outcome;
+
+/// What is said against a run that is to be trusted.
+pub(crate) const NO_REASON: [ReasonCode; 0] = [];
 
 /// A simulated scenario of one group over an unlimited star without loss; tests change what they are about.
 pub(crate) fn scenario(count: u32, size: &str) -> Value {

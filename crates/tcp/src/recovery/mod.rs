@@ -108,12 +108,8 @@ pub(crate) struct Recovery {
 impl Recovery {
     /// Recovery of a connection that agreed on selective acknowledgments or not.
     pub(crate) fn new(config: &Config, sack: bool, initial: SequenceNumber) -> Self {
-        let kind = match config.recovery {
-            RecoveryKind::Sack | RecoveryKind::Rack if !sack => RecoveryKind::NewReno,
-            kind => kind,
-        };
         Self {
-            kind,
+            kind: config.recovery.agreed(sack),
             phase: Phase::Open,
             forced: false,
             partial_seen: false,
