@@ -24,14 +24,14 @@ def with_tables(page: str, tables: Mapping[str, str]) -> str:
     """The page with each table between its marks: ``<!-- measured: NAME -->`` and ``<!-- end -->``.
 
     Raises:
-        ValueError: it has no place for one of them.
+        ValueError: one of them has no marks in it.
     """
     for name, made in tables.items():
         begin, end = f"<!-- measured: {name} -->", "<!-- end -->"
         before, found, rest = page.partition(begin)
         _, ended, after = rest.partition(end)
         if not found or not ended:
-            raise ValueError(f"there is no place for the table {name}")
+            raise ValueError(f"there are no marks for the table {name}")
         page = f"{before}{begin}\n{made}\n{end}{after}"
     return page
 
@@ -40,7 +40,7 @@ def write(name: str, tables: Mapping[str, str]) -> None:
     """Puts tables into a page of the documentation.
 
     Raises:
-        SystemExit: it has no place for one of them.
+        SystemExit: one of them has no marks in it.
     """
     path = DOCS / name
     try:

@@ -72,7 +72,7 @@ def write(directory: Path) -> int:
     summary = RunSummary.model_validate_json(outcome.summary())
     tables = dict(outcome.tables())
     for point in found:
-        write_run(study.place(point.index), RunRecord(run=0, summary=summary), tables)
+        write_run(study.directory_of(point.index), RunRecord(run=0, summary=summary), tables)
     study.summarise()
     return POINTS * sum(summary.outcomes.values())
 

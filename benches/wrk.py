@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from usage import CpuTimes, cpu_times, cpu_use
-from waspbench.closing import Closing
+from waspbench.closeable import Closeable
 from waspbench.testbed import CannotDoIt, Testbed, TestbedError, TestbedSpec, cpus, linux
 
 CLIENT_ADDRESS = "198.19.0.2"
@@ -97,7 +97,7 @@ def require() -> None:
             raise CannotDoIt(f"wrk: the program {program!r} is not installed (Debian: wrk, iproute2, util-linux)")
 
 
-class Yardstick(Closing):
+class Yardstick(Closeable):
     """A server with wrk before it. Use it as a context manager, on the main thread."""
 
     def __init__(self, spec: TestbedSpec) -> None:

@@ -14,8 +14,8 @@ from waspbench.cli.options import ARGUMENTS, flag_of
 from waspbench.errors import Argument, CannotRunError, InputError, Problem, RunFailedError, WaspError, renamed
 from waspbench.experiment import Experiment, parse
 from waspbench.experiment.resolve import accept
-from waspbench.results.placing import NotWrittenError
 from waspbench.results.study import JOURNAL
+from waspbench.results.whole_files import NotWrittenError
 from waspbench.testbed import CannotDoIt, TestbedError
 
 SERVER_IS_MISSING = CannotRunError("nginx is not installed", "server.kind")

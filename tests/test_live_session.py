@@ -14,8 +14,8 @@ import pytest
 
 from measuring import timed, within
 from waiting import HANGS, SOON, eventually
-from waspbench.results.placing import Room
 from waspbench.results.study import STUDY
+from waspbench.results.whole_files import Room
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 

@@ -87,7 +87,7 @@ def choose_cpus(server: str | None, emulator: str | None) -> Placement:
 
 
 def placement(mode: Mode, server: str | None, emulator: str | None) -> Placement | None:
-    """The CPUs of a run in ``mode``: None in simulation, which has no place.
+    """The CPUs of a run in ``mode``: None in simulation, which is placed on none.
 
     Raises:
         InputError: a list is none, names a CPU that is not there, or has no effect.

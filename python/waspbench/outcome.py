@@ -22,7 +22,7 @@ def result_of(
     testbed: Mapping[str, Any],
     missing: Reason | None,
     interrupted: bool,
-    place: str | None,
+    directory: str | None,
     lengths: FoundLengths | None = None,
     judged_percentiles: Iterable[str] = (),
 ) -> Result:
@@ -36,7 +36,7 @@ def result_of(
         testbed: what the testbed says of itself; empty in simulation.
         missing: why runs are missing, if any are.
         interrupted: whether it ended before all its runs had been made.
-        place: directory of the results.
+        directory: where the results are.
         lengths: how lengths were found that the experiment leaves open, if it does.
         judged_percentiles: names of percentiles that conditions are about.
     """
@@ -55,7 +55,7 @@ def result_of(
         clients=scenario["clients"],
         scenario=scenario,
         site=site_of(experiment),
-        results=place,
+        results=directory,
         lengths=lengths,
     )
 

@@ -141,7 +141,7 @@ def aligned(
 
 
 Part = list[tuple[int, int]]
-"""Columns that stand side by side: the place of each, and its width."""
+"""Columns that stand side by side: the index of each, and its width."""
 
 
 def _parts(widths: Sequence[int], least: Sequence[int], room: int) -> list[Part]:
@@ -150,12 +150,12 @@ def _parts(widths: Sequence[int], least: Sequence[int], room: int) -> list[Part]
         return [list(enumerate(widths))]
     parts: list[Part] = [[]]
     left = room
-    for place, width in enumerate(least):
+    for index, width in enumerate(least):
         gap = len(_GAP) if parts[-1] else 0
         if parts[-1] and width + gap > left:
             parts.append([])
             left, gap = room - len(_FOLDED), 0
-        parts[-1].append((place, width))
+        parts[-1].append((index, width))
         left -= width + gap
     return [_widened(part, widths, room - (len(_FOLDED) if number else 0)) for number, part in enumerate(parts)]
 
@@ -164,22 +164,22 @@ def _widened(part: Part, widths: Sequence[int], room: int) -> Part:
     """``part`` with the room that is left of the line given to its columns of words, the first first."""
     left = room - sum(width for _, width in part) - len(_GAP) * (len(part) - 1)
     found: Part = []
-    for place, width in part:
-        more = max(0, min(left, widths[place] - width))
-        found.append((place, width + more))
+    for index, width in part:
+        more = max(0, min(left, widths[index] - width))
+        found.append((index, width + more))
         left -= more
     return found
 
 
 def _row(line: Sequence[str], part: Part, left: Sequence[bool], marks: Sequence[bool]) -> list[str]:
     """The columns ``part`` of a line: a text, or more where words are broken. Those of ``marks`` are in colour."""
-    broken = [_broken(line[place], width) for place, width in part]
+    broken = [_broken(line[index], width) for index, width in part]
     found = []
     for texts in zip_longest(*broken, fillvalue=""):
         cells = []
-        for (place, width), text in zip(part, texts, strict=True):
-            shown = paint(text, "bad") if text and marks[place] else text
-            cells.append(_padded(shown, width - _width(text) + _width(shown), to_the_left=left[place]))
+        for (index, width), text in zip(part, texts, strict=True):
+            shown = paint(text, "bad") if text and marks[index] else text
+            cells.append(_padded(shown, width - _width(text) + _width(shown), to_the_left=left[index]))
         found.append(_GAP.join(cells).rstrip())
     return found
 

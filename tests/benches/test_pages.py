@@ -20,5 +20,5 @@ def test_a_table_stands_between_its_marks() -> None:
 
 @pytest.mark.parametrize("page", ["", "<!-- measured: one -->\nwithout an end"])
 def test_a_page_without_a_place_is_refused(page: str) -> None:
-    with pytest.raises(ValueError, match="no place for the table one"):
+    with pytest.raises(ValueError, match="no marks for the table one"):
         pages.with_tables(page, {"one": "new"})

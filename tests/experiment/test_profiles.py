@@ -63,7 +63,7 @@ def test_an_mtu_that_is_no_number_is_told_beside_a_profile(mtu: Any) -> None:
 def test_every_profile_is_valid_and_has_a_source() -> None:
     for name, profile in PROFILES.items():
         assert group(profile=name).resolve()["rtt"] == profile.rtt
-        assert re.search(r"github\.com/[\w-]+/[\w-]+", profile.place), name
+        assert re.search(r"github\.com/[\w-]+/[\w-]+", profile.source), name
         assert profile.entry, name
 
 

@@ -22,8 +22,8 @@ from testbed.peer import Peer
 from waiting import HANGS, SOON, eventually
 from waspbench import _core, live, load
 from waspbench.results.access_log import log_path
-from waspbench.results.placing import Room
 from waspbench.results.study import STUDY
+from waspbench.results.whole_files import Room
 from waspbench.testbed import Testbed, TestbedSpec, files, nginx
 
 from .harness import needs

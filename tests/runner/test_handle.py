@@ -460,6 +460,6 @@ def test_without_a_place_for_temporary_files_that_is_said(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
     with pytest.raises(
-        CannotRunError, match=r"no place for what is removed at the end: No such file or directory; name"
+        CannotRunError, match=r"no room for what is removed at the end: No such file or directory; name"
     ):
         run(EXPERIMENT)

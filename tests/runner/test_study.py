@@ -24,9 +24,9 @@ from measured_runs import summary
 from small_disk import small_disk
 from waspbench import InputError, RunFailedError, StudyResult, live, load, resume, run
 from waspbench.results import FORMAT, Invalid, RunSummary
-from waspbench.results.placing import Room
 from waspbench.results.records import record_path, records_of
 from waspbench.results.study import STUDY, load_study, read_plan
+from waspbench.results.whole_files import Room
 from waspbench.runner import attempts
 from waspbench.runner import study as module
 from waspbench.runner.attempts import FirstAttempt, first_attempt

@@ -108,7 +108,7 @@ class Greeter:
 def greeter() -> Iterator[Greeter]:
     server = Greeter()
     yield server
-    # Closing alone does not wake a thread that waits in accept().
+    # Closeable alone does not wake a thread that waits in accept().
     with suppress(OSError):
         server.socket.shutdown(socket.SHUT_RDWR)
     server.socket.close()

@@ -14,7 +14,7 @@ import pytest
 from waspbench.cli.app import invoke
 from waspbench.cli.status import Status
 from waspbench.validation import clients
-from waspbench.validation.clients import PAIRS, PLACES
+from waspbench.validation.clients import CLIENT_CASES, PAIRS
 from waspbench.validation.page import Row
 from waspbench.validation.programs import Seen
 
@@ -50,8 +50,8 @@ def measured(
     monkeypatch.setattr(clients, "await_quiet", lambda: None)
     monkeypatch.setattr(clients, "programs", made("kernel", kernel))
     monkeypatch.setattr(clients, "emulated", made("emulated", emulated))
-    found, refused = clients.pairs(PLACES[0])
-    return clients.row(PLACES[0], found, refused), order
+    found, refused = clients.pairs(CLIENT_CASES[0])
+    return clients.row(CLIENT_CASES[0], found, refused), order
 
 
 def varied(**fields: float) -> Iterator[Seen]:
@@ -118,11 +118,11 @@ def test_a_disturbed_pair_does_not_count_and_is_made_again(
 def test_the_number_of_clients_follows_the_machine(busy: float, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def programs(document: dict[str, Any], _run: int) -> Seen:
         """Each client keeps the server busy for as long, which is never busier than all the time."""
-        return replace(FAIR, busy=min(busy * document["clients"][0]["count"] / PLACES[4].clients, 1.0))
+        return replace(FAIR, busy=min(busy * document["clients"][0]["count"] / CLIENT_CASES[4].clients, 1.0))
 
     monkeypatch.setattr(clients, "await_quiet", lambda: None)
     monkeypatch.setattr(clients, "programs", programs)
-    assert clients.fitted(PLACES[4], 0).clients == expected
+    assert clients.fitted(CLIENT_CASES[4], 0).clients == expected
 
 
 @pytest.mark.parametrize(("bears", "expected"), [(400, 355), (300, 284), (230, 227), (120, 112), (10, 46)])
@@ -135,7 +135,7 @@ def test_the_number_of_clients_is_no_more_than_the_emulator_bears(
 
     monkeypatch.setattr(clients, "await_quiet", lambda: None)
     monkeypatch.setattr(clients, "programs", programs)
-    assert clients.fitted(PLACES[4], 0).clients == expected
+    assert clients.fitted(CLIENT_CASES[4], 0).clients == expected
 
 
 @pytest.mark.parametrize(("taken", "looks"), [([0.0], 1), ([0.2, 0.01, 0.009], 3), ([None], 1), ([0.2] * 60, 60)])

@@ -19,10 +19,10 @@ from waspbench.results.summary import ServerTcp
 from waspbench.runner.batch import Simulated
 from waspbench.stats import Histogram
 from waspbench.validation import counts, kept, linux, sides
+from waspbench.validation.cases import CASES, RUNS, WARMUP, Case
 from waspbench.validation.kept import Measured
 from waspbench.validation.machine import Constants
 from waspbench.validation.page import Table
-from waspbench.validation.places import PLACES, RUNS, WARMUP, Place
 from waspbench.validation.sides import Side
 
 TIMES = np.arange(100)
@@ -66,9 +66,9 @@ def measured(kernel: Side, refused: Sequence[str] = ()) -> Measured:
 
 
 def compared(kernel: Side, model: Side, monkeypatch: pytest.MonkeyPatch, refused: Sequence[str] = ()) -> Table:
-    monkeypatch.setattr(linux, "simulated", lambda places, kernel, lengths: [(place, 20.0, model) for place in places])
-    monkeypatch.setattr(linux, "measured", lambda place, duration, results: measured(kernel, refused))
-    return linux.compare(Path("nowhere"), PLACES[:1])
+    monkeypatch.setattr(linux, "simulated", lambda cases, kernel, lengths: [(case, 20.0, model) for case in cases])
+    monkeypatch.setattr(linux, "measured", lambda case, duration, results: measured(kernel, refused))
+    return linux.compare(Path("nowhere"), CASES[:1])
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_many_equal_times_may_be_a_little_later(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_known_reason_stands_beside_what_is_missed() -> None:
-    known = replace(PLACES[0], short="send buffer")
+    known = replace(CASES[0], short="send buffer")
     found = [linux.row(known, measured(side()), side(sides.TWINS, mean=mean))[0].missed for mean in (100.0, 94.0)]
     assert found == ["", "mean (send buffer)"]
 
@@ -180,19 +180,19 @@ def test_runs_are_as_long_as_their_rate_and_their_variance_ask_for(
             yield [Simulated(run.model_copy(update={"throughput": throughput}), times()) for run in made]
 
     monkeypatch.setattr(sides, "simulate", simulate)
-    place = PLACES[0]
-    [(of, duration, model)] = sides.simulated([place], KERNEL, {place.name: None})
-    assert (of, duration) == (place, seconds)
+    case = CASES[0]
+    [(of, duration, model)] = sides.simulated([case], KERNEL, {case.name: None})
+    assert (of, duration) == (case, seconds)
     assert asked == (["20s"] if seconds == sides.SHORTEST else ["20s", f"{seconds:.0f}s"])
     assert len(model.runs) == sides.TWINS
-    [(_, kept, _)] = sides.simulated([place], KERNEL, {place.name: 33.0})
+    [(_, kept, _)] = sides.simulated([case], KERNEL, {case.name: 33.0})
     assert (kept, asked[-1]) == (33.0, "33s")
 
 
 def test_each_configuration_can_be_parsed_and_has_a_name_of_its_own() -> None:
-    assert len({place.name for place in PLACES}) == len(PLACES) == 24
-    for place in PLACES:
-        experiment = parse(place.document(20.0, KERNEL.tcp))
+    assert len({case.name for case in CASES}) == len(CASES) == 24
+    for case in CASES:
+        experiment = parse(case.document(20.0, KERNEL.tcp))
         assert experiment.measure.warmup == WARMUP
         assert experiment.server.tcp.timer_granularity == "4000us"
         assert experiment.server.tcp.send_buffer_overhead == "576B"
@@ -219,8 +219,8 @@ def test_the_command_says_that_nothing_was_judged(
     asked: list[str] = []
     monkeypatch.setattr(kept, "require", lambda: None)
 
-    def compare(_results: Path, places: Sequence[Place], _say: Any) -> Table:
-        asked.extend(place.name for place in places)
+    def compare(_results: Path, cases: Sequence[Case], _say: Any) -> Table:
+        asked.extend(case.name for case in cases)
         return table
 
     monkeypatch.setattr(linux, "compare", compare)

@@ -53,10 +53,8 @@ def test_the_papers_table_judges_both_variants_for_small_responses(monkeypatch: 
     for worse in ("newreno", "sack"):
 
         def measured(duration: float, runs: int, worse: str = worse) -> paper2001.Times:
-            places = [
-                (name, rtt, variant) for name in paper2001.SIZES for rtt in paper2001.RTTS for variant in VARIANTS
-            ]
-            return {place: [1.06 if place[2] == worse else 1.0] * runs for place in places}
+            cases = [(name, rtt, variant) for name in paper2001.SIZES for rtt in paper2001.RTTS for variant in VARIANTS]
+            return {case: [1.06 if case[2] == worse else 1.0] * runs for case in cases}
 
         monkeypatch.setattr(paper2001, "measure", measured)
         assert paper2001.variants().judged == [False, False]

@@ -102,8 +102,8 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
 """Each command: where it is defined in this package, its section of the help, and its summary. The summary is the first
 sentence of its own documentation, which stands here too so that the list of commands imports none of them."""
 
-for _number, (_name, (_place, _section, _summary)) in enumerate(COMMANDS.items()):
-    app.command(f"waspbench.cli.{_place}", name=_name, group=_section, help=_summary, sort_key=_number)
+for _number, (_name, (_module, _section, _summary)) in enumerate(COMMANDS.items()):
+    app.command(f"waspbench.cli.{_module}", name=_name, group=_section, help=_summary, sort_key=_number)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

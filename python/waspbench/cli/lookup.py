@@ -40,9 +40,9 @@ def show(
     from waspbench.cli import studies
     from waspbench.experiment.metrics import asked_percentiles
     from waspbench.results import catalogue
-    from waspbench.results.asked import with_asked
     from waspbench.results.capacity import load_capacity
     from waspbench.results.study import is_study, load_study, read_plan
+    from waspbench.results.workload import with_asked
 
     try:
         directory = catalogue.find(name, root)

@@ -88,8 +88,8 @@ def _commands() -> Iterator[str]:
             for argument in command.assemble_argument_collection(default_parameter=app.default_parameter)
             if argument.show
         ]
-        places = [argument for argument in found if argument.index is not None]
-        names = " ".join(_name(argument) if argument.required else f"[{_name(argument)}]" for argument in places)
+        positional = [argument for argument in found if argument.index is not None]
+        names = " ".join(_name(argument) if argument.required else f"[{_name(argument)}]" for argument in positional)
         yield f"### `wasp {name}{' ' if names else ''}{names}`\n"
         yield f"{(command.help or '').strip()}\n"
         rows = [(_flag(argument), _help(argument)) for argument in found if argument.index is None]
@@ -131,7 +131,7 @@ def _fields() -> Iterator[str]:
     yield "## Experiment file\n"
     yield "TOML. Unknown fields are errors. Quantities are texts with a unit and without a blank in between:\n"
     yield _table(("kind", "units", "examples"), UNITS)
-    for name, paths in _places(schema).items():
+    for name, paths in _paths(schema).items():
         part = schema if name == "" else schema["$defs"][name]
         yield f"### {_heading(part, paths)}\n"
         yield f"{_plain(part['description'])}\n"
@@ -147,23 +147,23 @@ def _fields() -> Iterator[str]:
 
 
 def _heading(part: Schema, paths: Sequence[str]) -> str:
-    """Where a table of the file stands; tables at one place are told apart by their ``model``."""
+    """Where a table of the file stands; tables at one path are told apart by their ``model``."""
     if paths == [""]:
         return "The file"
-    places = ", ".join("`[[clients]]`" if path == "clients" else f"`{path}`" for path in paths)
+    shown = ", ".join("`[[clients]]`" if path == "clients" else f"`{path}`" for path in paths)
     for field in ("model", "kind"):
         if kind := part["properties"].get(field, {}).get("const"):
-            return f"{places}: `{kind}`"
-    return places
+            return f"{shown}: `{kind}`"
+    return shown
 
 
-def _places(schema: Schema) -> dict[str, list[str]]:
+def _paths(schema: Schema) -> dict[str, list[str]]:
     """Each table of the file, and the paths at which it may stand, in the order of the file."""
-    places: dict[str, list[str]] = {"": [""]}
+    found: dict[str, list[str]] = {"": [""]}
 
     def visit(shape: Schema, path: str) -> None:
         for name in _references(shape):
-            known = places.setdefault(name, [])
+            known = found.setdefault(name, [])
             if path not in known:
                 known.append(path)
                 part = schema["$defs"][name]
@@ -172,7 +172,7 @@ def _places(schema: Schema) -> dict[str, list[str]]:
 
     for field, shape in schema["properties"].items():
         visit(shape, field)
-    return places
+    return found
 
 
 def _references(shape: Any) -> list[str]:

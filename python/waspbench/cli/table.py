@@ -11,10 +11,10 @@ from waspbench.cli.drawing import drawing
 from waspbench.colour import paint
 from waspbench.experiment import loss_label
 from waspbench.results import Direction, Result, Waits, errors
-from waspbench.results.asked import arrival_text, asked_text, site_text, workload_text
 from waspbench.results.columns import GROUP, every, of_groups
 from waspbench.results.estimates import ResponseTime
 from waspbench.results.result import OpenLoop
+from waspbench.results.workload import arrival_text, asked_text, site_text, workload_text
 from waspbench.tabular import NONE, Column, Figures, Listing, aligned, decimals, filled, percent
 
 WIDTH = 80

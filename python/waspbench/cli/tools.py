@@ -61,9 +61,9 @@ def profiles_text(found: Mapping[str, Profile]) -> str:
     rows = [[name, profile.down, profile.up, profile.rtt, profile.loss or "none"] for name, profile in found.items()]
     head, *lines = aligned(heads, rows, [True, False, False, False, False], room=sys.maxsize)
     shown = [head]
-    for source in dict.fromkeys(profile.place for profile in found.values()):
+    for source in dict.fromkeys(profile.source for profile in found.values()):
         shown += ["", *textwrap.wrap(source, 79)]
-        shown += [line for line, profile in zip(lines, found.values(), strict=True) if profile.place == source]
+        shown += [line for line, profile in zip(lines, found.values(), strict=True) if profile.source == source]
     return "\n".join(shown) + "\n"
 
 

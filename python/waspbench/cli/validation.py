@@ -61,10 +61,10 @@ def kernel(
     from tempfile import TemporaryDirectory
 
     from waspbench.validation import kept, linux
+    from waspbench.validation.cases import CASES
     from waspbench.validation.page import check, write
-    from waspbench.validation.places import PLACES
 
-    known = [place.name for place in PLACES]
+    known = [each.name for each in CASES]
     for name in only or ():
         if name not in known:
             raise InputError.at("--only", f"{', '.join(known)} would be valid", name)
@@ -75,9 +75,9 @@ def kernel(
     if output is not None:
         check(output)
     kept.require()
-    chosen = [place for place in PLACES if not only or place.name in only]
-    with nullcontext(results) if results else TemporaryDirectory(prefix="wasp-validation-") as place:
-        table = linux.compare(Path(place), chosen, _say)
+    chosen = [each for each in CASES if not only or each.name in only]
+    with nullcontext(results) if results else TemporaryDirectory(prefix="wasp-validation-") as directory:
+        table = linux.compare(Path(directory), chosen, _say)
     print(table.markdown(), end="")
     if output is not None:
         print(f"written: {write(output, {'kernel': [table]})}", file=sys.stderr)
@@ -98,9 +98,9 @@ def clients(
     from waspbench.validation import clients as client_validation
     from waspbench.validation.page import check, write
 
-    places = client_validation.PLACES
+    points = client_validation.CLIENT_CASES
     for flag, name, asked in (("--size", "size", size), ("--loss", "loss", loss)):
-        known = list(dict.fromkeys(getattr(place, name) for place in places))
+        known = list(dict.fromkeys(getattr(point, name) for point in points))
         if asked is not None and asked not in known:
             raise InputError.at(flag, f"{' or '.join(known)} would be valid", asked)
         if asked is not None and output is not None:
@@ -108,7 +108,7 @@ def clients(
     if output is not None:
         check(output)
     client_validation.require()
-    chosen = [place for place in places if size in (None, place.size) and loss in (None, place.loss)]
+    chosen = [point for point in points if size in (None, point.size) and loss in (None, point.loss)]
     table = client_validation.compare(chosen, _say)
     print(table.markdown(), end="")
     if output is not None:

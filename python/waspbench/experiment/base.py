@@ -56,7 +56,7 @@ def one_of(*now: str, later: tuple[str, ...] = ()) -> Any:
 
 
 TAG = "|"
-"""How the names of the branches of a union begin, which pydantic puts into the places of problems."""
+"""How the names of the branches of a union begin, which pydantic puts into the paths of problems."""
 
 
 def Tag(kind: str) -> pydantic.Tag:  # noqa: N802

@@ -5,7 +5,7 @@ p99.9                 what 99.9 % of their ok transactions took at most
 all.p99               the same of all that ended, whatever their outcome
 phones.all.p95        of those of the group phones
 
-Between group and ``all`` there is a place for ``request:NAME``; no workload has named requests yet.
+Between group and ``all`` there is room for ``request:NAME``; no workload has named requests yet.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def _key(name: str) -> str:
 
 
 def _group_name(document: Any, index: int) -> str:
-    """The group's name; nothing if it is the only one and has none; else its place, from 1."""
+    """The group's name; nothing if it is the only one and has none; else its position, from 1."""
     groups = document.get("clients", []) if isinstance(document, dict) else []
     group = groups[index] if isinstance(groups, list) and index < len(groups) else None
     name = group.get("name") if isinstance(group, dict) else None

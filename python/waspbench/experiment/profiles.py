@@ -30,7 +30,7 @@ class Profile:
     up: str
     rtt: str
     """Both directions together."""
-    place: str
+    source: str
     """Where the source is."""
     entry: str
     """Its name there."""

@@ -46,7 +46,7 @@ class Point:
     """One combination of the swept values."""
 
     index: int
-    """Place in the order of the file, from 0."""
+    """Position in the order of the file, from 0."""
     settings: Settings
     experiment: Experiment
 

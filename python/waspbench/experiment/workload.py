@@ -283,7 +283,7 @@ class NoStack(Part):
 
 
 class StaticStack(Part):
-    """The probability belongs to the place in the stack: that of the file of the same rank in popularity [B02]."""
+    """The probability belongs to the position in the stack: that of the file of the same rank in popularity [B02]."""
 
     model: Literal["static"]
     """The order."""

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 from typing import BinaryIO
 
-from waspbench.results.placing import NotWrittenError, place
+from waspbench.results.whole_files import NotWrittenError, write_whole
 
 LONGEST_LINE = 1 << 16
 """Bytes in which a line is sure to end: servers take no request line and header of this length."""
@@ -32,7 +32,7 @@ def keep(log: BinaryIO, path: Path) -> list[str]:
     status = os.fstatvfs(log.fileno())
     notes = ["the access log lacks its end: the server's memory file system was full"] if status.f_bavail == 0 else []
     try:
-        kept = place(path, lambda partial: _copy(log, partial))
+        kept = write_whole(path, lambda partial: _copy(log, partial))
     except NotWrittenError as error:
         return [*notes, f"the access log is not kept: {error.reason}"]
     size = os.fstat(log.fileno()).st_size

@@ -108,8 +108,8 @@ def _capacity_valid(path: Path) -> bool | None:
 
 
 def _points_valid(path: Path, points: int) -> bool | None:
-    places = [path] if points == 1 else sorted((path / "points").glob("*"))
-    manifests = [load_manifest(place) for place in places if (place / MANIFEST).exists()]
+    directories = [path] if points == 1 else sorted((path / "points").glob("*"))
+    manifests = [load_manifest(each) for each in directories if (each / MANIFEST).exists()]
     if len(manifests) < points or any(manifest.interrupted for manifest in manifests):
         return None
     return all(manifest.valid for manifest in manifests)
@@ -146,7 +146,7 @@ def _connected(file: Path) -> sqlite3.Connection:
 
 
 def register(directory: Path) -> Entry:
-    """Puts the results in ``directory`` into the catalogue, under the place where they are now.
+    """Puts the results in ``directory`` into the catalogue, under the path at which they are now.
 
     Raises:
         InputError: there are none.

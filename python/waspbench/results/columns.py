@@ -117,8 +117,8 @@ def _named(names: Iterable[str], percentiles: Iterable[str]) -> dict[str, Column
     of_percentiles = {f"{name}_ms": _percentile(name) for name in percentiles}
     return {
         name: column
-        for place, told in declared.items()
-        for name, column in (of_percentiles.items() if told is None else [(place, told)])
+        for declared_name, told in declared.items()
+        for name, column in (of_percentiles.items() if told is None else [(declared_name, told)])
     }
 
 

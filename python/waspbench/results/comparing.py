@@ -246,7 +246,7 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
     return directory, chosen
 
 
-def _place(text: str) -> tuple[Path, dict[str, Any]]:
+def _located(text: str) -> tuple[Path, dict[str, Any]]:
     directory, chosen = _split(text)
     return Path(directory).resolve(), chosen
 
@@ -278,7 +278,7 @@ def compare_results(
         InputError: something is not there, or points do not belong together one to one.
     """
     limit = None if fail_on is None else limit_of(fail_on)
-    if limit is not None and _place(first) == _place(second):
+    if limit is not None and _located(first) == _located(second):
         raise InputError.at(second, "is the same as A, so that it cannot be slower")
     if not LEAST_ALPHA <= alpha < 1:
         raise InputError.at(Argument("alpha"), f"must be from {LEAST_ALPHA:g} to below 1", alpha)

@@ -141,7 +141,7 @@ def with_percentiles(run: RunSummary, populations: Populations, names: Sequence[
     are its histograms (nanoseconds).
     """
     groups = run.by_group and [
-        _told(group, populations.of_group(place), names) for place, group in enumerate(run.by_group)
+        _told(group, populations.of_group(index), names) for index, group in enumerate(run.by_group)
     ]
     return _told(run, populations, names).model_copy(update={"by_group": groups})
 

@@ -84,7 +84,7 @@ def notes(study: StudyResult) -> list[str]:
         for note in () if point.result is None else point.result.notes:
             found.setdefault(note, []).append(text_of(point.varied))
     return [
-        note if len(places) == len(study.points) else f"{note} ({'; '.join(places)})" for note, places in found.items()
+        note if len(points) == len(study.points) else f"{note} ({'; '.join(points)})" for note, points in found.items()
     ]
 
 

@@ -100,15 +100,15 @@ def groups_of(
     return [
         _group(
             own,
-            [each.of_group(place) for each in populations],
+            [each.of_group(index) for each in populations],
             percentiles,
             [run.interval_s for run in runs],
             clients=clients.get(own[0].name),
             several=len(told[0]) > 1,
-            together=GroupTogether() if together is None else together.by_group[place],
+            together=GroupTogether() if together is None else together.by_group[index],
             valid=not {None, own[0].name} & set(against),
         )
-        for place, own in enumerate(zip(*told, strict=True))
+        for index, own in enumerate(zip(*told, strict=True))
     ]
 
 
@@ -167,10 +167,10 @@ def notes_of_dropped(runs: Sequence[RunSummary], groups: Sequence[Group], told: 
     nothing. ``told`` are the groups that such a reason is about (None: all clients).
     """
     notes = []
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         if group.background or {None, group.name} & set(told):
             continue
-        loops = [run.by_group[place].open_loop for run in runs if run.by_group]
+        loops = [run.by_group[index].open_loop for run in runs if run.by_group]
         came, dropped = (sum(getattr(loop, name) for loop in loops if loop) for name in ("arrivals", "shed"))
         if dropped:
             whose = f"group {group.name}: " if len(groups) > 1 else ""

@@ -253,8 +253,8 @@ def _judged(readings: Sequence[LoadReading], folder: Path) -> dict[str, float | 
 def _pooled(of: Metric, summary: RunSummary, populations: Sequence[Populations]) -> float | None:
     """A percentile in milliseconds of all transactions of some runs."""
     if of.group is not None:
-        place = [group.name for group in summary.by_group or []].index(of.group)
-        populations = [each.of_group(place) for each in populations]
+        index = [group.name for group in summary.by_group or []].index(of.group)
+        populations = [each.of_group(index) for each in populations]
     times = merge([each.all if of.all else each.ok for each in populations])
     [found] = percentiles_of_values(times, [fraction_of(of.name)])
     return None if found is None else found / 1e6

@@ -4,7 +4,7 @@
     POINT/histogram/run-0.parquet       and so on: its tables
     POINT/access_log/run-0.log          what the server logged, where it was asked to
 
-Every file is written beside its place, synced, and renamed, so that whatever ends the process (SIGKILL, a full disk, a
+Every file is written beside its path, synced, and renamed, so that whatever ends the process (SIGKILL, a full disk, a
 power cut) leaves whole files only.
 """
 
@@ -20,9 +20,9 @@ from pydantic import Field
 from waspbench.errors import InputError, RunFailedError
 from waspbench.results.access_log import log_path
 from waspbench.results.formats import FORMAT, Record, read_document
-from waspbench.results.placing import place
 from waspbench.results.store import NEEDED, ORDER, write_table
 from waspbench.results.summary import RunSummary
+from waspbench.results.whole_files import write_whole
 
 RUNS = "runs"
 
@@ -124,17 +124,17 @@ def _write_table(point: Path, name: str, run: int, table: Any) -> int:
         frame = frame.sort(ORDER[name])
     frame = frame.insert_column(0, pl.lit(run, dtype=pl.UInt32).alias("run"))
     path = table_path(point, name, run)
-    place(path, lambda partial: write_table(frame, partial))
+    write_whole(path, lambda partial: write_table(frame, partial))
     return path.stat().st_size
 
 
 def write_text(path: Path, text: str) -> None:
-    """Puts a file with ``text`` in its place, whole or not at all.
+    """Puts a file with ``text`` at its path, whole or not at all.
 
     Raises:
         RunFailedError: the disk is full or cannot be written.
     """
-    place(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+    write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
 
 
 def read_record(path: Path) -> RunRecord:

@@ -32,8 +32,8 @@ def within_run(result: Result) -> BatchMeans | None:
 
 def standing_out(result: Result) -> list[int]:
     """Numbers (from 0) of the runs whose throughput stands out. They are part of every figure."""
-    places = outliers([run.throughput for run in result.runs])
-    return [result.runs[place].run for place in places]
+    indices = outliers([run.throughput for run in result.runs])
+    return [result.runs[index].run for index in indices]
 
 
 def remarks(result: Result) -> list[str]:

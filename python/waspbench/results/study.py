@@ -191,8 +191,8 @@ def study_result(plan: StudyPlan, directory: Path, points: Sequence[StudyPoint])
 
 
 def _load_point(directory: Path, index: int, points: int, read: Callable[[Path], Result]) -> StudyPoint:
-    place = point_directory(directory, index, points)
-    if not (place / MANIFEST).exists():
-        failure = failure_without_figures(records_of(place))
+    point = point_directory(directory, index, points)
+    if not (point / MANIFEST).exists():
+        failure = failure_without_figures(records_of(point))
         return StudyPoint(index=index, varied={}, result=None, failure=failure)
-    return StudyPoint(index=index, varied=load_manifest(place).varied, result=read(place))
+    return StudyPoint(index=index, varied=load_manifest(point).varied, result=read(point))

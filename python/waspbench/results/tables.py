@@ -20,7 +20,7 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             GROUP,
             ("connection", "UInt32", "Ordinal of the connection among the client's, from 0."),
             ("request", "UInt32", "Ordinal of the request among the client's, from 0."),
-            ("file", "UInt32", "Place of the file in the workload's set, from 0."),
+            ("file", "UInt32", "Index of the file in the workload's set, from 0."),
             (
                 "intended_ns",
                 "Int64",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from waspbench.closing import Closing
+from waspbench.closeable import Closeable
 from waspbench.errors import InputError
 from waspbench.experiment import Mode, parse
 from waspbench.results import Result
@@ -54,7 +54,7 @@ def _of_one(study: StudyProgress) -> Progress | None:
     return Progress(run.run, study.total, **study.sample, pilot=run.pilot, attempt=run.attempt, earlier=run.earlier)
 
 
-class Handle(Closing):
+class Handle(Closeable):
     """A started experiment. Call ``next_sample`` until ``done``, then ``wait``; ``stop`` at any time ends it early.
 
     Use it as a context manager, or call ``close``: leaving it takes the testbed away. What is finished is kept where

@@ -63,13 +63,13 @@ def _simulated(experiments: Sequence[Experiment], runs: int) -> Generator[list[S
     waiting = deque((number, run) for number in range(len(experiments)) for run in range(runs))
     width = min(len(os.sched_getaffinity(0)), len(waiting))
     found: list[dict[int, Simulated]] = [{} for _ in experiments]
-    with temporary_directory() as place, executor_for(width) as executor:
+    with temporary_directory() as directory, executor_for(width) as executor:
         for number, of_one in enumerate(found):
             while len(of_one) < runs:
                 with postponed():  # a worker must not be forgotten for an interrupt
                     while executor.room and waiting:
                         point, run = waiting.popleft()
-                        executor.submit(_job(experiments[point], point, run, Path(place) / str(point)))
+                        executor.submit(_job(experiments[point], point, run, Path(directory) / str(point)))
                 executor.advance(1.0)
                 with postponed():
                     for done in executor.collect():

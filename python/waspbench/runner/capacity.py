@@ -52,7 +52,7 @@ from waspbench.stats.capacity import CapacitySweep, Reading
 
 
 @dataclass
-class _Place:
+class _SearchedPoint:
     """A point while its capacity is searched."""
 
     point: Point
@@ -81,13 +81,13 @@ class CapacityStudy(Pipeline[CapacityResult]):
         super().__init__(plan, found, directory, kept=kept)
         self.search = search_of(plan)
         self._objectives = [objective(text, Argument("search.objectives")) for text in self.search.objectives]
-        self._places = self._new_places()
+        self._searched = self._all_anew()
         self._failure: WaspError | None = None
 
-    def _new_places(self) -> list[_Place]:
+    def _all_anew(self) -> list[_SearchedPoint]:
         runs = self.points[0].experiment.measure.runs
         return [
-            _Place(
+            _SearchedPoint(
                 point,
                 machine_of(self.search, runs),
                 RunLengths(point.experiment.measure, self._objectives, self.search.find),
@@ -113,17 +113,17 @@ class CapacityStudy(Pipeline[CapacityResult]):
         """Writes ``capacity.json`` and returns it."""
         made = [
             point_capacity(
-                place.point,
-                place.machine.found(),
-                place.readings,
+                searched.point,
+                searched.machine.found(),
+                searched.readings,
                 self.search,
                 self._mode,
-                self.place(place.point.index),
-                over=place.next_load is None,
+                self.directory_of(searched.point.index),
+                over=searched.next_load is None,
             )
-            for place in self._places
+            for searched in self._searched
         ]
-        complete = all(place.next_load is None for place in self._places)
+        complete = all(searched.next_load is None for searched in self._searched)
         result = CapacityResult(
             name=self.plan.name,
             mode=self.plan.mode,
@@ -147,7 +147,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
         return not any(read_record(path).summary for path in self.directory.rglob("runs/run-*.json"))
 
     def _finished(self) -> CapacityResult:
-        if any(not reading.unmade for place in self._places for reading in place.readings):
+        if any(not reading.unmade for searched in self._searched for reading in searched.readings):
             return self.summarise()
         if not self.stopped:
             raise self._failure or RunFailedError("no run was finished")
@@ -156,78 +156,78 @@ class CapacityStudy(Pipeline[CapacityResult]):
         return self.summarise()
 
     def _look(self) -> None:
-        self._places = self._new_places()  # an interrupt may have come while it was told of earlier runs
-        for place in self._places:
-            for folder in self.place(place.point.index).glob("load-*"):
+        self._searched = self._all_anew()  # an interrupt may have come while it was told of earlier runs
+        for searched in self._searched:
+            for folder in self.directory_of(searched.point.index).glob("load-*"):
                 forget_damaged(folder)
-            self._remember(place)
+            self._remember(searched)
 
     def _over(self) -> bool:
-        return all(place.next_load is None for place in self._places)
+        return all(searched.next_load is None for searched in self._searched)
 
     def _next(self) -> tuple[Begun, Job, Experiment] | None:
-        for place in self._places:
-            if not place.running and (load := self._remember(place)) is not None:
-                return self._begun(place, load)
+        for searched in self._searched:
+            if not searched.running and (load := self._remember(searched)) is not None:
+                return self._begun(searched, load)
         return None
 
-    def _begun(self, place: _Place, load: float) -> tuple[Begun, Job, Experiment]:
-        place.running = True
-        job = self._job(place, load)
-        if place.lengthened:
+    def _begun(self, searched: _SearchedPoint, load: float) -> tuple[Begun, Job, Experiment]:
+        searched.running = True
+        job = self._job(searched, load)
+        if searched.lengthened:
             log_path(Path(job.directory), job.run).unlink(missing_ok=True)
-        at = f"{text_of(place.point.settings)} {load_text(load, self.search.find)}".strip()
+        at = f"{text_of(searched.point.settings)} {load_text(load, self.search.find)}".strip()
         number = self._number(job.point, job.run, self._made)
-        begun = Begun(number, at, job.attempt, self._why_again(place, job))
-        return begun, job, self._at(place, load)
+        begun = Begun(number, at, job.attempt, self._why_again(searched, job))
+        return begun, job, self._at(searched, load)
 
-    def _at(self, place: _Place, load: float) -> Experiment:
+    def _at(self, searched: _SearchedPoint, load: float) -> Experiment:
         """A point's experiment at a load."""
-        return with_load(place.point.experiment, load, self.search.find)
+        return with_load(searched.point.experiment, load, self.search.find)
 
-    def _remember(self, place: _Place) -> float | None:
+    def _remember(self, searched: _SearchedPoint) -> float | None:
         """Tells a point's search of the runs that it asks for and that were made before; the load that is next."""
-        while (load := place.next_load) is not None and (record := self._known(place, load)) is not None:
-            self._tell(place, load, record)
+        while (load := searched.next_load) is not None and (record := self._known(searched, load)) is not None:
+            self._tell(searched, load, record)
         return load
 
-    def _folder(self, place: _Place, load: float) -> Path:
-        return load_directory(self.place(place.point.index), load)
+    def _folder(self, searched: _SearchedPoint, load: float) -> Path:
+        return load_directory(self.directory_of(searched.point.index), load)
 
-    def _path(self, place: _Place, load: float) -> Path:
+    def _path(self, searched: _SearchedPoint, load: float) -> Path:
         """Where the record of the run that is next is."""
-        return record_path(self._folder(place, load), len(place.readings))
+        return record_path(self._folder(searched, load), len(searched.readings))
 
-    def _known(self, place: _Place, load: float) -> RunRecord | None:
-        """The record of the run that is next, if it was made before and is not to be made again. If it is, ``place``
+    def _known(self, searched: _SearchedPoint, load: float) -> RunRecord | None:
+        """The record of the run that is next, if it was made before and is not to be made again. If it is, ``searched``
         has why, and how long it is to be.
         """
-        path = self._path(place, load)
+        path = self._path(searched, load)
         record = read_record(path) if path.exists() else None
         if record is None or record.summary is None or not record.whole:
             return None
-        place.lengths.remember(load, record.summary)
+        searched.lengths.remember(load, record.summary)
         if not is_over(record, self._mode):
-            place.first = disturbed_attempt(record.summary, self._mode)
+            searched.first = disturbed_attempt(record.summary, self._mode)
             return None
-        return None if self._lengthened(place, load, record.summary) else record
+        return None if self._lengthened(searched, load, record.summary) else record
 
-    def _lengthened(self, place: _Place, load: float, summary: RunSummary) -> bool:
-        """Whether a run is to be made again for longer; then ``place`` has the lengths."""
-        again = place.lengths.lengthen(load, summary, self._folder(place, load), place.machine.may_leave_open)
-        place.lengthened = place.lengthened or again
+    def _lengthened(self, searched: _SearchedPoint, load: float, summary: RunSummary) -> bool:
+        """Whether a run is to be made again for longer; then ``searched`` has the lengths."""
+        again = searched.lengths.lengthen(load, summary, self._folder(searched, load), searched.machine.may_leave_open)
+        searched.lengthened = searched.lengthened or again
         return again
 
-    def _job(self, place: _Place, load: float) -> Job:
-        experiment = self._at(place, load)
-        run, first = len(place.readings), place.first
+    def _job(self, searched: _SearchedPoint, load: float) -> Job:
+        experiment = self._at(searched, load)
+        run, first = len(searched.readings), searched.first
         scenario = resolve(experiment, run, mode=self._mode)
-        scenario["measure"] |= place.lengths.at(load)
+        scenario["measure"] |= searched.lengths.at(load)
         return Job(
-            point=place.point.index,
+            point=searched.point.index,
             run=run,
             scenario=scenario,
-            directory=str(self._folder(place, load)),
+            directory=str(self._folder(searched, load)),
             time_limit=time_limit(experiment, scenario),
             attempt=1 if first is None else 2,
             earlier=() if first is None else first.wrong,
@@ -236,25 +236,25 @@ class CapacityStudy(Pipeline[CapacityResult]):
         )
 
     def _take(self, done: Done) -> None:
-        place = self._places[done.job.point]
+        searched = self._searched[done.job.point]
         load = done.job.load
         assert load is not None
-        place.running = False
+        searched.running = False
         if done.stopped:
             return
-        place.lengthened = place.lengthened and done.error is not None
+        searched.lengthened = searched.lengthened and done.error is not None
         first = None if self.stopped else first_attempt(done, self._mode)
         if first is not None:
-            place.first = first
+            searched.first = first
             return
-        record = self._failed(place, done) if done.error is not None else read_record(self._path(place, load))
-        place.first, place.lengthened = None, False
-        if record.summary is None or not record.whole or not self._lengthened(place, load, record.summary):
-            self._tell(place, load, record)
-        figures = record.whole or any(not reading.unmade for reading in place.readings)
-        place.given_up = is_beyond_help(done.error) and not figures
+        record = self._failed(searched, done) if done.error is not None else read_record(self._path(searched, load))
+        searched.first, searched.lengthened = None, False
+        if record.summary is None or not record.whole or not self._lengthened(searched, load, record.summary):
+            self._tell(searched, load, record)
+        figures = record.whole or any(not reading.unmade for reading in searched.readings)
+        searched.given_up = is_beyond_help(done.error) and not figures
 
-    def _failed(self, place: _Place, done: Done) -> RunRecord:
+    def _failed(self, searched: _SearchedPoint, done: Done) -> RunRecord:
         """Writes, and returns, what is kept of a run that failed. Figures of one that was too short do not stand for
         it.
         """
@@ -262,18 +262,18 @@ class CapacityStudy(Pipeline[CapacityResult]):
         job, folder = done.job, Path(done.job.directory)
         self._failure = self._failure or done.error
         for before in records_of(folder):
-            if place.lengthened and before.run == job.run and before.whole:
+            if searched.lengthened and before.run == job.run and before.whole:
                 forget_run(folder, before)
-        return write_failure(folder, job.run, done.error, job.attempt, place.first)
+        return write_failure(folder, job.run, done.error, job.attempt, searched.first)
 
-    def _why_again(self, place: _Place, job: Job) -> tuple[str, ...]:
-        if place.lengthened and not job.earlier:
+    def _why_again(self, searched: _SearchedPoint, job: Job) -> tuple[str, ...]:
+        if searched.lengthened and not job.earlier:
             measure = job.scenario["measure"]
             return (f"it was too short; now {measure['duration']} after a warm-up of {measure['warmup']}",)
         return job.earlier
 
-    def _tell(self, place: _Place, load: float, record: RunRecord) -> None:
-        summary, machine = record.summary, place.machine
+    def _tell(self, searched: _SearchedPoint, load: float, record: RunRecord) -> None:
+        summary, machine = record.summary, searched.machine
         confirming = not isinstance(machine, CapacitySweep) and machine.phase() == "confirm"
         if summary is None or not record.whole:
             reading = unmade(record, load, confirming=confirming)
@@ -283,13 +283,13 @@ class CapacityStudy(Pipeline[CapacityResult]):
                 summary,
                 load,
                 self._objectives,
-                place.point.experiment,
+                searched.point.experiment,
                 self._mode,
-                self._folder(place, load),
+                self._folder(searched, load),
                 confirming=confirming,
                 may_leave_open=machine.may_leave_open,
             )
-        place.readings.append(reading)
+        searched.readings.append(reading)
         machine.tell(
             Reading(
                 load,
@@ -308,16 +308,16 @@ class CapacityStudy(Pipeline[CapacityResult]):
         return max((load * more / SHORT_BY for more in found if more is not None), default=None)
 
     def _count(self) -> Count:
-        failed = sum(reading.unmade for place in self._places for reading in place.readings)
-        return Count(self._made, sum(self._runs_left(place) for place in self._places), failed)
+        failed = sum(reading.unmade for searched in self._searched for reading in searched.readings)
+        return Count(self._made, sum(self._runs_left(searched) for searched in self._searched), failed)
 
     @property
     def _made(self) -> int:
-        return sum(len(place.readings) for place in self._places)
+        return sum(len(searched.readings) for searched in self._searched)
 
-    def _runs_left(self, place: _Place) -> int:
+    def _runs_left(self, searched: _SearchedPoint) -> int:
         """Runs at most until a point's search is over."""
-        return 0 if place.next_load is None else place.machine.most - len(place.readings)
+        return 0 if searched.next_load is None else searched.machine.most - len(searched.readings)
 
 
 def capacity(

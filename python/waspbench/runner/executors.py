@@ -17,7 +17,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 
 from waspbench import _core
-from waspbench.closing import Closing
+from waspbench.closeable import Closeable
 from waspbench.errors import CannotRunError, RunFailedError
 from waspbench.runner import worker as program
 from waspbench.runner.job import Done, Job, Making
@@ -30,7 +30,7 @@ PATIENCE = 20
 """Seconds for which a worker may pause in the middle of an answer, or take to die."""
 
 
-class Executor(Closing):
+class Executor(Closeable):
     """Takes jobs and gives back what became of them, errors included. A context manager: leaving it gives up what still
     runs.
     """
@@ -58,7 +58,7 @@ class Executor(Closing):
         """Begins a job; only when there is room.
 
         Raises:
-            CannotRunError: this machine has no place where it can be made.
+            CannotRunError: this machine cannot make it anywhere.
         """
 
     @abstractmethod
@@ -209,7 +209,7 @@ class Processes(Executor):
         return [worker for worker in self._workers if worker.job is not None]
 
 
-class _Worker(Closing):
+class _Worker(Closeable):
     """A process that makes runs, and the job that it has."""
 
     def __init__(self) -> None:

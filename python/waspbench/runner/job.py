@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from waspbench import _core, live
-from waspbench.closing import Closing
+from waspbench.closeable import Closeable
 from waspbench.errors import RunFailedError, WaspError
 from waspbench.interrupts import postponed
 from waspbench.results import populations_of
@@ -87,7 +87,7 @@ class Done:
         return None if self.error is None else str(self.error)
 
 
-class Making(Closing):
+class Making(Closeable):
     """A job in the making. Call `step` until `done` is there; `stop` at any time ends it early.
 
     Leaving it as a context manager, or `close`, gives up what is not finished. It is no generator, because an interrupt

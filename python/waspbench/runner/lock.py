@@ -8,11 +8,11 @@ import os
 import weakref
 from pathlib import Path
 
-from waspbench.closing import Closing
+from waspbench.closeable import Closeable
 from waspbench.errors import InputError
 
 
-class DirectoryLock(Closing):
+class DirectoryLock(Closeable):
     """Held by whoever makes runs in a directory, and taken by the kernel from who ends in whatever way."""
 
     def __init__(self, directory: Path) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from waspbench import _core, live
-from waspbench.closing import Closing
+from waspbench.closeable import Closeable
 from waspbench.results import Invalid, RunSummary, access_log
 from waspbench.testbed import Bed, Presence, Program, ProgramSpec, Spec, Testbed, aside, long_backlog
 
 
-class OneRun(Closing):
+class OneRun(Closeable):
     """One run: the engine, and in live mode the testbed around it. Use it as a context manager, or call `close`."""
 
     def __init__(self, scenario: dict[str, Any], spec: Spec | None, log_path: Path | None = None) -> None:

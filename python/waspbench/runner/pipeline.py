@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Generic, Self, TypeVar
 
 from waspbench import _core, live
-from waspbench.closing import Closing
+from waspbench.closeable import Closeable
 from waspbench.errors import Argument, CannotRunError, InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode
 from waspbench.experiment.sweep import Point, points
@@ -26,9 +26,9 @@ from waspbench.interrupts import ignored, postponed
 from waspbench.results import check_free
 from waspbench.results.formats import FORMAT
 from waspbench.results.manifest import now
-from waspbench.results.placing import Room, make_above
 from waspbench.results.records import write_record, write_text
 from waspbench.results.study import JOURNAL, STUDY, StudyPlan, point_directory, read_plan
+from waspbench.results.whole_files import Room, make_above
 from waspbench.runner.executors import Executor, executor_for
 from waspbench.runner.job import Done, Job
 from waspbench.runner.lock import DirectoryLock
@@ -99,7 +99,7 @@ class NothingMeasuredError(RunFailedError):
         return type(self), (self.message, self.kept)
 
 
-class Pipeline(Closing, Generic[R_co]):
+class Pipeline(Closeable, Generic[R_co]):
     """Many runs in one directory. `begin` makes the directory or `open` finds it.
 
     Call `step` until `done`, then `wait`; `stop` at any time ends it early. `run` does all of this. In this process
@@ -135,11 +135,11 @@ class Pipeline(Closing, Generic[R_co]):
 
     @classmethod
     def begin(cls, plan: StudyPlan, found: Sequence[Point], directory: Path | None) -> Self:
-        """Makes the directory with the plan in it; without one the results are in a place that is removed at the end.
+        """Makes the directory with the plan in it; without one the results are in one that is removed at the end.
 
         Raises:
             InputError: it exists, or cannot be made.
-            CannotRunError: this machine has not all servers, or no place for what is removed at the end.
+            CannotRunError: this machine has not all servers, or no room for what is removed at the end.
             RunFailedError: the disk is full.
         """
         cls._check_servers(plan, found)
@@ -290,7 +290,7 @@ class Pipeline(Closing, Generic[R_co]):
                     if self._lock is not None:
                         self._lock.close()
 
-    def place(self, index: int) -> Path:
+    def directory_of(self, index: int) -> Path:
         """Where the results of a point are."""
         return point_directory(self.directory, index, len(self.points))
 
@@ -540,11 +540,11 @@ def _room_for(found: Sequence[Point]) -> int:
 
 
 def temporary_directory() -> tempfile.TemporaryDirectory[str]:
-    """A directory that is removed at the end. Raises CannotRunError if there is no place for it."""
+    """A directory that is removed at the end. Raises CannotRunError if there is no room for it."""
     try:
         return tempfile.TemporaryDirectory(prefix="waspbench-", ignore_cleanup_errors=True)
     except OSError as error:
-        message = f"there is no place for what is removed at the end: {error.strerror or error}"
+        message = f"there is no room for what is removed at the end: {error.strerror or error}"
         raise CannotRunError(f"{message}; name a directory for the results (output)") from None
 
 

@@ -23,10 +23,10 @@ FIRST_PILOT = 1_000_000
 
 
 class Searches:
-    """Those of all points whose lengths are to be found; ``place`` says where the results of a point are."""
+    """Those of all points whose lengths are to be found; ``directory_of`` says where the results of a point are."""
 
-    def __init__(self, place: Callable[[int], Path]) -> None:
-        self._place = place
+    def __init__(self, directory_of: Callable[[int], Path]) -> None:
+        self._directory_of = directory_of
         self._by_point: dict[int, LengthSearch] = {}
         self._disturbed: dict[int, Pilot] = {}
 
@@ -40,11 +40,11 @@ class Searches:
         if not fields:
             return None
         search = self._by_point[point.index] = LengthSearch(fields, _first(point.experiment, fields))
-        place = self._place(point.index)
-        for pilot in _read_pilots(place / LENGTHS):
+        directory = self._directory_of(point.index)
+        for pilot in _read_pilots(directory / LENGTHS):
             search.tell(pilot)
-        if search.found is None and any(record.summary for record in records_of(place)):
-            raise InputError.at(str(place / LENGTHS), "is not what the runs here were made with; begin anew")
+        if search.found is None and any(record.summary for record in records_of(directory)):
+            raise InputError.at(str(directory / LENGTHS), "is not what the runs here were made with; begin anew")
         return search
 
     def fields(self, index: int) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class Searches:
             return _failed(len(search.pilots) + 1, error)
         search.tell(said)
         pilots = [each.model_dump() for each in search.pilots]
-        write_text(self._place(index) / LENGTHS, json.dumps({"pilots": pilots}, indent=2) + "\n")
+        write_text(self._directory_of(index) / LENGTHS, json.dumps({"pilots": pilots}, indent=2) + "\n")
         return self.given_up(index)
 
     def given_up(self, index: int) -> RunFailedError | None:

@@ -132,7 +132,7 @@ class Study(Pipeline[StudyResult]):
     def __init__(self, plan: StudyPlan, found: Sequence[Point], directory: Path, *, kept: bool = True) -> None:
         super().__init__(plan, found, directory, kept=kept)
         self._conditions = conditions(found[0].experiment, plan.thresholds)
-        self._searches = Searches(self.place)
+        self._searches = Searches(self.directory_of)
         self._schedule = Schedule(0, 0)
         self._tasks: dict[tuple[int, int | None], Task] = {}
         self._first: dict[tuple[int, int | None], FirstAttempt] = {}
@@ -148,11 +148,11 @@ class Study(Pipeline[StudyResult]):
     @property
     def empty(self) -> bool:
         """Whether there is nothing in the directory to go on from."""
-        return not any(_is_begun(self.place(point.index)) for point in self.points)
+        return not any(_is_begun(self.directory_of(point.index)) for point in self.points)
 
     def _finished(self) -> StudyResult:
         result = self.summarise()
-        records = [record for point in self.points for record in records_of(self.place(point.index))]
+        records = [record for point in self.points for record in records_of(self.directory_of(point.index))]
         if any(record.summary and (record.failure is None or self.stopped) for record in records):
             return result if self._kept else _without_directory(result)
         if self.stopped:
@@ -163,7 +163,7 @@ class Study(Pipeline[StudyResult]):
 
     def _look(self) -> None:
         for point in self.points:
-            forget_damaged(self.place(point.index))
+            forget_damaged(self.directory_of(point.index))
         self._schedule = self._planned()
 
     def _over(self) -> bool:
@@ -188,7 +188,7 @@ class Study(Pipeline[StudyResult]):
         again, unready = [], []
         for point in self.points:
             # A run that failed or was stopped is kept until one takes its place.
-            for record in records_of(self.place(point.index)):
+            for record in records_of(self.directory_of(point.index)):
                 key, summary = (point.index, record.run), record.summary
                 if summary is not None and is_over(record, self._mode):
                     finished[key] = summary.throughput
@@ -228,7 +228,7 @@ class Study(Pipeline[StudyResult]):
             point=task.point,
             run=number,
             scenario=scenario,
-            directory=str(self.place(task.point)),
+            directory=str(self.directory_of(task.point)),
             time_limit=time_limit(experiment, scenario),
             pilot=pilot,
             fields=self._searches.fields(task.point),
@@ -264,13 +264,13 @@ class Study(Pipeline[StudyResult]):
             return
         record = self._fail(task.point, task.run, done.error, done.job.attempt)
         self._schedule.done(task, record.summary.throughput if record.whole and record.summary else None)
-        if is_beyond_help(done.error) and not _has_figures(self.place(task.point)):
+        if is_beyond_help(done.error) and not _has_figures(self.directory_of(task.point)):
             self._fail_all(self._schedule, task.point, done.error)
 
     def _fail(self, point: int, run: int, error: WaspError, attempts: int) -> RunRecord:
         """Writes, and returns, what is kept of a run that failed."""
         self._failure = self._failure or error
-        record = write_failure(self.place(point), run, error, attempts, self._first.get((point, run)))
+        record = write_failure(self.directory_of(point), run, error, attempts, self._first.get((point, run)))
         self._failed += record.summary is None
         return record
 
@@ -295,8 +295,8 @@ class Study(Pipeline[StudyResult]):
     # Results.
 
     def _summarised(self, point: Point) -> StudyPoint:
-        place = self.place(point.index)
-        records = records_of(place)
+        directory = self.directory_of(point.index)
+        records = records_of(directory)
         finished = [record for record in records if record.summary is not None]
         if not finished:
             return StudyPoint(
@@ -313,11 +313,11 @@ class Study(Pipeline[StudyResult]):
             made_with=self.plan.versions,
             varied=point.settings,
         )
-        write_text(place / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
+        write_text(directory / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
         return StudyPoint(index=point.index, varied=point.settings, result=result)
 
     def _combined(self, point: Point, records: Sequence[RunRecord], finished: Sequence[RunRecord]) -> Result:
-        place = self.place(point.index)
+        directory = self.directory_of(point.index)
         summaries: list[RunSummary] = [record.summary for record in finished if record.summary is not None]
         scenario = resolve(point.experiment, 0, mode=self._mode)
         scenario["measure"] |= self._searches.measure(point.index)
@@ -326,11 +326,11 @@ class Study(Pipeline[StudyResult]):
             point.experiment,
             scenario,
             summaries,
-            [populations_of(read_table(table_path(place, "histogram", run.run))) for run in summaries],
+            [populations_of(read_table(table_path(directory, "histogram", run.run))) for run in summaries],
             testbed=finished[0].testbed,
             missing=missing,
             interrupted=interrupted,
-            place=str(place),
+            directory=str(directory),
             lengths=self._searches.found(point.index),
             judged_percentiles=percentiles_of(condition.metric for condition in self._conditions),
         )
@@ -361,13 +361,13 @@ def _key(task: Task) -> tuple[int, int | None]:
     return (task.point, task.run)
 
 
-def _is_begun(place: Path) -> bool:
+def _is_begun(directory: Path) -> bool:
     """Whether a point has figures, or pilots of a search that has not given up."""
-    return _has_figures(place) or (not records_of(place) and (place / LENGTHS).exists())
+    return _has_figures(directory) or (not records_of(directory) and (directory / LENGTHS).exists())
 
 
-def _has_figures(place: Path) -> bool:
-    return any(record.summary for record in records_of(place))
+def _has_figures(directory: Path) -> bool:
+    return any(record.summary for record in records_of(directory))
 
 
 def _without_directory(result: StudyResult) -> StudyResult:

@@ -57,7 +57,7 @@ def start(pipe: Connection) -> subprocess.Popen[bytes]:
     if not sys.executable:
         raise OSError(errno.ENOENT, "the program of this Python is not known (sys.executable)")
     package = str(Path(__file__).parents[2])
-    path = [place for place in sys.path if isinstance(place, str)]
+    path = [entry for entry in sys.path if isinstance(entry, str)]
     # -P: a file in the current directory must not be taken for a module.
     command = [sys.executable, "-P", "-c", _PROGRAM, package, str(pipe.fileno()), *path]
     with _blocked():

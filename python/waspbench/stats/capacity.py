@@ -320,31 +320,31 @@ class _Curve:
         self._limit = limit
 
     def gaps(self) -> list[int]:
-        """Intervals that hold a load, each by the place of its lower end."""
-        return [place for place in range(len(self._loads)) if self._end(place) - self._loads[place] > 1]
+        """Intervals that hold a load, each by the index of its lower end."""
+        return [gap for gap in range(len(self._loads)) if self._end(gap) - self._loads[gap] > 1]
 
     def after(self, load: float) -> int | None:
         """The interval above ``load``, if it holds any."""
-        place = self._loads.index(load)
-        return place if place in self.gaps() else None
+        gap = self._loads.index(load)
+        return gap if gap in self.gaps() else None
 
-    def bound(self, place: int, slack: float, *, collapse: bool = False) -> tuple[float, float]:
+    def bound(self, gap: int, slack: float, *, collapse: bool = False) -> tuple[float, float]:
         """How much more than the best so far (in logarithms) throughput could be in an interval, and where to look.
 
         With ``collapse`` what lies above the interval bounds nothing, because it may have fallen.
         """
-        width = math.log(self._end(place)) - self._x[place]
-        rise = min([1.0, *(self._slope(left, place, slack) for left in range(place))])
+        width = math.log(self._end(gap)) - self._x[gap]
+        rise = min([1.0, *(self._slope(left, gap, slack) for left in range(gap))])
         rise = max(rise, 0.0)
-        falls = [-self._slope(place + 1, right, -slack) for right in range(place + 2, len(self._loads))]
+        falls = [-self._slope(gap + 1, right, -slack) for right in range(gap + 2, len(self._loads))]
         if collapse or not falls:
-            return self._y[place] + rise * width - self._top, self._inside(place, 0.5)
+            return self._y[gap] + rise * width - self._top, self._inside(gap, 0.5)
         fall = max(min(falls), 0.0)
-        here, there = self._y[place], self._y[place + 1]
+        here, there = self._y[gap], self._y[gap + 1]
         at = (there + fall * width - here) / (rise + fall) if rise + fall > 0 else width / 2
         at = min(max(at, 0.0), width)
         top = min(here + rise * at, there + fall * (width - at))
-        return top - self._top, self._inside(place, at / width)
+        return top - self._top, self._inside(gap, at / width)
 
     def highest(self) -> float:
         """Throughput that loads between the known ones may have at most."""
@@ -366,18 +366,18 @@ class _Curve:
         fall = min(-self._slope(0, right, -SLACK) for right in others)
         return "below" if self._y[0] + fall * _DOUBLE - self._top >= WORTH else None
 
-    def _end(self, place: int) -> float:
+    def _end(self, gap: int) -> float:
         """The load that ends the interval: the next known one, or the limit, or none above the last."""
-        if place + 1 < len(self._loads):
-            return self._loads[place + 1]
-        return self._loads[place] if self._limit is None else self._limit
+        if gap + 1 < len(self._loads):
+            return self._loads[gap + 1]
+        return self._loads[gap] if self._limit is None else self._limit
 
     def _slope(self, left: int, right: int, slack: float) -> float:
         width = self._x[right] - self._x[left]
         return (self._y[right] - self._y[left] + slack * NOISE * math.sqrt(2)) / width
 
-    def _inside(self, place: int, part: float) -> float:
-        low, high = self._loads[place], self._end(place)
+    def _inside(self, gap: int, part: float) -> float:
+        low, high = self._loads[gap], self._end(gap)
         load = round(low * math.pow(high / low, min(max(part, INNER), 1 - INNER)))
         return min(max(load, low + 1), high - 1)
 
@@ -415,8 +415,8 @@ class CapacitySweep:
     def next_load(self) -> int | None:
         """The load of the next run; None when the sweep is over."""
         loads = self.loads()
-        place = len(self.readings) // self.runs
-        return loads[place] if place < len(loads) else None
+        index = len(self.readings) // self.runs
+        return loads[index] if index < len(loads) else None
 
     def tell(self, reading: Reading) -> None:
         """Takes in what the run at `next_load` found.

@@ -112,9 +112,9 @@ def holm(values: Sequence[float]) -> list[float]:
     """Holm's adjusted p (S. Holm, 1979): calling those up to alpha keeps the chance of any wrong call at alpha."""
     order = np.argsort(np.asarray(values, dtype=np.float64), kind="stable")
     adjusted, highest = [0.0] * len(values), 0.0
-    for rank, place in enumerate(order):
-        highest = max(highest, min(1.0, (len(values) - rank) * float(values[place])))
-        adjusted[place] = highest
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(values) - rank) * float(values[index])))
+        adjusted[index] = highest
     return adjusted
 
 

@@ -53,9 +53,9 @@ class Populations:
     groups: Sequence[Populations] = ()
     """Those of each group of clients, in the order of their index; none where a result does not tell."""
 
-    def of_group(self, place: int) -> Populations:
+    def of_group(self, index: int) -> Populations:
         """Those of the group with this index. The last groups may have none at all, and are not there then."""
-        return self.groups[place] if place < len(self.groups) else Populations(merge(()), merge(()))
+        return self.groups[index] if index < len(self.groups) else Populations(merge(()), merge(()))
 
 
 def merge(histograms: Iterable[Histogram]) -> Histogram:
@@ -66,13 +66,13 @@ def merge(histograms: Iterable[Histogram]) -> Histogram:
     lower = np.concatenate([part.lower for part in parts])
     upper = np.concatenate([part.upper for part in parts])
     count = np.concatenate([part.count for part in parts])
-    edges, place = np.unique(lower, return_inverse=True)
+    edges, index = np.unique(lower, return_inverse=True)
     highest = np.zeros(len(edges), dtype=np.int64)
-    np.maximum.at(highest, place, upper)
-    if (upper != highest[place]).any():
+    np.maximum.at(highest, index, upper)
+    if (upper != highest[index]).any():
         raise ValueError("histogram: the buckets of the parts differ")
     counts = np.zeros(len(edges), dtype=np.int64)
-    np.add.at(counts, place, count)
+    np.add.at(counts, index, count)
     return Histogram.of(edges, highest, counts)
 
 

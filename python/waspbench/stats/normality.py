@@ -81,7 +81,7 @@ def normality(values: Sequence[float]) -> Normality:
 
 
 def outliers(values: Sequence[float]) -> list[int]:
-    """Places of the values that stand out: modified z-score above 3.5 (Iglewicz and Hoaglin, 1993).
+    """Indices of the values that stand out: modified z-score above 3.5 (Iglewicz and Hoaglin, 1993).
 
     They are reported and never dropped. Fewer than five values have none.
     """
@@ -92,4 +92,4 @@ def outliers(values: Sequence[float]) -> list[int]:
     spread = float(np.median(distance))
     if spread == 0:
         return []
-    return [int(place) for place in np.flatnonzero(0.6745 * distance / spread > 3.5)]
+    return [int(index) for index in np.flatnonzero(0.6745 * distance / spread > 3.5)]

@@ -12,7 +12,7 @@ figure took of the limit, so that runs on both sides of the crossing say togethe
 3. Confirm with fresh runs a little below the crossing. A run that misses the objective sends the search down.
 
 The interval is that of the crossing (`waspbench.stats.crossing`), widened to the loads between which the runs
-themselves place it.
+themselves locate it.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ and all of it ends with the process that made it. The one setting of the machine
 back: `backlog`.
 """
 
+from waspbench.testbed.affinity import aside
 from waspbench.testbed.apache import apache
-from waspbench.testbed.aside import aside
 from waspbench.testbed.backlog import long_backlog
 from waspbench.testbed.capability import Support, host_support, live_support
 from waspbench.testbed.commandline import command, from_lines

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from waspbench.closing import Closing
+from waspbench.closeable import Closeable
 from waspbench.testbed import cpus, kernel, linux, listeners, machine
 from waspbench.testbed.cpus import Placement, place
 from waspbench.testbed.errors import CannotDoIt, TestbedError
@@ -47,7 +47,7 @@ class HostSpec:
         return HostTestbed(self)
 
 
-class HostTestbed(Closing):
+class HostTestbed(Closeable):
     """The device before a server that runs already. Use it as a context manager, or call `close`."""
 
     def __init__(self, spec: HostSpec) -> None:

@@ -14,10 +14,10 @@ import signal
 import sys
 from pathlib import Path
 
-from waspbench.closing import Closing
+from waspbench.closeable import Closeable
 
 
-class Lease(Closing):
+class Lease(Closeable):
     """The setting is raised to a value for as long as this lasts; one that is higher stays as it is.
 
     All who share a journal must ask for the same value. What somebody else sets meanwhile is not undone.

@@ -8,7 +8,7 @@ import os
 import socket
 import struct
 
-from waspbench.closing import Closing
+from waspbench.closeable import Closeable
 
 NLMSG_ERROR = 2
 NLM_F_REQUEST = 0x001
@@ -69,7 +69,7 @@ def family(address: Address | Network) -> int:
     return socket.AF_INET if address.version == 4 else socket.AF_INET6
 
 
-class Netlink(Closing):
+class Netlink(Closeable):
     """A routing socket of the current network namespace. Use as a context manager, from one thread."""
 
     def __init__(self) -> None:

@@ -9,12 +9,12 @@ import os
 import socket
 from pathlib import Path
 
-from waspbench.closing import Closing
+from waspbench.closeable import Closeable
 
 PREFIX = "wasp-live-"
 
 
-class Presence(Closing):
+class Presence(Closeable):
     """This run's presence. Use it as a context manager, or call `close`."""
 
     _number = 0

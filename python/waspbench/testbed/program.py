@@ -4,8 +4,8 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from waspbench.closing import Closing
-from waspbench.testbed.aside import NICENESS
+from waspbench.closeable import Closeable
+from waspbench.testbed.affinity import NICENESS
 from waspbench.testbed.protocol import ProgramPlan
 
 
@@ -26,7 +26,7 @@ class ProgramSpec:
         return ProgramPlan(number, list(self.argv), dict(self.environment), list(self.cpus), self.niceness, self.nofile)
 
 
-class Program(Closing):
+class Program(Closeable):
     """A program that was started. What it wrote is kept in memory until it is closed, which its testbed does."""
 
     def __init__(self, number: int) -> None:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from waspbench.closing import Closing
+from waspbench.closeable import Closeable
 from waspbench.testbed import backlog, files, kernel, machine, process
 from waspbench.testbed.cpus import Placement, place
 from waspbench.testbed.errors import CannotDoIt, TestbedError
@@ -150,7 +150,7 @@ def queue_length(clients: int) -> int:
     return min(backlog.LONG_ENOUGH + 32 * clients, 1 << 18)
 
 
-class Testbed(Closing):
+class Testbed(Closeable):
     """A running testbed. Use it as a context manager, or call `close`.
 
     Make it from a thread that lives as long as it does (the main thread): the kernel kills the holder when the thread

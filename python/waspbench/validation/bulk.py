@@ -115,14 +115,14 @@ VARIANTS = ("reno", "newreno", "sack", "rack")
 
 def variants(events: int = 3_000) -> Table:
     """The variants on common loss streams."""
-    places = [(loss, rtt) for rtt in (0.05, 0.1) for loss in (0.003, 0.01, 0.03)]
-    points = [_Point(loss, rtt, variant, _duration(loss, rtt, events)) for loss, rtt in places for variant in VARIANTS]
+    paths = [(loss, rtt) for rtt in (0.05, 0.1) for loss in (0.003, 0.01, 0.03)]
+    points = [_Point(loss, rtt, variant, _duration(loss, rtt, events)) for loss, rtt in paths for variant in VARIANTS]
     rates = {
         (point.loss, point.rtt, point.recovery): [_rate(run) for run in runs]
         for point, runs in _all_runs(points).items()
     }
     rows = []
-    for loss, rtt in places:
+    for loss, rtt in paths:
         by = {variant: rates[loss, rtt, variant] for variant in VARIANTS}
         pairs = [("newreno", "reno"), ("sack", "newreno"), ("rack", "sack")]
         ratios = {pair: [a / b for a, b in zip(by[pair[0]], by[pair[1]], strict=True)] for pair in pairs}
@@ -142,7 +142,7 @@ def variants(events: int = 3_000) -> Table:
 
 def cubic(losses: int = 40) -> Table:
     """CUBIC's mean window against RFC 9438."""
-    places = [(1e-4, 0.1), (1e-4, 0.2), (1e-5, 0.1), (1e-5, 0.2), (1e-3, 0.02)]
+    paths = [(1e-4, 0.1), (1e-4, 0.2), (1e-5, 0.1), (1e-5, 0.2), (1e-3, 0.02)]
 
     def document(loss: float, rtt: float) -> dict[str, Any]:
         expected = max(theory.cubic_window(loss, rtt), theory.aimd_window(loss))
@@ -162,8 +162,8 @@ def cubic(losses: int = 40) -> Table:
         )
 
     bar, rows, marks = Bar.within(0.2), [], []
-    made = simulate([document(*place) for place in places])
-    for (loss, rtt), [run] in zip(places, made, strict=True):
+    made = simulate([document(*path) for path in paths])
+    for (loss, rtt), [run] in zip(paths, made, strict=True):
         measured = run.summary.network.down.packets / run.summary.interval_s * rtt
         concave, linear = theory.cubic_window(loss, rtt), theory.aimd_window(loss)
         expected, region = (concave, "cubic") if concave > linear else (linear, "Reno-friendly")

@@ -43,8 +43,8 @@ Pair = tuple[Seen, Seen]
 
 
 @dataclass(frozen=True)
-class Place:
-    """A point: what is asked for behind which loss, by about how many clients and for how long, so that the server is
+class ClientCase:
+    """What is asked for behind which loss, by about how many clients and for how long, so that the server is
     busy and there are enough responses.
 
     Clients think between requests. Without, whatever delays several of them at once has them go on in step, a round
@@ -79,22 +79,22 @@ class Place:
         }
 
 
-PLACES = (
-    Place("20KB", "1%", 1_000, "400ms", "17s"),
-    Place("20KB", "3%", 1_100, "400ms", "17s"),
-    Place("64KB", "1%", 850, "600ms", "12s"),
-    Place("64KB", "3%", 900, "600ms", "12s"),
-    Place("500KB", "1%", 140, "1s", "25s"),
-    Place("500KB", "3%", 200, "1s", "30s"),
+CLIENT_CASES = (
+    ClientCase("20KB", "1%", 1_000, "400ms", "17s"),
+    ClientCase("20KB", "3%", 1_100, "400ms", "17s"),
+    ClientCase("64KB", "1%", 850, "600ms", "12s"),
+    ClientCase("64KB", "3%", 900, "600ms", "12s"),
+    ClientCase("500KB", "1%", 140, "1s", "25s"),
+    ClientCase("500KB", "3%", 200, "1s", "30s"),
 )
 
 
 def require() -> None:
     """Raises CannotRunError where no live run is possible."""
-    choose_mode("live", parse(PLACES[0].document()))
+    choose_mode("live", parse(CLIENT_CASES[0].document()))
 
 
-def pairs(place: Place, wanted: int = PAIRS, attempts: int = ATTEMPTS) -> tuple[list[Pair], list[str]]:
+def pairs(point: ClientCase, wanted: int = PAIRS, attempts: int = ATTEMPTS) -> tuple[list[Pair], list[str]]:
     """Pairs of runs of a point that count, and why others did not. Which kind goes first alternates.
 
     Raises:
@@ -102,7 +102,7 @@ def pairs(place: Place, wanted: int = PAIRS, attempts: int = ATTEMPTS) -> tuple[
     """
     found: list[Pair] = []
     refused: list[str] = []
-    document = place.document()
+    document = point.document()
     for attempt in range(attempts):
         await_quiet()
         kinds = (programs, emulated) if attempt % 2 == 0 else (emulated, programs)
@@ -121,28 +121,28 @@ def pairs(place: Place, wanted: int = PAIRS, attempts: int = ATTEMPTS) -> tuple[
     return found, refused
 
 
-def fitted(place: Place, run: int) -> Place:
+def fitted(point: ClientCase, run: int) -> ClientCase:
     """The point with as many clients as keep this machine's server busy, and its emulator not too busy.
 
     The runs by which they are found are not counted. The programs make them, since each of their packets is read and
     written twice.
     """
-    most = MOST_SCALED**FITS * place.clients
+    most = MOST_SCALED**FITS * point.clients
     for _ in range(FITS):
         await_quiet()
-        seen = programs(place.document(), run)
+        seen = programs(point.document(), run)
         if OVERLOADED & set(seen.against):
-            most = RELIEF * place.clients
+            most = RELIEF * point.clients
             wanted = most
         elif ENOUGH[0] <= seen.busy <= ENOUGH[1] or not seen.busy > 0:
             break
         else:
-            wanted = place.clients * min(max(AIM / seen.busy, 1 / MOST_SCALED), MOST_SCALED)
+            wanted = point.clients * min(max(AIM / seen.busy, 1 / MOST_SCALED), MOST_SCALED)
         clients = round(min(wanted, most))
-        if clients == place.clients:
+        if clients == point.clients:
             break
-        place = replace(place, clients=clients)
-    return place
+        point = replace(point, clients=clients)
+    return point
 
 
 def await_quiet() -> None:
@@ -199,11 +199,11 @@ class _Ratio:
         return f"{self.kernel:,.1f}", f"{self.ratio:.3f}{spread}"
 
 
-def row(place: Place, found: Sequence[Pair], refused: Sequence[str], wanted: int = PAIRS) -> Row:
+def row(point: ClientCase, found: Sequence[Pair], refused: Sequence[str], wanted: int = PAIRS) -> Row:
     """The line of a point."""
     if not found:
         why = f"no pair counts: {'; '.join(dict.fromkeys(refused))}"
-        named = (place.size, place.loss, f"{place.clients:,}")
+        named = (point.size, point.loss, f"{point.clients:,}")
         return Row((*named, *["?"] * (len(COLUMNS) - len(named))), unjudged=why)
     average, p90, packets = (
         _Ratio.of(found, figure) for figure in (lambda s: s.mean, lambda s: s.p90, lambda s: s.packets)
@@ -213,9 +213,9 @@ def row(place: Place, found: Sequence[Pair], refused: Sequence[str], wanted: int
     busy = [seen.busy for pair in found for seen in pair]
     counted = [sum(pair[side].responses for pair in found) for side in (0, 1)]
     cells = (
-        place.size,
-        place.loss,
-        f"{place.clients:,}",
+        point.size,
+        point.loss,
+        f"{point.clients:,}",
         f"{len(found)}",
         f"{counted[0]:,} / {counted[1]:,}",
         f"{100 * min(busy):.0f} to {100 * max(busy):.0f} %",
@@ -249,7 +249,7 @@ COLUMNS = (
 )
 
 
-def compare(places: Sequence[Place] = PLACES, say: Callable[[str], None] = lambda line: None) -> Table:
+def compare(points: Sequence[ClientCase] = CLIENT_CASES, say: Callable[[str], None] = lambda line: None) -> Table:
     """Response times, packets and server CPU of emulated clients over those of the kernel's.
 
     Raises:
@@ -257,11 +257,11 @@ def compare(places: Sequence[Place] = PLACES, say: Callable[[str], None] = lambd
         RunFailedError: a run could not be made.
     """
     rows = []
-    for place in places:
-        place = fitted(place, ATTEMPTS)
-        found, refused = pairs(place)
-        rows.append(row(place, found, refused))
-        say(f"{place.size} at {place.loss}: {' | '.join((*rows[-1].cells[2:], rows[-1].verdict))}")
+    for point in points:
+        point = fitted(point, ATTEMPTS)
+        found, refused = pairs(point)
+        rows.append(row(point, found, refused))
+        say(f"{point.size} at {point.loss}: {' | '.join((*rows[-1].cells[2:], rows[-1].verdict))}")
         for why in refused:
             say(f"  a pair did not count: {why}")
     return Table(

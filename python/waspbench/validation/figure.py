@@ -64,9 +64,9 @@ class Figure:
             if point.interval is not None:
                 lines.append(line(x, at(point.interval[0]), x, at(point.interval[1]), f'stroke="{colour}"'))
             lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>')
-        for place, name in enumerate(series if len(series) > 1 else ()):
-            colour = COLOURS[place % len(COLOURS)]
-            lines.append(f'<text x="{MARGIN + 8}" y="{MARGIN + 6 + 13 * place}" fill="{colour}">{name}</text>')
+        for index, name in enumerate(series if len(series) > 1 else ()):
+            colour = COLOURS[index % len(COLOURS)]
+            lines.append(f'<text x="{MARGIN + 8}" y="{MARGIN + 6 + 13 * index}" fill="{colour}">{name}</text>')
         frame = SIZE - 2 * MARGIN
         lines += [
             f'<rect x="{MARGIN}" y="{MARGIN}" width="{frame}" height="{frame}" fill="none" stroke="#444"/>',

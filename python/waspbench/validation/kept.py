@@ -20,7 +20,7 @@ from waspbench.results.study import is_study, read_plan
 from waspbench.runner.batch import measure
 from waspbench.runner.lock import DirectoryLock
 from waspbench.stats.histogram import merge
-from waspbench.validation.places import PLACES, RUNS, Place
+from waspbench.validation.cases import CASES, RUNS, Case
 from waspbench.validation.sides import SHORTEST, Side
 
 REFUSED = 4
@@ -41,12 +41,12 @@ class Measured:
 
 def require() -> None:
     """Raises CannotRunError where no live run is possible, or none with this engine would be valid."""
-    choose_mode("live", parse(PLACES[0].document(SHORTEST)))
+    choose_mode("live", parse(CASES[0].document(SHORTEST)))
     if _core.profile() != "release":
         raise CannotRunError(f"the engine is built with the profile {_core.profile()}; ./run build makes the release")
 
 
-def kept(place: Place, results: Path) -> float | None:
+def kept(case: Case, results: Path) -> float | None:
     """Seconds that the runs take that are in ``results`` already; None where there is none.
 
     Raises:
@@ -56,13 +56,13 @@ def kept(place: Place, results: Path) -> float | None:
         return None
     if not results.is_dir():
         raise InputError.at(Argument("results"), "a directory would be valid", str(results))
-    lengths = {_length(_checked(place, made)) for made in sorted(results.iterdir()) if not _was_killed(place, made)}
+    lengths = {_length(_checked(case, made)) for made in sorted(results.iterdir()) if not _was_killed(case, made)}
     if len(lengths) > 1:
         raise InputError.at(Argument("results"), "runs of one length would be valid", str(results))
     return lengths.pop() if lengths else None
 
 
-def measured(place: Place, duration: float, results: Path) -> Measured:
+def measured(case: Case, duration: float, results: Path) -> Measured:
     """The kernel's side, from the runs in ``results``, and from others that are made there until enough of them count.
 
     A run that is interrupted is not kept.
@@ -76,16 +76,16 @@ def measured(place: Place, duration: float, results: Path) -> Measured:
     refused: list[str] = []
     for number in count():
         where = results / f"{number}"
-        there = where.exists() and not _was_killed(place, where)
+        there = where.exists() and not _was_killed(case, where)
         if len(counted) == RUNS or (len(refused) > REFUSED and not there):
             break
         if not there:
             try:
-                _make(place.document(duration) | {"seed": number + 1}, where)
+                _make(case.document(duration) | {"seed": number + 1}, where)
             except RunFailedError as error:
                 refused.append(f"failed: {error.message}")
                 continue
-        manifest = _checked(place, where)
+        manifest = _checked(case, where)
         against = disturbed(manifest)
         if against:
             refused.append(against)
@@ -101,12 +101,12 @@ def measured(place: Place, duration: float, results: Path) -> Measured:
     )
 
 
-def _was_killed(place: Place, where: Path) -> bool:
+def _was_killed(case: Case, where: Path) -> bool:
     """Whether a run of a configuration was begun there and killed."""
     if not is_study(where) or (where / MANIFEST).exists():
         return False
     plan = read_plan(where)
-    return (plan.kind, plan.points, plan.name) == ("sweep", 1, place.document(SHORTEST)["name"])
+    return (plan.kind, plan.points, plan.name) == ("sweep", 1, case.document(SHORTEST)["name"])
 
 
 def _make(document: dict[str, Any], where: Path) -> None:
@@ -116,17 +116,17 @@ def _make(document: dict[str, Any], where: Path) -> None:
     measure(document, where)
 
 
-def _checked(place: Place, where: Path) -> Manifest:
+def _checked(case: Case, where: Path) -> Manifest:
     """The manifest of a kept run.
 
     Raises:
         InputError: it is of another experiment, or of results that do not have the counters.
     """
     manifest = load_manifest(where)
-    wanted = parse(place.document(SHORTEST)).model_dump(exclude_none=True, by_alias=True)
+    wanted = parse(case.document(SHORTEST)).model_dump(exclude_none=True, by_alias=True)
     if manifest.mode != "live" or _compared(manifest.experiment) != _compared(wanted):
         raise InputError.at(
-            Argument("results"), f"live runs of the configuration {place.name} would be valid", str(where)
+            Argument("results"), f"live runs of the configuration {case.name} would be valid", str(where)
         )
     if any("RetransSegs" not in (one.tcpext or {}) for one in manifest.runs):
         raise InputError.at(Argument("results"), "runs with the counter RetransSegs would be valid", str(where))

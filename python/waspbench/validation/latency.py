@@ -51,7 +51,7 @@ def segments_of(size: int) -> int:
 
 def slow_start() -> Table:
     """The time without loss against the count of round trips."""
-    places = [(size, window) for window in (1, 2, 10) for size in SIZES]
+    cases = [(size, window) for window in (1, 2, 10) for size in SIZES]
 
     def document(size: int, window: int) -> dict[str, Any]:
         return scenario(
@@ -66,8 +66,8 @@ def slow_start() -> Table:
         )
 
     rows = []
-    made = simulate([document(*place) for place in places])
-    for (size, window), [run] in zip(places, made, strict=True):
+    made = simulate([document(*case) for case in cases])
+    for (size, window), [run] in zip(cases, made, strict=True):
         middle, most = run.summary.response_time_ms.mean, run.summary.response_time_ms.max
         rounds = theory.doubling_rounds(segments_of(size), window)
         expected = 1e3 * RTT * (1 + rounds)
@@ -89,7 +89,7 @@ def slow_start() -> Table:
 def cardwell(transactions: int = 3_000) -> Table:
     """Response times under loss against Cardwell's model."""
     runs, count = 5, 16
-    places = [(size, loss) for size in SIZES for loss in (0.001, 0.003, 0.01)]
+    cases = [(size, loss) for size in SIZES for loss in (0.001, 0.003, 0.01)]
 
     def path(loss: float) -> theory.Path:
         return theory.Path(loss, RTT, MIN_RTO + RTT, 1, WINDOW)
@@ -109,10 +109,10 @@ def cardwell(transactions: int = 3_000) -> Table:
             duration=max(20.0, transactions * expected(size, loss) / count / runs),
         )
 
-    made = simulate([document(*place) for place in places], runs)
-    found = {place: [response_time(run) for run in all_runs] for place, all_runs in zip(places, made, strict=True)}
+    made = simulate([document(*case) for case in cases], runs)
+    found = {case: [response_time(run) for run in all_runs] for case, all_runs in zip(cases, made, strict=True)}
     rows, marks, bar = [], [], Bar.within(0.25)
-    for size, loss in places:
+    for size, loss in cases:
         model, values = expected(size, loss), found[size, loss]
         ratio = mean(values) / model
         cells = (f"{size // KB} KB", f"{100 * loss:g} %", f"{shown(values)} s", f"{model:.3g} s", f"{ratio:.2f}")

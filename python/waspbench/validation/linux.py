@@ -10,13 +10,13 @@ from waspbench.results import errors
 from waspbench.stats import mean_interval
 from waspbench.stats.comparison import ratio_interval
 from waspbench.tabular import Column, Figures, Listing
+from waspbench.validation.cases import CASES, RUNS, WARMUP, Case
 from waspbench.validation.counts import BAR as COUNTS
 from waspbench.validation.counts import MANY, retransmissions, timeouts
 from waspbench.validation.figure import Figure, Point
 from waspbench.validation.kept import REFUSED, Measured, kept, measured
 from waspbench.validation.machine import Constants, this_kernel
 from waspbench.validation.page import Bar, Row, Table
-from waspbench.validation.places import PLACES, RUNS, WARMUP, Place
 from waspbench.validation.sides import RESPONSES, STEP, TWINS, Side, simulated
 from waspbench.validation.simulation import mean, shown
 
@@ -47,7 +47,7 @@ def unjudged(live: Measured, model: Side, interval: tuple[float, float] | None) 
     return ", ".join(reasons)
 
 
-def row(place: Place, live: Measured, model: Side) -> tuple[Row, Point | None]:
+def row(case: Case, live: Measured, model: Side) -> tuple[Row, Point | None]:
     """The line of a configuration and its mark."""
     kernel = live.side
     one, other = kernel.means, model.means
@@ -57,7 +57,7 @@ def row(place: Place, live: Measured, model: Side) -> tuple[Row, Point | None]:
     again, expired = retransmissions(kernel, model), timeouts(kernel, model)
     spread = "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
     cells = (
-        place.name,
+        case.name,
         f"{kernel.responses:,}",
         "?" if kernel.busiest is None else f"{100 * kernel.busiest:.0f} %",
         "?" if one is None else shown(one),
@@ -75,10 +75,10 @@ def row(place: Place, live: Measured, model: Side) -> tuple[Row, Point | None]:
     }
     against = unjudged(live, model, interval)
     missed = ", ".join(name for name, met in bars.items() if not met)
-    if missed and place.short:
-        missed += f" ({place.short})"
+    if missed and case.short:
+        missed += f" ({case.short})"
     mark = (
-        None if one is None or other is None else Point(mean(one), mean(other), mean_interval(other), place.congestion)
+        None if one is None or other is None else Point(mean(one), mean(other), mean_interval(other), case.congestion)
     )
     return Row(cells, None if against else not missed, against, "" if against else missed), mark
 
@@ -99,7 +99,7 @@ COLUMNS = (
 )
 
 
-def compare(results: Path, places: Sequence[Place] = PLACES, say: Callable[[str], None] = lambda line: None) -> Table:
+def compare(results: Path, cases: Sequence[Case] = CASES, say: Callable[[str], None] = lambda line: None) -> Table:
     """Response times, retransmissions and timeouts, simulated and live. The live runs are kept in ``results``.
 
     Raises:
@@ -108,26 +108,26 @@ def compare(results: Path, places: Sequence[Place] = PLACES, say: Callable[[str]
         KeyboardInterrupt: a live run was interrupted. Those before it are kept.
     """
     kernel = this_kernel()
-    lengths = {place.name: kept(place, results / place.name) for place in places}
+    lengths = {case.name: kept(case, results / case.name) for case in cases}
 
     twins = {}
-    for place, duration, model in simulated(places, kernel, lengths):
-        say(f"{place.name}: simulated, {TWINS} runs of {duration:.0f} s")
-        twins[place.name] = (duration, model)
+    for case, duration, model in simulated(cases, kernel, lengths):
+        say(f"{case.name}: simulated, {TWINS} runs of {duration:.0f} s")
+        twins[case.name] = (duration, model)
     minutes = sum(seconds(WARMUP) + duration for duration, _ in twins.values()) * RUNS / 60
     say(f"the kernel's runs take at least {minutes:.0f} min, less what is kept of them")
     lives, rows, marks = [], [], []
-    for place in places:
-        duration, model = twins[place.name]
-        live = measured(place, duration, results / place.name)
-        line, mark = row(place, live, model)
+    for case in cases:
+        duration, model = twins[case.name]
+        live = measured(case, duration, results / case.name)
+        line, mark = row(case, live, model)
         lives.append(live)
         rows.append(line)
         marks += [] if mark is None else [mark]
         say(" | ".join((*line.cells, line.verdict)))
         for why in live.refused:
             say(f"  a run did not count: {why}")
-    return table(places, rows, marks, made_with(lives, kernel))
+    return table(cases, rows, marks, made_with(lives, kernel))
 
 
 def made_with(lives: Sequence[Measured], kernel: Constants) -> str:
@@ -138,7 +138,7 @@ def made_with(lives: Sequence[Measured], kernel: Constants) -> str:
     return f"{', '.join(servers)} with {kernel}, {span}"
 
 
-def table(places: Sequence[Place], rows: list[Row], marks: Sequence[Point], made: str) -> Table:
+def table(cases: Sequence[Case], rows: list[Row], marks: Sequence[Point], made: str) -> Table:
     """The part of the page; ``made`` says with what."""
     return Table(
         "linux",
@@ -146,7 +146,7 @@ def table(places: Sequence[Place], rows: list[Row], marks: Sequence[Point], made
         "nginx before the kernel's TCP and the modelled server with the preset `linux`, each behind the same emulated "
         f"network, {RUNS} live and {TWINS} simulated runs of a configuration. A live run is made anew, at most "
         f"{REFUSED} times a configuration, where it is not valid for a reason other than its length, such as `lag` "
-        f"([concepts](concepts.md)). Measured with {made}.\n\n" + configurations(places),
+        f"([concepts](concepts.md)). Measured with {made}.\n\n" + configurations(cases),
         f"mean response time within 5 %, with an interval of {100 * WIDTH:.0f} % or less to either side; the share of "
         f"the model's response times up to the kernel's 90th percentile, give or take {100 * STEP:.1f} % of that, from "
         f"{100 * RANK.low:.0f} to {100 * RANK.high:.0f} %; the interval of the ratio of segments sent again, and of "
@@ -160,9 +160,9 @@ def table(places: Sequence[Place], rows: list[Row], marks: Sequence[Point], made
     )
 
 
-def configurations(places: Sequence[Place]) -> str:
+def configurations(cases: Sequence[Case]) -> str:
     """What the names stand for, as a table."""
-    return "\n".join(Listing(_CONFIGURATION, [vars(place) for place in places]).markdown())
+    return "\n".join(Listing(_CONFIGURATION, [vars(case) for case in cases]).markdown())
 
 
 def _link(row: Figures) -> str:

@@ -32,7 +32,7 @@ Times = dict[tuple[str, float, str], list[float]]
 
 def measure(duration: float, runs: int, names: Iterable[str] = SIZES) -> Times:
     """Runs everything with the same seeds for each variant."""
-    places = [(name, rtt, variant) for name in names for rtt in RTTS for variant in VARIANTS]
+    cases = [(name, rtt, variant) for name in names for rtt in RTTS for variant in VARIANTS]
 
     def document(name: str, rtt: float, variant: str) -> dict[str, Any]:
         end: dict[str, object] = {"preset": "bsd1999", "sack": variant == "sack"}
@@ -51,8 +51,8 @@ def measure(duration: float, runs: int, names: Iterable[str] = SIZES) -> Times:
         )
         return found | {"workload": SIZES[name]}
 
-    made = simulate([document(*place) for place in places], runs)
-    return {place: [response_time(run) for run in all_runs] for place, all_runs in zip(places, made, strict=True)}
+    made = simulate([document(*case) for case in cases], runs)
+    return {case: [response_time(run) for run in all_runs] for case, all_runs in zip(cases, made, strict=True)}
 
 
 def changes(found: Times, name: str, rtt: float, variant: str) -> list[float]:

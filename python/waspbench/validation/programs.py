@@ -21,7 +21,7 @@ from waspbench.runner.batch import measure
 from waspbench.runner.one_run import OneRun
 from waspbench.runner.pipeline import temporary_directory
 from waspbench.testbed import Placement, ProgramSpec, TestbedSpec, linux
-from waspbench.testbed.aside import NICENESS
+from waspbench.testbed.affinity import NICENESS
 
 BEFORE_OTHERS = -10
 """Niceness of the clients where they may have it. A real-time emulator goes before them all the same; what else runs on
@@ -60,9 +60,9 @@ class Seen:
 
 def emulated(document: dict[str, Any], run: int) -> Seen:
     """Run number ``run`` with emulated clients."""
-    with temporary_directory() as place:
+    with temporary_directory() as directory:
         try:
-            summary = measure(_seeded(document, run), Path(place) / "run")
+            summary = measure(_seeded(document, run), Path(directory) / "run")
         except RunFailedError as error:  # nothing is kept
             raise RunFailedError(error.message, field=error.field) from None
     times = summary.response_time_ms

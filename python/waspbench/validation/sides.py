@@ -12,8 +12,8 @@ from waspbench.results import RunSummary
 from waspbench.runner.batch import simulate
 from waspbench.stats import Histogram
 from waspbench.stats.histogram import merge, percentiles
+from waspbench.validation.cases import RUNS, Case
 from waspbench.validation.machine import Constants
-from waspbench.validation.places import RUNS, Place
 from waspbench.validation.simulation import mean
 
 TWINS = 24
@@ -77,8 +77,8 @@ def complete(values: list[float | None]) -> list[float] | None:
 
 
 def simulated(
-    places: Sequence[Place], kernel: Constants, lengths: Mapping[str, float | None]
-) -> Iterator[tuple[Place, float, Side]]:
+    cases: Sequence[Case], kernel: Constants, lengths: Mapping[str, float | None]
+) -> Iterator[tuple[Case, float, Side]]:
     """The model's side of each configuration with the constants of ``kernel``, and the seconds that its runs take and
     the kernel's shall; in any order.
 
@@ -86,13 +86,13 @@ def simulated(
     of runs differ. From these follows the length with which there are enough responses, and the interval of the
     kernel's mean is narrow enough.
     """
-    long = [(place, duration) for place in places if (duration := lengths[place.name]) is not None]
-    for place, _, side in _twins([(place, SHORTEST) for place in places if lengths[place.name] is None], kernel):
+    long = [(case, duration) for case in cases if (duration := lengths[case.name]) is not None]
+    for case, _, side in _twins([(case, SHORTEST) for case in cases if lengths[case.name] is None], kernel):
         duration = _long_enough(side)
         if duration == SHORTEST:
-            yield place, duration, side
+            yield case, duration, side
         else:
-            long.append((place, duration))
+            long.append((case, duration))
     yield from _twins(long, kernel)
 
 
@@ -105,8 +105,8 @@ def _long_enough(first: Side) -> float:
     return math.ceil(min(LONGEST, max(SHORTEST, enough, SHORTEST * (deviation / DEVIATION) ** 2)))
 
 
-def _twins(places: Sequence[tuple[Place, float]], kernel: Constants) -> Iterator[tuple[Place, float, Side]]:
+def _twins(cases: Sequence[tuple[Case, float]], kernel: Constants) -> Iterator[tuple[Case, float, Side]]:
     """The model's side of configurations with runs of so many seconds."""
-    made = simulate([place.document(duration, kernel.tcp) for place, duration in places], TWINS)
-    for (place, duration), runs in zip(places, made, strict=True):
-        yield place, duration, Side([run.summary for run in runs], merge(run.times for run in runs))
+    made = simulate([case.document(duration, kernel.tcp) for case, duration in cases], TWINS)
+    for (case, duration), runs in zip(cases, made, strict=True):
+        yield case, duration, Side([run.summary for run in runs], merge(run.times for run in runs))

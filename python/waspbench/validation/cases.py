@@ -11,7 +11,7 @@ RUNS, WARMUP = 6, "10s"
 
 
 @dataclass(frozen=True)
-class Place:
+class Case:
     """Clients that ask for files of one size behind one kind of path."""
 
     name: str
@@ -61,29 +61,29 @@ class Place:
         }
 
 
-PLACES = (
-    Place("new-20k-1", 96, "50ms", "20KB", "1%"),
-    Place("new-20k-3", 96, "50ms", "20KB", "3%"),
-    Place("new-64k-1", 96, "50ms", "64KB", "1%", short="within the interval"),
-    Place("new-64k-3", 128, "50ms", "64KB", "3%"),
-    Place("new-500k-1", 96, "50ms", "500KB", "1%"),
-    Place("new-500k-3", 128, "50ms", "500KB", "3%"),
-    Place("nosack-64k-1", 96, "50ms", "64KB", "1%", sack=False, short="recovery without SACK"),
-    Place("nosack-500k-1", 96, "50ms", "500KB", "1%", sack=False, short="recovery without SACK"),
-    Place("kept-20k-3", 200, "100ms", "20KB", "3%", kept=True),
-    Place("kept-64k-1", 200, "100ms", "64KB", "1%", kept=True),
-    Place("kept-64k-3", 200, "100ms", "64KB", "3%", kept=True),
-    Place("kept-500k-1", 200, "100ms", "500KB", "1%", kept=True),
-    Place("think1-64k-1", 300, "100ms", "64KB", "1%", kept=True, think="1s"),
-    Place("think1-500k-1", 300, "100ms", "500KB", "1%", kept=True, think="1s"),
-    Place("think3-20k-3", 600, "100ms", "20KB", "3%", kept=True, think="3s"),
-    Place("think3-64k-1", 600, "100ms", "64KB", "1%", kept=True, think="3s"),
-    Place("near-64k-1", 64, "20ms", "64KB", "1%", kept=True),
-    Place("far-64k-1", 400, "200ms", "64KB", "1%", kept=True, think="1s"),
-    Place("farther-64k-1", 300, "300ms", "64KB", "1%"),
-    Place("farther-64k-3", 400, "300ms", "64KB", "3%", kept=True),
-    Place("queue-64k-1", 96, "50ms", "64KB", "1%", kept=True, think="1s", bandwidth="10Mbit/s", queue="32KB"),
-    Place("queue-500k-0.1", 64, "100ms", "500KB", "0.1%", bandwidth="10Mbit/s", queue="64KB", short="its phase"),
-    Place("reno-64k-3", 200, "100ms", "64KB", "3%", congestion="reno"),
-    Place("reno-500k-1", 300, "100ms", "500KB", "1%", kept=True, think="1s", congestion="reno"),
+CASES = (
+    Case("new-20k-1", 96, "50ms", "20KB", "1%"),
+    Case("new-20k-3", 96, "50ms", "20KB", "3%"),
+    Case("new-64k-1", 96, "50ms", "64KB", "1%", short="within the interval"),
+    Case("new-64k-3", 128, "50ms", "64KB", "3%"),
+    Case("new-500k-1", 96, "50ms", "500KB", "1%"),
+    Case("new-500k-3", 128, "50ms", "500KB", "3%"),
+    Case("nosack-64k-1", 96, "50ms", "64KB", "1%", sack=False, short="recovery without SACK"),
+    Case("nosack-500k-1", 96, "50ms", "500KB", "1%", sack=False, short="recovery without SACK"),
+    Case("kept-20k-3", 200, "100ms", "20KB", "3%", kept=True),
+    Case("kept-64k-1", 200, "100ms", "64KB", "1%", kept=True),
+    Case("kept-64k-3", 200, "100ms", "64KB", "3%", kept=True),
+    Case("kept-500k-1", 200, "100ms", "500KB", "1%", kept=True),
+    Case("think1-64k-1", 300, "100ms", "64KB", "1%", kept=True, think="1s"),
+    Case("think1-500k-1", 300, "100ms", "500KB", "1%", kept=True, think="1s"),
+    Case("think3-20k-3", 600, "100ms", "20KB", "3%", kept=True, think="3s"),
+    Case("think3-64k-1", 600, "100ms", "64KB", "1%", kept=True, think="3s"),
+    Case("near-64k-1", 64, "20ms", "64KB", "1%", kept=True),
+    Case("far-64k-1", 400, "200ms", "64KB", "1%", kept=True, think="1s"),
+    Case("farther-64k-1", 300, "300ms", "64KB", "1%"),
+    Case("farther-64k-3", 400, "300ms", "64KB", "3%", kept=True),
+    Case("queue-64k-1", 96, "50ms", "64KB", "1%", kept=True, think="1s", bandwidth="10Mbit/s", queue="32KB"),
+    Case("queue-500k-0.1", 64, "100ms", "500KB", "0.1%", bandwidth="10Mbit/s", queue="64KB", short="its phase"),
+    Case("reno-64k-3", 200, "100ms", "64KB", "3%", congestion="reno"),
+    Case("reno-500k-1", 300, "100ms", "500KB", "1%", kept=True, think="1s", congestion="reno"),
 )

@@ -30,7 +30,7 @@ class NotWrittenError(RunFailedError):
         return type(self), (self.path, self.reason)
 
 
-def place(path: Path, write: Callable[[Path], T]) -> T:
+def write_whole(path: Path, write: Callable[[Path], T]) -> T:
     """Puts a file at ``path``: ``write`` is told where beside it, the file is synced, and renamed. Returns what
     ``write`` does.
 

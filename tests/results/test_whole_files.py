@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from waspbench import InputError, run
-from waspbench.results.placing import make_above, place
+from waspbench.results.whole_files import make_above, write_whole
 
 SOMEBODY, THEIR_GROUP = 54321, 54322
 EXPERIMENT = {"name": "x", "mode": "sim", "clients": [{}], "measure": {"runs": 1, "duration": "1s"}}
@@ -86,8 +86,8 @@ def test_what_is_written_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
         partial.write_text("half")
         raise RuntimeError
 
-    place(tmp_path / "file", lambda partial: partial.write_text("old"))
+    write_whole(tmp_path / "file", lambda partial: partial.write_text("old"))
     with pytest.raises(RuntimeError):
-        place(tmp_path / "file", fail)
+        write_whole(tmp_path / "file", fail)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_text() == "old"

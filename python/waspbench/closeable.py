@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 
-class Closing(ABC):
+class Closeable(ABC):
     """A context manager: leaving it closes it."""
 
     def __enter__(self) -> Self:

@@ -12,8 +12,8 @@ import pytest
 from fake_core import FakeEngine
 from waspbench import run
 from waspbench.cli.app import invoke
-from waspbench.results.asked import arrival_text, asked_for, asked_text, site_text, workload_text
 from waspbench.results.result import LogReading, Site
+from waspbench.results.workload import arrival_text, asked_for, asked_text, site_text, workload_text
 
 EXPERIMENT: dict[str, Any] = {"name": "x", "mode": "sim", "clients": [{"count": 4}], "measure": {"runs": 2}}
 FILES = {"files": [{"size": "1KiB"}, {"size": "2KiB"}]}
