@@ -13,11 +13,20 @@ What an error is about is in its attributes, so that nobody has to read its text
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+_BREAKS = re.compile("[\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029]")
+"""Where `str.splitlines` ends a line."""
+
+
+def one_line(text: str) -> str:
+    """The text on one line: each line break is shown as Python and TOML write it."""
+    return _BREAKS.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 class WaspError(Exception):
@@ -47,7 +56,7 @@ class Problem:
 
     def __str__(self) -> str:
         value = f"{show(self.value)}: " if self.has_value else ""
-        return f"{self.where}: {value}{self.message}"
+        return one_line(f"{self.where}: {value}{self.message}")
 
 
 class InputError(WaspError, ValueError):
@@ -75,7 +84,7 @@ class CannotRunError(WaspError, RuntimeError):
     """
 
     def __init__(self, message: str, field: str | None = None) -> None:
-        super().__init__(message if field is None else f"{field}: {message}")
+        super().__init__(one_line(message if field is None else f"{field}: {message}"))
         self.field = field
         self.message = message
 
@@ -94,7 +103,7 @@ class RunFailedError(WaspError, RuntimeError):
 
     def __init__(self, message: str, kept: Path | None = None, field: str | None = None) -> None:
         text = message if field is None else f"{field}: {message}"
-        super().__init__(text if kept is None else f"{text}; what was measured is kept in {kept}")
+        super().__init__(one_line(text if kept is None else f"{text}; what was measured is kept in {kept}"))
         self.kept = kept
         self.field = field
         self.message = message

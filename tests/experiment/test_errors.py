@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waspbench.errors import InputError
+from waspbench.errors import CannotRunError, InputError, Problem, RunFailedError
 from waspbench.experiment import parse
 from waspbench.experiment.location import Location, checked_url
 
@@ -326,6 +326,20 @@ def test_every_problem_has_a_line() -> None:
     with pytest.raises(InputError) as raised:
         parse(group(count=0, rtt="1") | {"seed": "one"})
     assert [problem.where for problem in raised.value.problems] == ["seed", "clients.homes.count", "clients.homes.rtt"]
+    assert str(raised.value).splitlines() == [str(problem) for problem in raised.value.problems]
+
+
+@given(st.text(), st.text(), st.text())
+def test_a_problem_is_one_line(where: str, message: str, value: str) -> None:
+    for problem in (Problem(where, message), Problem(where, message, value, has_value=True)):
+        assert len(str(problem).splitlines()) == 1
+    for error in (CannotRunError(message, where), RunFailedError(message, Path(value), where)):
+        assert len(str(error).splitlines()) == 1
+
+
+@pytest.mark.parametrize(("text", "shown"), [("a\nb", r"a\nb"), ("a\r\n", r"a\r\n"), ("a\u2028b", r"a\u2028b")])
+def test_a_line_break_is_shown_as_what_it_is(text: str, shown: str) -> None:
+    assert str(Problem("x", text)) == f"x: {shown}"
 
 
 VALUES = st.recursive(
@@ -355,10 +369,14 @@ def test_no_document_breaks_the_reader(document: Any) -> None:
         parse(document)
 
 
-@given(st.text())
+@given(st.text() | st.text().map("http://{}".format))
 def test_no_url_upsets_the_check(text: str) -> None:
-    with contextlib.suppress(ValueError):
+    said = "valid"
+    try:
         assert checked_url(text) == text
+    except ValueError as error:
+        said = str(error)
+    assert len(said.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -371,3 +389,4 @@ def test_no_url_upsets_the_check(text: str) -> None:
 )
 def test_a_url_is_taken_apart(url: str, expected: Location) -> None:
     assert Location.of(url) == expected
+    assert checked_url(url) == url

@@ -203,11 +203,14 @@ class CapacitySearch(ConfirmedSearch):
         if self.phase() != "done" or best is None:
             return None
         confirming = [reading for reading in self.readings if reading.confirming and reading.load == best]
-        good = [reading.throughput for reading in confirming if reading.good]
+        good = [reading.throughput for reading in confirming if reading.good and reading.throughput > 0]
         if not good:
             return None
         limit = self._limit()
-        curve = _Curve(self._good(), limit)
+        # A confirming run, or one at a lower load, may have spoken against the load that is the answer.
+        spoken_against = limit is not None and best >= limit
+        known = self._good() | ({best: float(np.mean(good))} if spoken_against else {})
+        curve = _Curve(dict(sorted(known.items())), limit)
         return Capacity(
             load=best,
             values=good,
