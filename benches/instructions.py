@@ -101,9 +101,9 @@ def measure(*, renew: bool = False) -> tuple[list[Count], str | None]:
     for program in ("valgrind", "cargo", "rustc"):
         if which(program) is None:
             raise CannotDoIt(f"NOT CHECKED: instructions cannot be counted without {program}")
-    binary, here = _build(), Origin.here()
-    start = _count(binary, "none")
-    counts = {name: _count(binary, name) - start for name in NAMES}
+    binary, here = build(), Origin.here()
+    start = count_of(binary, "none")
+    counts = {name: count_of(binary, name) - start for name in NAMES}
     if renew:
         BASELINE.write_text(json.dumps({**asdict(here), "instructions": counts}, indent=2) + "\n")
     same = baseline().compiler == here.compiler
@@ -137,7 +137,8 @@ def _sources() -> dict[str, str]:
     return {name: words.split()[2] for words, name in (line.split("\t") for line in lines)}
 
 
-def _build() -> str:
+def build() -> str:
+    """Compiles the program that is counted, and returns its path."""
     command = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "wasp-benches", "--bin", "instructions"]
     for line in _output([*command, "--message-format=json"]).splitlines():
         message = json.loads(line)
@@ -146,7 +147,8 @@ def _build() -> str:
     raise TestbedError("cargo does not say where it put the benchmark")
 
 
-def _count(binary: str, name: str) -> int:
+def count_of(binary: str, name: str) -> int:
+    """Instructions that one simulation takes, with those of starting the program."""
     tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
     said = subprocess.run([*tool, binary, name], capture_output=True, text=True, check=False)
     found = re.search(r"I\s+refs:\s+([\d,]+)", said.stderr)

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status = 0
     for part in asked.parts or (QUICK if asked.quick else PARTS):
         try:
-            report[part] = _part(part, asked, report)
+            report[part] = part_report(part, asked, report)
         except CannotDoIt as error:
             report[part] = {"skipped": str(error)}
             status = _CANNOT if asked.parts else status
@@ -65,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status or (_MISSED if missed or grew else _CANNOT if unknown else 0)
 
 
-def _part(part: str, asked: argparse.Namespace, report: dict[str, Any]) -> Any:
+def part_report(part: str, asked: argparse.Namespace, report: dict[str, Any]) -> Any:
+    """Measures one part; ``report`` has those before it."""
     if part == "sim":
         return [simulation.bulk(flows) for flows in asked.flows]
     if part == "instructions":
@@ -151,7 +152,7 @@ def _live(asked: argparse.Namespace) -> dict[str, Any]:
         "clients": duel.CLIENTS,
         "file_size": duel.FILE_SIZE,
         "seconds": asked.seconds,
-        "comparisons": [_comparison(comparison) for comparison in compared],
+        "comparisons": [comparison_report(comparison) for comparison in compared],
     }
 
 
@@ -159,7 +160,8 @@ def _progress(text: str) -> None:
     print(f"perf: {text}", file=sys.stderr, flush=True)
 
 
-def _comparison(comparison: duel.Comparison) -> dict[str, Any]:
+def comparison_report(comparison: duel.Comparison) -> dict[str, Any]:
+    """The ratio of both programs and its spread."""
     middle, least, greatest = comparison.ratio
     return {
         "workload": comparison.workload.name,

@@ -132,14 +132,15 @@ class Wan:
         zero = self._repeated("RTT 0, keep-alive", 64, rtt="0ms")
         half = (rate_at_zero or zero.requests_per_s) / 2
         say(f"half of the rate at RTT 0 is {half:,.0f} requests/s")
-        rows = [row.as_dict() for row in self._rows(zero, half, say)]
+        rows = [row.as_dict() for row in self.far_rows(zero, half, say)]
         bulk, complaints = first_that_counts(self.bulk, lambda found: not found[1])
         say("bulk: no figure" if bulk is None else f"bulk: {bulk / 1e9:.2f} Gbit/s")
         return {"half_rate": half, "rows": rows, "bulk_bps": bulk, "bulk_complaints": complaints}
 
-    def _rows(self, zero: Row, half: float, say: Say) -> Iterator[Row]:
+    def far_rows(self, zero: Row, half: float, say: Say) -> Iterator[Row]:
+        """The row at RTT 0, and those of the distances."""
         yield zero
-        found, rate = self._half("RTT 100 ms, 3 % loss", half, loss="3%")
+        found, rate = self.at_rate("RTT 100 ms, 3 % loss", half, loss="3%")
         lossy = self._repeated(found.what, found.clients, rate, loss="3%")
         lossy = replace(lossy, beyond_reach=found.beyond_reach)
         for row in (lossy, self.accuracy(rate, say)):
@@ -152,7 +153,7 @@ class Wan:
         rows: list[Row] = []
         clients, again = PEAK, True
         while len(rows) < PEAK_RUNS:
-            row = self._run("RTT 100 ms, 3 % loss, highest", clients, loss="3%")
+            row = self.once("RTT 100 ms, 3 % loss, highest", clients, loss="3%")
             verdict = "valid" if row.valid else "not valid"
             say(f"{row.what}: {clients:,} clients, {row.requests_per_s:,.0f} requests/s, {verdict}")
             before = max((other.requests_per_s for other in rows if other.valid), default=0.0)
@@ -171,7 +172,7 @@ class Wan:
         """The rate of the run with loss, without: the first run within the limits, else the best of three."""
         rows: list[Row] = []
         for attempt in range(ATTEMPTS):
-            row, _ = self._half("RTT 100 ms, no loss", half)
+            row, _ = self.at_rate("RTT 100 ms, no loss", half)
             if row.exact:
                 return row
             say(f"accuracy, attempt {attempt + 1}: lag p99 {figure(row.lag_p99_us)} us, steal {share(row.steal)}")
@@ -209,11 +210,11 @@ class Wan:
         # Starts are spread over the first half of the warm-up.
         asking = {"think": THINK, "warmup": f"{2 * ramp}s", "duration": "8s"}
         row = first_that_counts(
-            lambda: self._run("scale", clients, **asking), lambda row: not (row.complaints or row.unsettled)
+            lambda: self.once("scale", clients, **asking), lambda row: not (row.complaints or row.unsettled)
         )
         return {**row.as_dict(), "ramp_s": ramp, **scale.idle_slope(self.placement, clients // 10, clients)}
 
-    def _half(self, what: str, rate: float, **more: Any) -> tuple[Row, float]:
+    def at_rate(self, what: str, rate: float, **more: Any) -> tuple[Row, float]:
         """As many clients as give `rate`, or what is within reach; and the rate that they are to give."""
         row = self._near(what, rate, **more)
         if not (_off(row, rate) and row.saturated and row.requests_per_s):
@@ -225,21 +226,22 @@ class Wan:
     def _near(self, what: str, rate: float, **more: Any) -> Row:
         """As many clients as give `rate`, found by a first guess and the rate that it gives."""
         clients = max(1, round(rate * 0.105))
-        row = self._run(what, clients, **more)
+        row = self.once(what, clients, **more)
         if _off(row, rate) and row.requests_per_s and not row.saturated:
-            row = self._run(what, max(1, round(clients * rate / row.requests_per_s)), **more)
+            row = self.once(what, max(1, round(clients * rate / row.requests_per_s)), **more)
         return row
 
     def _repeated(self, what: str, clients: int, rate: float | None = None, **more: Any) -> Row:
         """The run of median cost of several, each of which is to give `rate`, if there is one."""
 
         def run(_: int) -> Row:
-            row = self._run(what, clients, **more)
+            row = self.once(what, clients, **more)
             return row if rate is None else _checked(row, rate)
 
-        return _median(repeated(self.repeats, run, _counts))
+        return median_of(repeated(self.repeats, run, _counts))
 
-    def _run(self, what: str, clients: int, **more: Any) -> Row:
+    def once(self, what: str, clients: int, **more: Any) -> Row:
+        """One live run with so many clients."""
         measure = {"warmup": f"{self.warm_up}s", "duration": f"{self.seconds}s", "runs": 1}
         measure |= {name: more.pop(name) for name in ("warmup", "duration") if name in more}
         document = {
@@ -293,7 +295,7 @@ def _counts(row: Row) -> bool:
     return row.cost is not None and not row.complaints
 
 
-def _median(rows: list[Row]) -> Row:
+def median_of(rows: list[Row]) -> Row:
     """The run of median cost of those that count, the upper of two. If they are too few, the first, with what speaks
     against any.
     """
@@ -331,8 +333,8 @@ def readable(found: dict[str, Any]) -> list[str]:
         f"{'cost':>5} {'lag p50':>7} {'p99 us':>6} {'unread':>6} {'steal':>6}  limit",
     ]
     for row in found["rows"]:
-        lines.append(_line(row))
-        lines += _repeats(row)
+        lines.append(row_line(row))
+        lines += repeat_lines(row)
         if row["beyond_reach"] is not None:
             lines.append(
                 f"      the server cannot do {row['beyond_reach']:,.0f} requests/s over this distance: "
@@ -360,7 +362,7 @@ def readable(found: dict[str, Any]) -> list[str]:
     return lines + [f"    not to be trusted: {text}" for text in found["bulk_complaints"]]
 
 
-def _repeats(row: dict[str, Any]) -> list[str]:
+def repeat_lines(row: dict[str, Any]) -> list[str]:
     """What the other runs of a repeated one found."""
     runs = row["runs"]
     if len(runs) < 2 or row["complaints"]:
@@ -389,7 +391,8 @@ def readable_scale(found: dict[str, Any]) -> list[str]:
     return lines + [f"  not to be trusted: {text}" for text in (*found["complaints"], *found["unsettled"])]
 
 
-def _line(row: dict[str, Any]) -> str:
+def row_line(row: dict[str, Any]) -> str:
+    """A row as it is printed."""
     return (
         f"    {row['what']:30} {row['clients']:>7,} {row['requests_per_s']:>10,.0f} {share(row['server_busy']):>8} "
         f"{figure(row['server_us'], 1):>6} {share(row['emulator_busy']):>8} {figure(row['emulator_us'], 1):>6} "

@@ -1,10 +1,12 @@
 """An engine that does nothing: it answers like the real one, at once, with figures that follow from the scenario.
 
-`FakeEngine.install` puts it in the place of the engine's part of ``waspbench._core``; parsers stay the real ones.
+It tells a part of what the real one does, and nothing else (tests/test_fake_core.py). `FakeEngine.install` puts it in
+the place of the engine's part of ``waspbench._core``; parsers stay the real ones.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any
 
@@ -12,17 +14,10 @@ import polars as pl
 import pytest
 
 from waspbench import _core
+from waspbench.results.tables import TABLES
 
-
-class FakeScenarioError(ValueError):
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(f"{field}: {message}")
-        self.field, self.message = field, message
-
-
-class FakeEngineError(RuntimeError):
-    pass
-
+STARTED = inspect.signature(_core.start)
+"""What the real engine is started with."""
 
 OUTCOMES = {"ok": 6400, "reset": 1, "refused": 0}
 
@@ -67,19 +62,29 @@ def summary_of(scenario: dict[str, Any], interval: float, invalid: list[dict[str
     }
 
 
+def typed(table: str, columns: dict[str, list[Any]]) -> pl.DataFrame:
+    """A table of a run, which has some of its columns."""
+    kinds = {name: getattr(pl, kind) for name, kind, _ in TABLES[table][1]}
+    return pl.DataFrame(columns, schema={name: kinds[name] for name in columns})
+
+
 def tables_of(scenario: dict[str, Any]) -> dict[str, pl.DataFrame]:
     run = scenario["run"]
+    late = 1 + run % 64  # pilots have large numbers
     return {
-        "transactions": pl.DataFrame(
-            {"client": [0, 1], "outcome": ["ok", "reset"], "request": [0, 0], "end_ns": [run, 2]}
+        "transactions": typed(
+            "transactions", {"client": [0, 1], "request": [0, 0], "end_ns": [run, 2], "outcome": ["ok", "reset"]}
         ),
-        "series": pl.DataFrame({"second": [0, 1], "ok": [10, 20]}),
-        "histogram": pl.DataFrame(
+        "series": typed("series", {"second": [0, 1], "ok": [10, 20]}),
+        "histogram": typed(
+            "histogram",
             {
+                "group": [None, None],
+                "population": ["ok", "ok"],
                 "lower_ns": [100_000_000, 300_000_000],
                 "upper_ns": [100_131_071, 300_220_000],
-                "count": [6272 - run, 128 + run],
-            }
+                "count": [6400 - 127 - late, 127 + late],
+            },
         ),
     }
 
@@ -127,7 +132,7 @@ class FakeHandle:
 
     def wait(self) -> FakeResult:
         if self._engine.fail_in == self._scenario["run"]:
-            raise FakeEngineError("the packet device failed: gone")
+            raise _core.EngineError("the packet device failed: gone")
         interval = max(self._second - 1.0, 0.0) if self._stopped else 10.0
         stopped = [{"code": "stopped", "message": f"stopped after {interval:.0f}s of 10s measured"}]
         return FakeResult(self._scenario, interval, self._engine.invalid + (stopped if self._stopped else []))
@@ -145,17 +150,19 @@ class FakeEngine:
         self.refusal: tuple[str, str] | None = None
 
     def install(self, patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(_core, "start", self.start, raising=False)
-        patch.setattr(_core, "check_scenario", self.check_scenario, raising=False)
-        patch.setattr(_core, "ScenarioError", FakeScenarioError, raising=False)
-        patch.setattr(_core, "EngineError", FakeEngineError, raising=False)
+        patch.setattr(_core, "start", self.start)
+        patch.setattr(_core, "check_scenario", self.check_scenario)
         patch.setattr(_core, "profile", lambda: "release")
 
     def start(self, scenario: str, **options: Any) -> FakeHandle:
+        STARTED.bind(scenario, **options)
         self.scenarios.append(json.loads(scenario))
         self.options.append(options)
         return FakeHandle(self, self.scenarios[-1])
 
     def check_scenario(self, scenario: str) -> None:
         if self.refusal is not None:
-            raise FakeScenarioError(*self.refusal)
+            field, message = self.refusal
+            refused = _core.ScenarioError(f"{field}: {message}")
+            refused.field, refused.message = field, message
+            raise refused

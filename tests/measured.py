@@ -10,15 +10,16 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import signal, stats
 
+from bootstrap import Method, bootstrap_means
 from waspbench import _core
 from waspbench.stats import Histogram, mean_interval, percentiles
 from waspbench.stats.batches import batch_means
-from waspbench.stats.bootstrap import Method, bootstrap_means
 from waspbench.stats.capacity import CapacitySearch, Reading
 from waspbench.stats.comparison import p_values, ratio_interval, within
 from waspbench.stats.levels import ALPHA
@@ -306,6 +307,7 @@ class Search:
     """Whether its interval covers the throughput at the load that it found."""
 
 
+@cache
 def capacity_searches(count: int = 1000) -> list[Search]:
     """Searches from 8 to 4,096 clients with 3 % noise."""
     rng = np.random.default_rng(13)

@@ -98,7 +98,7 @@ def disturbance(reasons: Iterable[Reason | Invalid | Mapping[str, str] | str]) -
 
 
 @dataclass(frozen=True)
-class _Task:
+class Task:
     """A process at one moment."""
 
     parent: int
@@ -108,7 +108,7 @@ class _Task:
     """CPU time of its children that have ended, and of theirs."""
 
 
-def _tasks() -> dict[tuple[int, int], _Task]:
+def tasks_now() -> dict[tuple[int, int], Task]:
     """Every process that is no thread of the kernel, by its number and when it started."""
     found = {}
     for entry in os.listdir("/proc"):
@@ -121,11 +121,11 @@ def _tasks() -> dict[tuple[int, int], _Task]:
         numbers = [int(word) for word in words[1:20]]
         if not numbers[5] & _KERNEL_THREAD:
             seconds, reaped = (sum(numbers[first : first + 2]) / _TICKS for first in (10, 12))
-            found[int(entry), numbers[18]] = _Task(numbers[0], seconds, reaped)
+            found[int(entry), numbers[18]] = Task(numbers[0], seconds, reaped)
     return found
 
 
-def _cpus() -> tuple[float, float]:
+def cpu_times() -> tuple[float, float]:
     """Time of all CPUs since the machine started, and what the hypervisor took of it, in seconds."""
     ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
     return sum(ticks) / _TICKS, ticks[7] / _TICKS
@@ -138,13 +138,13 @@ class Watch:
 
     def __init__(self) -> None:
         self._began = time.monotonic()
-        self._cpus = _cpus()
+        self._cpus = cpu_times()
         self._own: set[tuple[int, int]] = set()
-        self._before = self._others()
+        self._before = self.others()
 
-    def _others(self) -> dict[tuple[int, int], _Task]:
+    def others(self) -> dict[tuple[int, int], Task]:
         """The processes of others."""
-        tasks = _tasks()
+        tasks = tasks_now()
         parents = {pid: task.parent for (pid, _), task in tasks.items()}
         own = {os.getpid(), *process.descendants(os.getpid(), parents)}
         # One whose parent has ended is the child of another, and of this one all the same.
@@ -164,7 +164,7 @@ class Watch:
         """How much they took, if it was more than a measurement bears."""
         if time.monotonic() - self._began < LEAST:
             return None
-        now, (total, stolen) = self._others(), _cpus()
+        now, (total, stolen) = self.others(), cpu_times()
         whole = max(total - self._cpus[0], 1 / _TICKS)
         shares = (
             ((stolen - self._cpus[1]) / whole, STEAL, "the hypervisor"),
@@ -174,9 +174,9 @@ class Watch:
         return " and ".join(told) or None
 
 
-def used(before: Mapping[tuple[int, int], _Task], now: Mapping[tuple[int, int], _Task]) -> float:
+def used(before: Mapping[tuple[int, int], Task], now: Mapping[tuple[int, int], Task]) -> float:
     """CPU time in seconds that processes used between two moments."""
-    none = _Task(0, 0.0, 0.0)
+    none = Task(0, 0.0, 0.0)
     living = sum(task.seconds - before.get(name, none).seconds for name, task in now.items())
     # Of what ended its parent tells, if that has waited for it: all that it used, also before the first moment.
     reaped = sum(task.reaped - before.get(name, none).reaped for name, task in now.items())

@@ -67,7 +67,7 @@ NOTES = "WASP_INCONCLUSIVE"
 """The environment variable that names the file to which an inconclusive or unstable test in Rust adds a line."""
 
 _FAILED, _UNDECIDED, _INTERRUPTED = 1, 75, 130  # exit status
-_SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl
+SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36  # of prctl
 
 STATUSES = f"""\
 exit status:
@@ -474,7 +474,7 @@ def signal_all(process: subprocess.Popen[bytes], number: signal.Signals) -> None
 
 def prepare() -> None:
     """In a command's process: it does not survive this one, and minds an interrupt also where this one does not."""
-    prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -583,7 +583,7 @@ def main(arguments: Sequence[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, frame: interrupts.append(number))
-    prctl(_SET_CHILD_SUBREAPER, 1)
+    prctl(SET_CHILD_SUBREAPER, 1)
     shutil.rmtree(LOGS, ignore_errors=True)
     results = run_all(chosen, asked.no_skips)
     seeded = set(asked.parts) & set(WITH_SEED)

@@ -14,7 +14,10 @@ import clocks
 from suite import ROOT, WITH_KERNEL
 
 REFUSED = pytest.raises(pytest.fail.Exception, match=r"calls time\.\w+ in a test of the gate")
-RUST = r"\b(Instant::now|SystemTime|thread::sleep|sleep_ms|park_timeout|recv_timeout|wait_timeout)\b"
+RUST = (
+    r"\b(Instant::now|SystemTime|thread::sleep|sleep_ms|sleep_until|park_timeout\w*|recv_timeout|recv_deadline"
+    r"|wait_timeout\w*|clock_gettime|clock_nanosleep|nanosleep)\b"
+)
 """What sleeps or reads a clock in Rust."""
 OTHERS = {"wasp-py", "wasp-benches", *WITH_KERNEL}
 """The crates without a test in the gate."""

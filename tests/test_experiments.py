@@ -79,4 +79,6 @@ def test_what_loss_does_to_surge() -> None:
 
 def test_slow_clients_hardly_disturb_a_server_with_memory() -> None:
     few, many = (simulated("io-lite-1999/slow-clients", clients__slow__count=count) for count in (1, 128))
+    waiting = [group.outcomes["unfinished"] for each in (few, many) for group in each.groups if group.name == "slow"]
+    assert waiting == [1, 128]
     assert many.throughput.mean == pytest.approx(few.throughput.mean, rel=0.1)

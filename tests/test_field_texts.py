@@ -26,6 +26,7 @@ def below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
 def test_every_documented_field_has_its_text(base: type[BaseModel]) -> None:
     found = [model for model in below(base) if model.__module__.startswith("waspbench.")]
     assert {Experiment, Result, Load} & set(found)
+    assert any(field_texts.of_class(model.__module__, model.__qualname__) for model in found)
     for model in found:
         for name, declared in field_texts.of_class(model.__module__, model.__qualname__).items():
             if name in model.model_fields and declared.text:
@@ -34,7 +35,13 @@ def test_every_documented_field_has_its_text(base: type[BaseModel]) -> None:
 
 def test_a_schema_has_the_texts_of_inherited_fields_too() -> None:
     properties = Load.model_json_schema(mode="serialization")["properties"]
-    assert all("description" in properties[name] for name in ("load", "throughput", "valid"))
+    texts: dict[str, str] = {}
+    for model in reversed(Load.__mro__):
+        own = field_texts.of_class(model.__module__, model.__qualname__)
+        texts |= {name: declared.text for name, declared in own.items()}
+    for name in ("load", "throughput", "valid"):
+        assert texts[name]
+        assert properties[name]["description"] == texts[name]
 
 
 def test_a_default_is_what_the_source_says() -> None:

@@ -92,8 +92,16 @@ def test_a_failure_of_the_testbed_names_the_flag(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("workload", "where", "message"),
     [
-        ({"kind": "prowgen", "requests": 5, "objects": 9}, "workload.requests", "5; "),
-        ({"kind": "surge", "requests": 5}, "workload.requests", "5; 2000 files"),
+        (
+            {"kind": "prowgen", "requests": 5, "objects": 9},
+            "workload.requests",
+            "5; 3 one-timers and 6 others, twice each, need at least 15",
+        ),
+        (
+            {"kind": "surge", "requests": 5},
+            "workload.requests",
+            "5; 2000 files that are asked for at least once need from 2000 to 50000000",
+        ),
     ],
 )
 def test_what_the_engine_refuses_of_a_workload_has_its_whole_path(
@@ -103,7 +111,7 @@ def test_what_the_engine_refuses_of_a_workload_has_its_whole_path(
         accept(_experiment(workload), "sim")
     [problem] = raised.value.problems
     assert problem.where == where
-    assert message in problem.message
+    assert problem.message == message
 
 
 def _experiment(workload: dict[str, object]) -> Experiment:

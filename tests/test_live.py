@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from waspbench.experiment.resolve import resolve
 from waspbench.results import Invalid
 from waspbench.runner.study import prepare
 from waspbench.serve import listed
-from waspbench.testbed import Bed, HostSpec, Placement, Support, command
+from waspbench.testbed import Bed, HostSpec, Launch, Placement, Support, command
 
 
 def experiment(**server: object) -> Experiment:
@@ -47,12 +48,12 @@ def test_nginx_has_a_worker_for_each_of_its_cpus(cpus: tuple[int, ...], monkeypa
 
 
 def test_an_unknown_kernel_setting_is_an_input_error() -> None:
-    with pytest.raises(InputError, match=r"server\.sysctl"):
+    with pytest.raises(InputError, match=r"^server\.sysctl: this kernel has no setting 'net\.ipv4\.tcp_magic'"):
         live.managed(experiment(sysctl={"net.ipv4.tcp_magic": 1}), PLACEMENT)
 
 
 def test_a_list_that_is_none_names_its_argument() -> None:
-    with pytest.raises(InputError, match=r"^server_cpus: "):
+    with pytest.raises(InputError, match=r"^server_cpus: 'x' is not a list of CPUs: "):
         live.choose_cpus("x", None)
 
 
@@ -143,7 +144,13 @@ def test_the_manifest_lists_the_fields_of_the_servers_kind() -> None:
 
 @pytest.mark.parametrize("kind", ["nginx", "apache"])
 def test_a_server_logs_where_it_is_asked_to(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, kind, lambda *where, **asked: command([sys.executable], name=str(asked["access_log"])))
+    real = inspect.signature(getattr(live, kind))
+
+    def server(*where: Any, **asked: Any) -> Launch:
+        real.bind(*where, **asked)
+        return command([sys.executable], name=str(asked["access_log"]))
+
+    monkeypatch.setattr(live, kind, server)
     assert live.managed(experiment(kind=kind, access_log=True), PLACEMENT).server.name == "True"
     assert live.managed(experiment(kind=kind), PLACEMENT).server.name == "False"
 

@@ -105,47 +105,47 @@ def test_what_this_program_and_its_children_use_is_not_that_of_others() -> None:
     class Machine(Watch):
         """One on which nothing but the test runs."""
 
-        def _others(self) -> dict[tuple[int, int], measuring._Task]:
-            return {name: task for name, task in super()._others().items() if name[0] == child.pid}
+        def others(self) -> dict[tuple[int, int], measuring.Task]:
+            return {name: task for name, task in super().others().items() if name[0] == child.pid}
 
     busy = "import time\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True)\ntime.sleep(600)"
     with subprocess.Popen([sys.executable, "-c", busy], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         watch = Machine()
         child.stdout.readline()
-        assert watch._others() == {}
+        assert watch.others() == {}
         child.kill()
 
 
 def test_what_others_use_is_counted_with_what_has_ended() -> None:
     before = {
-        (1, 0): measuring._Task(0, seconds=1.0, reaped=5.0),
-        (2, 0): measuring._Task(1, seconds=3.0, reaped=1.0),
-        (3, 0): measuring._Task(9, seconds=4.0, reaped=0.0),
+        (1, 0): measuring.Task(0, seconds=1.0, reaped=5.0),
+        (2, 0): measuring.Task(1, seconds=3.0, reaped=1.0),
+        (3, 0): measuring.Task(9, seconds=4.0, reaped=0.0),
     }
     assert measuring.used(before, before) == 0.0
-    now = {(1, 0): measuring._Task(0, seconds=1.5, reaped=9.5), (2, 7): measuring._Task(1, seconds=0.25, reaped=0.0)}
+    now = {(1, 0): measuring.Task(0, seconds=1.5, reaped=9.5), (2, 7): measuring.Task(1, seconds=0.25, reaped=0.0)}
     # Of the second, which ended with 4 s, half a second is new. Of the third nobody tells, and it takes nothing back.
     now_without = {name: task for name, task in now.items() if name[0] == 1}
     del before[3, 0]
     assert measuring.used(before, now) == pytest.approx(0.5 + 0.25 + 0.5)
     assert measuring.used(before, now_without) == pytest.approx(0.5 + 0.5)
-    before[3, 0] = measuring._Task(9, seconds=4.0, reaped=0.0)
+    before[3, 0] = measuring.Task(9, seconds=4.0, reaped=0.0)
     assert measuring.used(before, now) == pytest.approx(0.5 + 0.25)
 
 
 def test_the_shares_of_others_are_held_to_their_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     cpus, own = iter([(100.0, 5.0), (120.0, 6.0)]), os.getpid()
-    tasks = iter([{(own, 1): measuring._Task(1, 5.0, 0.0)}, {(own, 1): measuring._Task(1, 9.0, 0.0)}])
-    monkeypatch.setattr(measuring, "_cpus", lambda: next(cpus))
-    monkeypatch.setattr(measuring, "_tasks", lambda: next(tasks))
+    tasks = iter([{(own, 1): measuring.Task(1, 5.0, 0.0)}, {(own, 1): measuring.Task(1, 9.0, 0.0)}])
+    monkeypatch.setattr(measuring, "cpu_times", lambda: next(cpus))
+    monkeypatch.setattr(measuring, "tasks_now", lambda: next(tasks))
     monkeypatch.setattr(measuring, "LEAST", 0.0)
     assert Watch().excuse() == "the hypervisor took 5.0% of the CPUs"
     cpus = iter([(100.0, 5.0), (120.0, 5.3)])
-    tasks = iter([{(4, 1): measuring._Task(1, 5.0, 0.0)}, {(4, 1): measuring._Task(1, 6.0, 0.0)}])
+    tasks = iter([{(4, 1): measuring.Task(1, 5.0, 0.0)}, {(4, 1): measuring.Task(1, 6.0, 0.0)}])
     assert Watch().excuse() == "other programs took 5.0% of the CPUs"
     monkeypatch.setattr(measuring, "LEAST", 60.0)
-    cpus, tasks = iter([(100.0, 5.0)]), iter([{(4, 1): measuring._Task(1, 5.0, 0.0)}])
+    cpus, tasks = iter([(100.0, 5.0)]), iter([{(4, 1): measuring.Task(1, 5.0, 0.0)}])
     assert Watch().excuse() is None
 
 

@@ -64,9 +64,17 @@ def test_verdicts_depend_on_the_judges_and_all_that_they_are_built_from() -> Non
     assert sorted(found) == sorted(mutants.CRATES)
 
 
-@pytest.mark.parametrize("wrong", [["24"], ["-1"], ["x"], ["--jobs", "0"]])
-def test_a_wrong_shard_is_an_error(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("24", "error: shard 24: valid are 0 to 23"),
+        ("-1", "error: shard -1: valid are 0 to 23"),
+        ("x", "invalid int value: 'x'"),
+        ("--jobs 0", "error: --jobs 0: at least 1"),
+    ],
+)
+def test_a_wrong_shard_is_an_error(wrong: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        mutants.main(wrong)
+        mutants.main(wrong.split())
     assert ended.value.code == 2
-    assert "error:" in capsys.readouterr().err
+    assert message in capsys.readouterr().err

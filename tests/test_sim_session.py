@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ import polars as pl
 import pytest
 
 from waspbench import _core, load, run
-from waspbench.experiment import Tcp, parse
+from waspbench.experiment import parse
 from waspbench.experiment.resolve import resolve
 
 HOMES = {"name": "homes", "count": 12, "rtt": "60ms", "loss": "3%", "bandwidth": {"down": "5Mbit/s"}}
@@ -103,106 +101,3 @@ def test_handle_follows_a_run_of_the_real_engine() -> None:
     outcome.tables()
     with pytest.raises(_core.EngineError, match="taken before"):
         outcome.tables()
-
-
-EVERY_CONSTANT: dict[str, Any] = {
-    "preset": "bsd1999",
-    "mss": 536,
-    "window_scaling": False,
-    "sack": False,
-    "timestamps": False,
-    "receive_buffer": "16KiB",
-    "send_buffer": "16KiB",
-    "initial_window": 2,
-    "recovery": "newreno",
-    "congestion": "cubic",
-    "cubic": "rfc9438",
-    "hystart": True,
-    "ack_counting": "bytes",
-    "abc_limit": 2,
-    "initial_rto": "3s",
-    "min_rto": "1s",
-    "max_rto": "64s",
-    "timer_granularity": "500ms",
-    "timer_slack": "ticks",
-    "syn_linear_timeouts": 0,
-    "syn_retries": 3,
-    "retries": 12,
-    "delayed_ack": "200ms",
-    "delayed_ack_sweep": True,
-    "quickack_segments": 0,
-    "comp_sack_nr": 0,
-    "limited_transmit": False,
-    "segmentation_offload": False,
-    "idle_restart": "restart-window",
-    "nagle": True,
-    "duplicate_ack_threshold": 3,
-    "time_wait": "60s",
-}
-
-TUNED: dict[str, Any] = {
-    "preset": "linux",
-    "receive_buffer_max": "1MiB",
-    "send_buffer_overhead": "576B",
-    "send_buffer_max": "1MiB",
-}
-"""What contradicts one of the constants above."""
-
-
-def full() -> dict[str, Any]:
-    """A scenario in which every field of the experiment file is set."""
-    group = HOMES | {
-        "loss": {"up": {"model": "independent", "rate": "1%"}, "down": "3%", "scope": "connection"},
-        "bandwidth": "5Mbit/s",
-        "queue": "64KiB",
-        "mtu": 1400,
-        "http": {"requests_per_connection": 8, "timeout": "5s"},
-        "tcp": EVERY_CONSTANT,
-    }
-    side = {"rate": "1Gbit/s", "queue": "1MiB", "delay": "1ms", "loss": {"p": "1%", "r": "50%", "start": "stationary"}}
-    document = experiment(group) | {"network": {"shared": {"up": side, "down": side}}}
-    document["server"]["tcp"] = EVERY_CONSTANT
-    return resolve(parse(document), mode="sim")
-
-
-def test_every_constant_of_the_declaration_is_one_of_the_engine() -> None:
-    assert EVERY_CONSTANT.keys() | TUNED.keys() == Tcp.model_fields.keys()
-    scenario = full()
-    _core.check_scenario(json.dumps(scenario))
-    scenario["clients"][0]["tcp"] = TUNED
-    _core.check_scenario(json.dumps(scenario))
-    scenario["clients"][0]["tcp"] = TUNED | {"receive_buffer": "1MiB"}
-    with pytest.raises(_core.ScenarioError, match=r"receive_buffer_max: 1MiB: expected none beside receive_buffer"):
-        _core.check_scenario(json.dumps(scenario))
-
-
-def tables(node: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Paths of all tables in a scenario."""
-    if isinstance(node, dict):
-        yield path
-    for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
-        yield from tables(value, (*path, key))
-
-
-@pytest.mark.parametrize("path", list(tables(full())), ids=lambda path: ".".join(map(str, path)) or "scenario")
-def test_the_engine_rejects_unknown_fields_everywhere(path: tuple[str | int, ...]) -> None:
-    scenario = copy.deepcopy(full())
-    table: Any = scenario
-    for step in path:
-        table = table[step]
-    table["nonsense"] = 1
-    with pytest.raises(_core.ScenarioError, match="nonsense"):
-        _core.check_scenario(json.dumps(scenario))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"seed": -1}, r"seed: .*"),
-        ({"mode": "replay"}, r"mode: unknown variant `replay`"),
-        ({"measure": {"warmup": "1s", "duration": "1"}}, r'measure.duration: "1": unknown or missing unit'),
-    ],
-)
-def test_the_engines_errors_name_the_field(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(_core.ScenarioError, match=message):
-        _core.check_scenario(json.dumps(full() | change))

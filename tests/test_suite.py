@@ -96,7 +96,7 @@ def test_a_stage_without_what_it_needs_is_not_run_and_so_not_passed(capfd: pytes
     results = run_all([stage("a", "exit(1)"), stage("b", "print('b')", needs=("a",)), stage("c", "pass", needs=("b",))])
     assert [result.outcome for result in results] == [FAILED, LEFT_OUT, LEFT_OUT]
     assert "b: not run: it needs a" in suite.summary(results)
-    assert "b\n" not in capfd.readouterr().out.splitlines()
+    assert "b" not in capfd.readouterr().out.splitlines()
 
 
 def test_all_commands_of_a_stage_run_and_each_may_fail_it(capfd: pytest.CaptureFixture[str]) -> None:
@@ -119,11 +119,11 @@ def test_a_command_that_hangs_is_ended_with_what_it_started(
     own: bool, hanging: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(suite, "GRACE", 0.0)
-    suite.prctl(suite._SET_CHILD_SUBREAPER, 1)
+    suite.prctl(suite.SET_CHILD_SUBREAPER, 1)
     try:
         [result] = run_all([stage("a", LEAVES.replace("OWN", str(own)) + "time.sleep(600)")])
     finally:
-        suite.prctl(suite._SET_CHILD_SUBREAPER, 0)
+        suite.prctl(suite.SET_CHILD_SUBREAPER, 0)
     assert result.outcome == HUNG
     [pid] = (int(line) for line in result.log.read_text().splitlines() if line.isdigit())
     assert result.told.failures == [f"{sys.executable}: ended after 10 min, its time limit"]
@@ -241,9 +241,17 @@ def test_an_interrupt_ends_the_command_and_the_table_is_shown(number: int, twice
     assert not lives(pid)
 
 
-def test_a_command_that_leaves_a_process_with_its_output_behind_ends() -> None:
-    leaves = "import subprocess; subprocess.Popen(['sleep', '600'])"
-    assert outcomes(stage("a", leaves)) == [PASSED]
+@pytest.mark.parametrize("own", [False, True], ids=["in its session", "in a session of its own"])
+def test_a_command_that_leaves_a_process_with_its_output_behind_ends_and_so_does_that(own: bool) -> None:
+    leaves = f"import subprocess; print(subprocess.Popen(['sleep', '600'], start_new_session={own}).pid, flush=True)"
+    suite.prctl(suite.SET_CHILD_SUBREAPER, 1)
+    try:
+        [result] = run_all([stage("a", leaves)])
+    finally:
+        suite.prctl(suite.SET_CHILD_SUBREAPER, 0)
+    assert result.outcome == PASSED
+    [pid] = (int(line) for line in result.log.read_text().splitlines() if line.isdigit())
+    assert eventually(lambda: not lives(pid), 30)
 
 
 def test_a_program_that_is_not_there_fails_its_stage() -> None:

@@ -81,14 +81,14 @@ def test_a_part_that_fails_keeps_the_others(
             raise RunFailedError("gone")
         return [] if name == "sim" else report(lag_p99_us=400.0)["wan"]
 
-    monkeypatch.setattr(perf, "_part", part)
+    monkeypatch.setattr(perf, "part_report", part)
     monkeypatch.setattr(wan, "readable", lambda found: ["rows"])
     assert perf.main(["wan", "scale", "sim"]) == 4
     shown = capsys.readouterr().out
     assert "scale: failed: gone" in shown
     assert "missed" in shown
     assert perf.main(["wan"]) == 1
-    monkeypatch.setattr(perf, "_part", lambda *_: report()["wan"])
+    monkeypatch.setattr(perf, "part_report", lambda *_: report()["wan"])
     assert perf.main(["wan"]) == 0
 
 
@@ -101,10 +101,10 @@ def test_a_rate_that_is_still_off_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     def run(self: Any, what: str, clients: int, **more: Any) -> wan.Row:
         return wan.Row(what, clients, next(rates), ok=1, not_ok=0, complaints=(), **figures)
 
-    monkeypatch.setattr(wan.Wan, "_run", run)
+    monkeypatch.setattr(wan.Wan, "once", run)
     far = wan.Wan(None, 1, 1)  # type: ignore[arg-type]
-    assert far._half("x", 1000.0)[0].complaints == ("800 requests/s are not the 1,000 that were wanted",)
-    assert far._half("x", 1000.0)[0].complaints == ()
+    assert far.at_rate("x", 1000.0)[0].complaints == ("800 requests/s are not the 1,000 that were wanted",)
+    assert far.at_rate("x", 1000.0)[0].complaints == ()
 
 
 def test_a_rate_beyond_reach_gives_way_to_one_within(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,8 +118,8 @@ def test_a_rate_beyond_reach_gives_way_to_one_within(monkeypatch: pytest.MonkeyP
         rate = min(10 * clients, 60_000)
         return wan.Row(what, clients, rate, server_busy=rate / 60_000, ok=1, not_ok=0, complaints=(), **figures)
 
-    monkeypatch.setattr(wan.Wan, "_run", run)
-    row, rate = wan.Wan(None, 1, 1)._half("x", 100_000.0)  # type: ignore[arg-type]
+    monkeypatch.setattr(wan.Wan, "once", run)
+    row, rate = wan.Wan(None, 1, 1).at_rate("x", 100_000.0)  # type: ignore[arg-type]
     assert (asked, row.beyond_reach, row.complaints, rate) == ([10_500, 4_410], 100_000.0, (), 42_000.0)
 
 
@@ -146,7 +146,7 @@ def test_the_highest_rate_is_that_of_a_valid_run(
         rate, valid = next(coming)
         return wan.Row(what, clients, rate, ok=1, not_ok=0, complaints=() if valid else ("unread",), **figures)
 
-    monkeypatch.setattr(wan.Wan, "_run", run)
+    monkeypatch.setattr(wan.Wan, "once", run)
     row = wan.Wan(None, 1, 1).highest(lambda _: None)  # type: ignore[arg-type]
     assert (row.requests_per_s, [other.requests_per_s for other in row.faster], asked) == (best, faster, made)
 
@@ -154,7 +154,7 @@ def test_the_highest_rate_is_that_of_a_valid_run(
 def test_missing_figures_are_dashes_and_not_zero() -> None:
     found = wan.Row("x", 1, 10.0, None, None, None, None, None, None, None, 1, 0, ()).as_dict()
     assert (found["cost"], found["limit"]) == (None, "not known")
-    assert wan._line(found).count("  -") >= 6
+    assert wan.row_line(found).split() == ["x", "1", "10", *"-" * 9, "not", "known"]
 
 
 def row_of_cost(cost: float | None, *complaints: str) -> wan.Row:
@@ -164,9 +164,9 @@ def row_of_cost(cost: float | None, *complaints: str) -> wan.Row:
 
 def test_the_cost_is_the_median_of_the_valid_runs_and_the_others_are_told() -> None:
     rows = [row_of_cost(cost) for cost in (0.5, 0.75, 0.25)] + [row_of_cost(0.125, "late"), row_of_cost(1.0)]
-    found = wan._median(rows)
+    found = wan.median_of(rows)
     assert (found.cost, found.complaints, [run.cost for run in found.runs]) == (0.75, (), [0.5, 0.75, 0.25, 0.125, 1.0])
-    assert [line.strip() for line in wan._repeats(found.as_dict())] == [
+    assert [line.strip() for line in wan.repeat_lines(found.as_dict())] == [
         "the run of median cost of 4 (0.25 to 1.00)",
         "not counted, cost 0.12: late",
     ]
@@ -180,13 +180,13 @@ def test_the_cost_is_the_median_of_the_valid_runs_and_the_others_are_told() -> N
     ],
 )
 def test_too_few_valid_runs_are_not_trusted(rows: list[wan.Row], complaints: tuple[str, ...]) -> None:
-    few, *others = wan._median(rows).complaints
+    few, *others = wan.median_of(rows).complaints
     assert few.startswith("only ")
     assert tuple(others) == complaints
 
 
 def test_one_run_is_its_own_median() -> None:
-    assert wan._median([row_of_cost(0.5)]).complaints == ()
+    assert wan.median_of([row_of_cost(0.5)]).complaints == ()
 
 
 def far_at(
@@ -199,8 +199,8 @@ def far_at(
         rate = rates(clients)
         return wan.Row(what, clients, rate, rate / 60_000, 10.0, 0.5, 5.0, 1.0, 2.0, 0.0, 1, 0, ())
 
-    monkeypatch.setattr(wan.Wan, "_run", run)
-    return list(wan.Wan(None, 1, 1)._rows(row_of_cost(0.5), 100_000.0, lambda text: None))  # type: ignore[arg-type]
+    monkeypatch.setattr(wan.Wan, "once", run)
+    return list(wan.Wan(None, 1, 1).far_rows(row_of_cost(0.5), 100_000.0, lambda text: None))  # type: ignore[arg-type]
 
 
 def test_runs_are_held_to_the_rate_that_was_wanted_and_not_to_the_one_that_was_found(
@@ -237,9 +237,9 @@ def test_a_ratio_is_that_of_the_pairs_that_count() -> None:
 
     pairs = (pair(1.5), pair(9.0, "stolen"), pair(1.25), pair(2.0))
     assert duel.Comparison(duel.KEEP_ALIVE, pairs).ratio == (1.5, 1.25, 2.0)
-    shown = perf._comparison(duel.Comparison(duel.KEEP_ALIVE, pairs))
+    shown = perf.comparison_report(duel.Comparison(duel.KEEP_ALIVE, pairs))
     assert [bar.verdict for bar in bars.bars({"live": {"comparisons": [shown]}})] == ["met", "met", "met"]
-    shown = perf._comparison(duel.Comparison(duel.KEEP_ALIVE, pairs[:2]))
+    shown = perf.comparison_report(duel.Comparison(duel.KEEP_ALIVE, pairs[:2]))
     assert [bar.doubt for bar in bars.bars({"live": {"comparisons": [shown]}})] == [
         "only 1 of 2 measurements count"
     ] * 3
@@ -247,7 +247,7 @@ def test_a_ratio_is_that_of_the_pairs_that_count() -> None:
 
 def test_a_drift_of_the_rate_speaks_against_the_rate_and_not_against_the_cost() -> None:
     drifting = replace(row_of_cost(0.5), unsettled=("slower and slower",))
-    found = wan._median([drifting] * 3)
+    found = wan.median_of([drifting] * 3)
     assert (found.cost, found.complaints) == (0.5, ())
     scale = {**found.as_dict(), "bytes_per_connection": 1024.0}
     assert [bar.verdict for bar in bars.bars({"scale": scale})] == ["missed", "met"]

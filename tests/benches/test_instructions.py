@@ -62,8 +62,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.
     git("init", "--quiet", root=tmp_path)
     monkeypatch.setattr(instructions, "_ROOT", tmp_path)
     monkeypatch.setattr(instructions, "BASELINE", tmp_path / "instructions.json")
-    monkeypatch.setattr(instructions, "_build", lambda: "binary")
-    monkeypatch.setattr(instructions, "_count", lambda binary, name: 0 if name == "none" else 1_000)
+    monkeypatch.setattr(instructions, "build", lambda: "binary")
+    monkeypatch.setattr(instructions, "count_of", lambda binary, name: 0 if name == "none" else 1_000)
     monkeypatch.setattr(instructions, "which", lambda program: program)
     instructions.measure(renew=True)
     return tmp_path
@@ -86,7 +86,7 @@ def test_a_change_to_any_source_is_counted_anew(
         return 0 if name == "none" else 1_100
 
     counted: list[str] = []
-    monkeypatch.setattr(instructions, "_count", count)
+    monkeypatch.setattr(instructions, "count_of", count)
     assert perf.main(["instructions", "--if-changed"]) == 0
     assert "not counted: " in capsys.readouterr().out
     (repository / changed).write_text("different")

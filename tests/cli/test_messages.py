@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -159,7 +160,8 @@ def test_what_the_engine_refuses_names_the_flag(
 
 def test_two_mistakes_are_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["bench", "--clients", "0", "--runs", "0"]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 2
+    said = ["wasp: --clients: 0: must be at least 1", "wasp: --runs: 0: must be at least 1"]
+    assert capsys.readouterr().err.splitlines() == said
 
 
 def test_live_on_a_machine_that_cannot(
@@ -185,8 +187,8 @@ def test_a_server_that_is_not_installed(
 
 def test_an_address_that_cannot_be_listened_on(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["serve", "--address", "203.0.113.1", "--port", "8080"]) == 3
-    assert capsys.readouterr().err.startswith("wasp: cannot listen on 203.0.113.1:8080: Cannot assign")
-    assert errno.EADDRNOTAVAIL == 99
+    said = capsys.readouterr().err
+    assert said.startswith(f"wasp: cannot listen on 203.0.113.1:8080: {os.strerror(errno.EADDRNOTAVAIL)}"), said
 
 
 def test_a_run_that_fails(engine: FakeEngine, here: Path, capsys: pytest.CaptureFixture[str]) -> None:

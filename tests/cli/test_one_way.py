@@ -48,9 +48,9 @@ def test_flags_and_a_file_that_says_the_same_give_the_same_bytes(
 ) -> None:
     (here / "e.toml").write_text(FILE)
     both = "--assert errors<90%"
-    assert invoke(["bench", *FLAGS.split(), *both.split(), "-o", "bench"]) in (0, 5)
+    assert invoke(["bench", *FLAGS.split(), *both.split(), "-o", "bench"]) == 0
     bench = capsys.readouterr().out
-    assert invoke(["run", "e.toml", *both.split(), "-o", "file"]) in (0, 5)
+    assert invoke(["run", "e.toml", *both.split(), "-o", "file"]) == 0
     assert files(here / "bench") == files(here / "file")
     assert len(files(here / "bench")) == 2 * 6
     assert manifest(here / "bench") == manifest(here / "file")
@@ -76,9 +76,11 @@ def test_bench_that_was_interrupted_is_resumed(
         patch.setattr(OneRun, "next_sample", interrupted)
         assert invoke(["bench", *FLAGS.split(), "-o", "cut"]) == 130
     said = capsys.readouterr().err.splitlines()[-1]
-    assert re.fullmatch("wasp: interrupted.*; wasp resume cut makes .*", said) or not (here / "cut").exists()
-    end = invoke(["resume", "cut"] if (here / "cut").exists() else ["bench", *FLAGS.split(), "-o", "cut"])
-    assert end == invoke(["bench", *FLAGS.split(), "-o", "whole"])
+    kept = (here / "cut").exists()  # the first run may have measured nothing yet
+    assert kept or run == 0
+    assert bool(re.fullmatch("wasp: interrupted.*; wasp resume cut makes .*", said)) is kept
+    assert invoke(["resume", "cut"] if kept else ["bench", *FLAGS.split(), "-o", "cut"]) == 0
+    assert invoke(["bench", *FLAGS.split(), "-o", "whole"]) == 0
     assert files(here / "cut") == files(here / "whole")
     assert manifest(here / "cut") == manifest(here / "whole")
 

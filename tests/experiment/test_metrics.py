@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -67,8 +66,14 @@ PARTS = st.sampled_from(
 
 @given(st.lists(PARTS, max_size=4).map(".".join) | st.text())
 def test_any_text_is_a_figure_or_an_error_in_words(text: str) -> None:
-    with suppress(FieldError):
+    said, field = f"{text}: valid", text
+    try:
         assert metric(str(metric(text))) == metric(text)
+    except FieldError as error:
+        said, field = str(error), error.field
+    assert said.startswith(f"{text}: ")
+    assert len(said) > len(text) + 2
+    assert field == text
 
 
 @pytest.mark.parametrize(

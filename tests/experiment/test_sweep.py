@@ -160,6 +160,7 @@ def test_ten_thousand_points_are_planned_without_copying_what_they_share() -> No
         }
     )
     assert len(found) == 10_000
+    assert all(point.experiment.server is found[0].experiment.server for point in found)
     assert found[137].settings == {"clients.count": 2, "clients.homes.loss.rate": "3.8%"}
 
 

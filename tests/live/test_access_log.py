@@ -100,7 +100,7 @@ def test_an_interrupted_run_keeps_its_log(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     transactions = pl.read_parquet(tmp_path / "out" / "transactions" / "run-0.parquet")
     ok = transactions.filter(pl.col("outcome") == "ok").height
-    assert ok <= logged(log_path(tmp_path / "out", 0)).total() <= transactions.height
+    assert 0 < ok <= logged(log_path(tmp_path / "out", 0)).total() <= transactions.height
 
 
 def test_a_disk_with_little_room_costs_the_log_and_not_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,15 +114,37 @@ def test_there_are_no_retransmissions_without_loss(clean: Witnessed) -> None:
 
 def test_only_connections_that_lost_packets_have_retransmissions(lossy: Witnessed) -> None:
     connections = lossy.run.tables["connections"]
-    lost = connections.group_by("client").agg(pl.col("up_lost").sum(), pl.col("down_lost").sum())
-    down = dict(lost.select("client", "down_lost").iter_rows())
+    down = dict(connections.group_by("client").agg(pl.col("down_lost").sum()).iter_rows())
     assert sum(down.values()) > 10
     again = retransmissions(lossy.packets, from_server=True)
     assert sum(again.values()) > 10
     # Every packet with data that was lost is sent again; few are without it (acknowledgments of requests, of FINs).
     assert sum(again.values()) >= 0.7 * sum(down.values())
-    for client, count in again.items():
-        assert down[client] > 0 or count == 0
+    lost = losses(connections, ports_of(lossy.packets))
+    assert min(lost.values()) == 0 < max(lost.values())
+    assert [flow for flow in again if not lost[flow]] == []
+
+
+def losses(connections: pl.DataFrame, ports: dict[int, list[int]]) -> dict[tuple[int, int], int]:
+    """Packets that each connection lost, by client and port. One of which nothing arrived is on no wire."""
+    found: dict[tuple[int, int], int] = {}
+    arrived = connections.filter(pl.col("up_packets") > pl.col("up_lost")).sort("client", "connection")
+    for (client,), own in arrived.group_by("client", maintain_order=True):
+        counts = (own["up_lost"] + own["down_lost"]).to_list()
+        # The last one's first packet may have been on its way at the end.
+        assert len(counts) - len(ports[client]) in (0, 1)
+        found |= dict(zip(((client, port) for port in ports[client]), counts, strict=False))
+    return found
+
+
+def ports_of(packets: Path) -> dict[int, list[int]]:
+    """The ports of each client, in the order of its connections, which has one at a time."""
+    found: dict[int, list[int]] = {}
+    for source, port in tshark(packets, f"tcp && ip.dst == {SERVER}", "ip.src", "tcp.srcport"):
+        ports = found.setdefault(client_of(source), [])
+        if int(port) not in ports:
+            ports.append(int(port))
+    return found
 
 
 @pytest.mark.parametrize("name", ["clean", "lossy"])
@@ -145,8 +167,8 @@ def client_of(address: str) -> int:
     return int(address.rpartition(".")[2]) - 2
 
 
-def retransmissions(packets: Path, *, from_server: bool) -> Counter[int]:
-    """Segments with data of which every byte had been seen before, by client.
+def retransmissions(packets: Path, *, from_server: bool) -> Counter[tuple[int, int]]:
+    """Segments with data of which every byte had been seen before, by client and its port.
 
     Only as long as the emulator was there: what the server sends after its last packet can only be unanswered.
     """
@@ -155,14 +177,15 @@ def retransmissions(packets: Path, *, from_server: bool) -> Counter[int]:
     while segments and segments[-1][0] == SERVER:
         segments.pop()
     seen: dict[tuple[str, ...], int] = {}
-    again: Counter[int] = Counter()
+    again: Counter[tuple[int, int]] = Counter()
+    ours = (1, 3) if from_server else (0, 2)
     for *addresses, sequence, length in segments:
         flow = tuple(addresses)
         end = int(sequence) + int(length)
         if length == "0" or (flow[0] == SERVER) != from_server:
             continue
         if flow in seen and (seen[flow] - end) & 0xFFFFFFFF < 1 << 31:  # sequence numbers wrap
-            again[client_of(flow[1 if from_server else 0])] += 1
+            again[client_of(flow[ours[0]]), int(flow[ours[1]])] += 1
         else:
             seen[flow] = end & 0xFFFFFFFF
     return again

@@ -149,9 +149,24 @@ def few() -> Result:
 
 
 def test_shares_stay_shares() -> None:
-    _, interval = estimate(result(RUNS), metric("errors"))
-    assert interval is not None
-    assert 0 <= interval[0] <= interval[1] <= 1
+    busy, failed = [0.99, 1.0, 0.2], [0, 0, 900]
+    parts = [
+        run.model_copy(
+            update={
+                "server_cpu": run.server_cpu.model_copy(update={"busy": share}),
+                "outcomes": {"ok": 1000 - errors, "reset": errors},
+            }
+        )
+        for run, share, errors in zip(result(RUNS).runs, busy, failed, strict=True)
+    ]
+    made = result(RUNS).model_copy(update={"runs": parts})
+    _, cpu = estimate(made, metric("server_cpu"))
+    _, errors = estimate(made, metric("errors"))
+    (low, high), (least, _) = mean_interval(busy) or (0.0, 0.0), mean_interval([0.0, 0.0, 0.9]) or (0.0, 0.0)
+    assert cpu is not None
+    assert high > 1 == cpu[1] > cpu[0] == pytest.approx(max(low, 0.0))
+    assert errors is not None
+    assert least < 0 == errors[0] < errors[1] <= 1
 
 
 @pytest.mark.parametrize(

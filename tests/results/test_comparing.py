@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from waspbench.results import Result, RunSummary, comparing
 from waspbench.results import differences as differences_module
 from waspbench.results.comparing import compare_results
 from waspbench.results.differences import differences
-from waspbench.results.study import StudyResult
+from waspbench.results.study import StudyResult, load_study
 from waspbench.runner.study import study
 
 FIVE = [100.0, 101.0, 99.0, 100.5, 99.5]
@@ -61,7 +62,10 @@ FEW = shortened(study_of([({"loss": "0%"}, FIVE)]), 250, "0%")
 
 @pytest.fixture(autouse=True)
 def results(monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted = inspect.signature(load_study)
+
     def load(path: str, **asked: Any) -> StudyResult:
+        accepted.bind(path, **asked)
         if path not in RESULTS:
             raise InputError.at(path, "cannot be read")
         return RESULTS[path]
@@ -209,8 +213,6 @@ def test_a_limit_makes_checks() -> None:
     assert checks[-1].why.startswith("not compared: A: loss=0% n=2 is on one side only; ")
     short = compare_results("a", "short", "p99", fail_on="slower:5%").checks
     assert short[-1].why.startswith("not compared: ")
-    with pytest.raises(InputError, match="fail_on"):
-        compare_results("one", "two", fail_on="5%")
     with pytest.raises(InputError, match="is the same as A, so that it cannot be slower"):
         compare_results("one", "./one", fail_on="slower:5%")
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from fake_core import FakeEngine
-from waspbench import InputError, load, run
+from waspbench import InputError, _core, load, run
 from waspbench.results import FORMAT, check_free, load_manifest, write_table
+from waspbench.results.tables import TABLES
 
 EXPERIMENT = {"name": "x", "mode": "sim", "clients": [{}], "measure": {"runs": 2}}
+SMALL = EXPERIMENT | {"clients": [{"count": 2}], "measure": {"runs": 2, "warmup": "1s", "duration": "1s"}}
 
 
 def frame() -> pl.DataFrame:
@@ -34,11 +37,13 @@ def test_a_frame_in_pieces_makes_the_same_file(tmp_path: Path) -> None:
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "pieces").read_bytes()
 
 
-def test_a_table_of_all_runs_is_read_as_one(engine: FakeEngine, tmp_path: Path) -> None:
-    run(EXPERIMENT, output=tmp_path / "out")
-    table = pl.read_parquet(tmp_path / "out" / "transactions")
-    assert table.columns == ["run", "client", "outcome", "request", "end_ns"]
-    assert table["run"].to_list() == [0, 0, 1, 1]
+def test_a_table_of_all_runs_is_read_as_one(tmp_path: Path) -> None:
+    run(SMALL, output=tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir() if path.name in TABLES} == set(TABLES)
+    for name, (_, columns) in TABLES.items():
+        table = pl.read_parquet(tmp_path / "out" / name)
+        assert [(column, str(kind)) for column, kind in table.schema.items()] == [column[:2] for column in columns]
+        assert table["run"].unique(maintain_order=True).to_list() == [0, 1]
 
 
 def test_a_result_is_read_back_as_it_was(engine: FakeEngine, tmp_path: Path) -> None:
@@ -56,8 +61,8 @@ def test_the_manifest_says_what_was_measured(engine: FakeEngine, tmp_path: Path)
         "unused": ["kind", "congestion", "sysctl", "ready_timeout"],
     }
     assert manifest["tables"] == ["histogram", "series", "transactions"]
-    assert manifest["machine"]["kernel"]
-    assert manifest["versions"]["waspbench"]
+    assert manifest["machine"]["kernel"] == os.uname().release
+    assert manifest["versions"]["waspbench"] == _core.version()
     assert [entry["throughput"] for entry in manifest["runs"]] == [640.0, 650.0]
 
 

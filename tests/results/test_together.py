@@ -174,21 +174,33 @@ def test_damaged_figures_are_an_error_that_names_them(field: str, wrong: Any, st
         load(tmp_path / "out")
 
 
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """One against which nothing is said."""
+    result = made(tmp_path_factory.mktemp("sound") / "out", count=256)
+    assert result.valid
+    return result
+
+
 @pytest.mark.parametrize(
-    ("part", "name", "wrong"),
-    [("ages", "in_progress_s", 1e307), ("beginning", "in_step", 1e307), ("ages", "sum_s", 1e307)],
+    ("part", "name", "wrong", "code"),
+    [
+        ("ages", "in_progress_s", 1e307, "censored"),
+        ("beginning", "in_step", 1e307, "cycles"),
+        ("ages", "sum_s", 1e307, "censored"),
+    ],
 )
 def test_figures_that_make_no_sense_are_not_valid(
-    part: str, name: str, wrong: float, stalled: Result, tmp_path: Path
+    part: str, name: str, wrong: float, code: str, sound: Result, tmp_path: Path
 ) -> None:
-    assert stalled.results is not None
-    shutil.copytree(stalled.results, tmp_path / "out")
+    assert sound.results is not None
+    shutil.copytree(sound.results, tmp_path / "out")
     manifest = tmp_path / "out" / "manifest.json"
     document = json.loads(manifest.read_text())
     for summary in document["runs"]:
         summary["by_group"][0][part][name] = wrong
     manifest.write_text(json.dumps(document))
-    assert not load(tmp_path / "out").valid
+    assert [(reason.code, reason.run) for reason in load(tmp_path / "out").invalid_reasons] == [(code, None)]
 
 
 def test_groups_are_judged_by_name_and_keep_what_is_said_of_them(tmp_path: Path) -> None:

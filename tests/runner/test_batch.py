@@ -93,8 +93,8 @@ def test_a_live_run_is_made_again_if_the_machine_disturbed_it(
 
 def test_what_is_asked_for_is_judged_at_once() -> None:
     for wrong, where in (
-        (DOCUMENTS[0] | {"sweep": {"clients.rtt": ["1ms", "2ms"]}}, "sweep: "),
-        (document("0%", duration="auto"), "measure.duration: "),
+        (DOCUMENTS[0] | {"sweep": {"clients.rtt": ["1ms", "2ms"]}}, r"sweep: is not followed here; ask for each point"),
+        (document("0%", duration="auto"), r'measure\.duration: "auto": is not searched here; name a length'),
     ):
         with pytest.raises(InputError, match=f"^{where}"):
             simulate([DOCUMENTS[0], wrong])

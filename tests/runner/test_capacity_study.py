@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from itertools import count
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any
 
@@ -351,6 +351,7 @@ def test_figures_of_a_run_that_was_too_short_do_not_stand_for_one_that_failed(
     record = read_record(record_path(tmp_path / "out" / "load-128", made[0].run))
     assert (record.failure, record.summary) == ("gone", None)
     told = [latest(progress).earlier for progress in seen if latest(progress).at == "128 clients"]
+    told = [earlier for earlier, _ in groupby(told)]
     length = made[1].scenario["measure"]["duration"]
     assert told == [(), (f"it was too short; now {length} after a warm-up of 500ms",), ("gone",)]
 
@@ -482,9 +483,9 @@ def test_numbers_of_a_resumed_search_count_what_was_made_before(
         record_path(tmp_path / "out" / f"load-{reading.load}", reading.run).unlink()
     seen: list[StudyProgress] = []
     resume(tmp_path / "out", on_progress=seen.append)
-    assert [(latest(progress).run, progress.done) for progress in seen] == [
-        (1, 2), (len(readings) - 1, len(readings))
-    ]  # fmt: skip
+    told = [(latest(progress).run, progress.done) for progress in seen]
+    last = len(readings) - 1
+    assert [each for each, _ in groupby(told)] == [(1, 1), (1, 2), (last, last), (last, last + 1)]
 
 
 def test_runs_of_several_points_have_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -644,7 +645,11 @@ def test_background_groups_are_not_shared_out() -> None:
         ({"measure": {"until": {"ci": "5%"}}}, SEARCH, r"measure\.until: a search for capacity does not follow it"),
         ({}, Search(low=9, high=8), r"search.low: 9: must lie from 1 to high, which is 8"),
         ({}, Search(most=7), r"search.most: 7: must be at least 8, the confirming runs and 4"),
-        ({}, Search(high=10**6), r"search.high: 1000000: "),
+        (
+            {},
+            Search(high=10**6),
+            r"search.high: 1000000: clients: 1000000 clients; .* has addresses for 32765",
+        ),
         ({}, Search(objectives=("p99",)), r'search.objectives: "p99": must be <'),
         (
             {"clients": [{"name": "a", "arrivals": {"rate": "9/s"}}]},

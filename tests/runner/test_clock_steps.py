@@ -70,8 +70,11 @@ def test_durations_estimates_and_records_do_not_follow_the_clock(mode: str, step
     [point] = result.points
     assert point.result is not None
     assert [summary.interval_s for summary in point.result.runs] == [0.5, 0.5]
-    for path in (tmp_path / "out").rglob("transactions/*.parquet"):
+    paths = sorted((tmp_path / "out").rglob("transactions/*.parquet"))
+    assert len(paths) == 2
+    for path in paths:
         rows = pl.read_parquet(path)
+        assert len(rows) > 0
         starts, ends = rows["start_ns"].to_list(), rows["end_ns"].to_list()
         assert ends == sorted(ends)
         assert all(0 <= start <= end <= 700_000_000 for start, end in zip(starts, ends, strict=True))

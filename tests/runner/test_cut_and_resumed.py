@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import tempfile
@@ -15,21 +16,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from measured_runs import populations_of_a_run, summary
+from answered_runs import AnsweredRun, started
+from measured_runs import summary
 from shuffled import Shuffled
+from waspbench import _core
 from waspbench.errors import RunFailedError, WaspError
 from waspbench.experiment.search import Search
 from waspbench.experiment.units import seconds
 from waspbench.results import Invalid, RunSummary
-from waspbench.results.records import RunRecord, write_record
+from waspbench.results.records import read_record, record_path
 from waspbench.results.study import StudyPoint
 from waspbench.results.summary import Ages, RunGroup, Window
 from waspbench.runner import pipeline
-from waspbench.runner import study as study_module
 from waspbench.runner.api import opened
 from waspbench.runner.capacity import capacity
-from waspbench.runner.job import Done, Job, Making, _measured_before
+from waspbench.runner.job import Job
+from waspbench.runner.one_run import OneRun
 from waspbench.runner.study import study
+from waspbench.testbed import Spec
 
 DOCUMENT: dict[str, Any] = {
     "name": "c",
@@ -51,52 +55,67 @@ class World:
 
     seed: int
     mode: str
+    root: Path
+    """Where its runs are kept."""
     cut_at: int | None = None
     """Number of the run, from 1, at whose beginning it is cut."""
     cut: Callable[[], None] = lambda: None
     share: float = 0.0
     """How much of its length a run has measured that Ctrl-C ends."""
     begun: list[Job] = field(default_factory=list)
+    was_cut: bool = False
+    longest: dict[tuple[str, int], float] = field(default_factory=dict)
+    """The longest interval that any attempt at a run has measured, by its directory in `root` and its number."""
+    asked: dict[tuple[str, int], float] = field(default_factory=dict)
+    """How long its interval was to be at last."""
 
-    def begin(self, making: Making) -> None:
-        """In the place of `Making._begin`: makes the run at once."""
-        job = making.job
-        if making._stopped:
-            self._keep(job, self._figures(job, self.share, "stopped"))
-            making.done = Done(job, 0.1, stopped=True)
-            return
+    def start(self, job: Job, _spec: Spec | None) -> OneRun:
+        """In the place of `start_run`."""
         self.begun.append(job)
         assert len(self.begun) < 200, "it makes runs for ever"
-        if len(self.begun) == self.cut_at:
-            self.cut()
-        making.done = self._made(job)
-
-    def _made(self, job: Job) -> Done:
         length = job.scenario["measure"]["duration"]
         fates = FATES if self.mode == "live" else SIMULATED
         fate = self._drawn(job.point, job.load, job.run, job.attempt, length).choice(fates)
-        if fate in ("ok", "steal", "lag"):
-            figures = self._figures(job, 1.0, *(() if fate == "ok" else (fate,)))
-            self._keep(job, figures)
-            return Done(job, 0.1, figures)
-        share = {"cut off": 0.6, "cut off otherwise": 0.3, "server ended": 0.5}.get(fate, 0.0)
-        why = f"gone at attempt {job.attempt}" if fate == "cut off otherwise" else "gone"
-        where = "server.command" if fate == "no such command" else None
-        figures = self._figures(job, share, "failed")
-        self._keep(job, figures, why)
-        partial = figures if share else None
-        error = RunFailedError(why, field=where)
-        return Done(job, 0.1, error=error, partial=partial, final=fate == "server ended")
+        cut = self._cut if len(self.begun) == self.cut_at else None
+        if fate in ("gone", "no such command"):
+            if cut is not None:
+                cut()
+            raise RunFailedError("gone", field="server.command" if fate == "no such command" else None)
+        figures, until_then = self._came_to(job, fate), self._figures(job, self.share, "stopped")
+        return CutRun(figures, until_then, cut, fate == "server ended", lambda length: self._measured(job, length))
 
-    def _figures(self, job: Job, share: float, *invalid: str) -> RunSummary:
+    def keeps_the_longest(self) -> bool:
+        """Whether of each run that is kept with figures that attempt is there which measured longest."""
+        paths = {key: record_path(self.root / key[0], key[1]) for key in self.longest}
+        kept = {key: read_record(path).summary for key, path in paths.items() if path.exists()}
+        return all(figures.interval_s >= self.longest[key] for key, figures in kept.items() if figures is not None)
+
+    def _cut(self) -> None:
+        self.was_cut = True
+        self.cut()
+
+    def _measured(self, job: Job, length: float) -> None:
+        key = (os.path.relpath(job.directory, self.root), job.run)
+        asked = seconds(job.scenario["measure"]["duration"])
+        if self.asked.get(key) != asked:  # figures of a run that was too short do not stand for a longer one
+            self.longest[key] = 0.0
+        self.asked[key], self.longest[key] = asked, max(length, self.longest[key])
+
+    def _came_to(self, job: Job, fate: Fate) -> RunSummary:
+        if fate in ("ok", "steal", "lag"):
+            return self._figures(job, 1.0, "" if fate == "ok" else fate)
+        share = {"cut off": 0.6, "cut off otherwise": 0.3, "server ended": 0.5}[fate]
+        return self._figures(job, share, "failed", f"gone at attempt {job.attempt}" if "otherwise" in fate else "gone")
+
+    def _figures(self, job: Job, share: float, code: str = "", message: str = "") -> RunSummary:
         length = share * seconds(job.scenario["measure"]["duration"])
         rate = self._drawn("rate", job.point, job.load).choice([50, 300, 900, 5000])
         most = min(10.0 * (job.load or 8), 700.0)
         made = summary(most * self._drawn(job.point, job.load, job.run).uniform(0.97, 1.03), job.run, 0.5)
-        against = [Invalid(code=code, message=code) for code in invalid]
+        against = [Invalid(code=code, message=message or code)] if code else []
         warmup = seconds(job.scenario["measure"]["warmup"])
         needed = self._drawn("warm-up", job.point, job.load).choice([0.0, 0.0, 3.0, 8.0])
-        if warmup < needed and not invalid:
+        if warmup < needed and not code:
             against.append(Invalid(code="opening", message="opening", enough_warmup_s=needed))
         changes = {
             "interval_s": length,
@@ -107,21 +126,38 @@ class World:
         }
         return made.model_copy(update=changes)
 
-    def _keep(self, job: Job, figures: RunSummary, failure: str | None = None) -> None:
-        cut_short = failure is not None or figures.stopped
-        if not cut_short or figures.interval_s > _measured_before(job):
-            record = RunRecord(
-                run=job.run,
-                attempts=job.attempt,
-                earlier=list(job.earlier),
-                first=job.first,
-                failure=failure,
-                summary=figures,
-            )
-            write_record(Path(job.directory), record)
-
     def _drawn(self, *key: object) -> random.Random:
         return random.Random(f"{self.seed} {key}")
+
+
+class CutRun(AnsweredRun):
+    """A run that is cut, or stopped, before it is at its end."""
+
+    def __init__(
+        self,
+        figures: RunSummary,
+        until_then: RunSummary,
+        cut: Callable[[], None] | None,
+        server_ended: bool,
+        measured: Callable[[float], None],
+    ) -> None:
+        super().__init__(figures, server_ended=server_ended)
+        self._until_then, self._cut, self._measured = until_then, cut, measured
+
+    def next_sample(self, timeout: float) -> _core.Sample | None:
+        cut, self._cut = self._cut, None
+        if cut is not None:
+            cut()
+        return super().next_sample(timeout)
+
+    def stop(self) -> None:
+        if not self.done:
+            self.figures = self._until_then
+        super().stop()
+
+    def finish(self) -> tuple[RunSummary, dict[str, Any]]:
+        self._measured(self.figures.interval_s)
+        return super().finish()
 
 
 def group_after(warmup: float, length: float) -> RunGroup:
@@ -136,10 +172,8 @@ def group_after(warmup: float, length: float) -> RunGroup:
 @contextmanager
 def made_in(world: World) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Making, "_begin", lambda making: world.begin(making))
+        started(patch, world.start)
         patch.setattr(pipeline, "executor_for", Shuffled)
-        patch.setattr(study_module, "read_table", lambda path: None)
-        patch.setattr(study_module, "populations_of", lambda table: populations_of_a_run(summary(100.0)))
         yield
 
 
@@ -225,18 +259,26 @@ def check(case: Case, when: float, killed: bool, share: float) -> None:
     """Cuts what is asked for at the share ``when`` of its runs: by SIGKILL, or by Ctrl-C."""
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-        whole = World(case.seed, case.mode)
+        whole = World(case.seed, case.mode, base / "whole")
         with made_in(whole):
-            wanted = outcome(case.begin, base / "whole")
-        place = base / "cut"
+            wanted = outcome(case.begin, whole.root)
+        assert whole.keeps_the_longest()
+        cutting = World(case.seed, case.mode, base / "begun", 1 + int(when * len(whole.begun)), share=share)
+        resumed = World(case.seed, case.mode, base / "cut" if killed else cutting.root)
 
         def cut() -> None:
+            resumed.longest, resumed.asked = dict(cutting.longest), dict(cutting.asked)
             if not killed:
                 raise KeyboardInterrupt
-            shutil.copytree(base / "begun", place)
+            shutil.copytree(cutting.root, resumed.root)
 
-        with made_in(World(case.seed, case.mode, 1 + int(when * len(whole.begun)), cut, share)):
-            outcome(case.begin, base / "begun" if killed else place)
-        if place.exists():  # unless nothing was measured
-            with made_in(World(case.seed, case.mode)):
-                assert outcome(case.resume, place) == wanted
+        cutting.cut = cut
+        with made_in(cutting):
+            outcome(case.begin, cutting.root)
+        assert cutting.was_cut
+        if not killed:
+            resumed.longest, resumed.asked = cutting.longest, cutting.asked
+        if resumed.root.exists():  # unless nothing was measured
+            with made_in(resumed):
+                assert outcome(case.resume, resumed.root) == wanted
+            assert resumed.keeps_the_longest()

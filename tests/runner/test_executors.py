@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from answered_runs import answered, started
 from shuffled import Shuffled
 from waiting import SOON
 from waspbench import CannotRunError, InputError, RunFailedError, study
@@ -28,8 +29,10 @@ from waspbench.interrupts import SIGNALS
 from waspbench.results.records import records_of
 from waspbench.runner import executors, pipeline, worker
 from waspbench.runner.executors import Executor, Processes
-from waspbench.runner.job import Done, Job, Making
+from waspbench.runner.job import Done, Job, start_run
+from waspbench.runner.one_run import OneRun
 from waspbench.runner.worker import READY, STOP, work
+from waspbench.testbed import Spec, process
 
 ONE: dict[str, Any] = {
     "name": "x",
@@ -52,9 +55,17 @@ def collected(executor: Executor) -> Done:
     return done
 
 
-def first(executor: Processes) -> int:
-    """The number of its first process."""
-    return executor._workers[0].process.pid
+def worker_of(parent: int) -> int:
+    """The number of the only worker that a process has started."""
+    [found] = [pid for pid in process.descendants(parent, process.parents()) if b"runner.worker" in command_of(pid)]
+    return found
+
+
+def command_of(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 @pytest.fixture
@@ -66,7 +77,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_worker_that_is_killed_fails_its_run_and_another_takes_its_place(tmp_path: Path) -> None:
     with Processes(1) as executor:
         executor.submit(job(tmp_path, duration="24h"))
-        os.kill(first(executor), signal.SIGKILL)
+        os.kill(worker_of(os.getpid()), signal.SIGKILL)
         done = collected(executor)
         assert done.failure is not None
         assert done.failure.startswith(
@@ -91,8 +102,9 @@ def test_a_worker_that_is_killed_while_it_is_idle_costs_no_run(tmp_path: Path) -
     with Processes(1) as executor:
         executor.submit(job(tmp_path))
         assert collected(executor).failure is None
-        os.kill(first(executor), signal.SIGKILL)
-        executor._workers[0].process.wait()
+        pid = worker_of(os.getpid())
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         executor.submit(job(tmp_path, 1))
         assert collected(executor).failure is None
 
@@ -100,18 +112,17 @@ def test_a_worker_that_is_killed_while_it_is_idle_costs_no_run(tmp_path: Path) -
 def test_an_error_after_which_no_run_can_be_made_keeps_what_others_measured(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    real, begun = Making._begin, []
+    begun: list[OneRun] = []
 
-    def begin(self: Making) -> None:
-        begun.append(self)
-        if len(begun) == 1:
-            real(self)
-            return
-        while (sample := begun[0].step(1.0)) is None or not sample["measuring"]:
+    def start(job: Job, spec: Spec | None) -> OneRun:
+        if not begun:
+            begun.append(start_run(job, spec))
+            return begun[0]
+        while (sample := begun[0].next_sample(1.0)) is None or not sample["measuring"]:
             pass
         raise CannotRunError("there is no other")
 
-    monkeypatch.setattr(Making, "_begin", begin)
+    started(monkeypatch, start)
     monkeypatch.setattr(pipeline, "executor_for", Shuffled)
     asked = SWEEP | {"measure": ONE["measure"] | {"duration": "24h"}}
     with pytest.raises(RunFailedError, match=r"^there is no other; what was measured is kept in .*out$"):
@@ -190,7 +201,7 @@ def test_a_run_that_is_stopped_before_it_began_measured_nothing(tmp_path: Path) 
         assert (done.stopped, done.summary, done.failure) == (True, None, None)
         assert list(tmp_path.iterdir()) == []
         executor.submit(job(tmp_path, duration="24h"))
-        os.kill(first(executor), signal.SIGKILL)
+        os.kill(worker_of(os.getpid()), signal.SIGKILL)
         assert not collected(executor).stopped
 
 
@@ -199,7 +210,7 @@ def test_interrupts_are_for_the_process_that_waits(number: signal.Signals, tmp_p
     with Processes(1) as executor:
         for run in range(2):  # while it starts, and later
             executor.submit(job(tmp_path, run))
-            os.kill(first(executor), number)
+            os.kill(worker_of(os.getpid()), number)
             assert collected(executor).failure is None
 
 
@@ -234,10 +245,7 @@ def test_a_stop_that_comes_too_late_stops_no_other_run(tmp_path: Path) -> None:
 def test_what_a_worker_raises_crosses_whole(
     error: CannotRunError | InputError, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def refuse(self: Making) -> None:
-        raise error
-
-    monkeypatch.setattr(Making, "_begin", refuse)
+    answered(monkeypatch, lambda job: error)
     with working() as pipe:
         pipe.send(job(tmp_path))
         done = pipe.recv()
@@ -249,9 +257,9 @@ def test_a_worker_has_no_terminal_and_one_thread(tmp_path: Path) -> None:
     with Processes(1) as executor:
         executor.submit(job(tmp_path))
         assert collected(executor).failure is None
-        process = Path(f"/proc/{first(executor)}")
-        assert [os.readlink(process / "fd" / str(number)) for number in (0, 1)] == ["/dev/null"] * 2
-        assert b"POLARS_MAX_THREADS=1" in (process / "environ").read_bytes().split(b"\0")
+        there = Path(f"/proc/{worker_of(os.getpid())}")
+        assert [os.readlink(there / "fd" / str(number)) for number in (0, 1)] == ["/dev/null"] * 2
+        assert b"POLARS_MAX_THREADS=1" in (there / "environ").read_bytes().split(b"\0")
 
 
 HOLDER = """
@@ -262,7 +270,7 @@ executor = Processes(1)
 executor.submit(Job(0, 0, json.loads(sys.argv[1]), sys.argv[2], 60.0))
 while not executor.collect():
     executor.advance(1.0)
-print(executor._workers[0].process.pid, flush=True)
+print("made", flush=True)
 time.sleep(600)
 """
 
@@ -271,7 +279,8 @@ def test_a_worker_ends_with_the_process_that_started_it_whatever_it_does(tmp_pat
     command = [sys.executable, "-c", HOLDER, json.dumps(job(tmp_path).scenario), str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
-        pid = int(holder.stdout.readline())
+        assert holder.stdout.readline() == "made\n"
+        pid = worker_of(holder.pid)
         ended = os.pidfd_open(pid)
         os.kill(pid, signal.SIGSTOP)  # it sees no pipe close
         holder.kill()

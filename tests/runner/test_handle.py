@@ -41,12 +41,6 @@ def interrupting(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     monkeypatch.setattr(Study, method, interrupted)
 
 
-def test_each_run_is_a_scenario_of_its_own(engine: FakeEngine) -> None:
-    run(EXPERIMENT)
-    assert [(scenario["seed"], scenario["run"]) for scenario in engine.scenarios] == [(5, 0), (5, 1), (5, 2)]
-    assert engine.options == [{}, {}, {}]
-
-
 def test_the_result_combines_the_runs(engine: FakeEngine) -> None:
     result = run(EXPERIMENT)
     assert result.throughput.mean == pytest.approx(650)
@@ -347,19 +341,17 @@ def test_a_stopping_rule_is_followed(engine: FakeEngine) -> None:
 
 
 def test_lengths_are_found() -> None:
-    seen: list[Progress] = []
-    result = run(
-        EXPERIMENT | {"measure": {"runs": 1, "warmup": "1s", "duration": "auto", "max_errors": "50%"}},
-        on_progress=seen.append,
-    )
+    result = run(EXPERIMENT | {"measure": {"runs": 1, "warmup": "1s", "duration": "auto", "max_errors": "50%"}})
     assert result.lengths is not None
+    assert result.lengths.pilots
     assert result.scenario["measure"]["duration"] == result.lengths.measure["duration"]
 
 
-def test_a_run_past_its_time_limit_is_given_up() -> None:
-    measure = {"runs": 1, "warmup": "1s", "duration": "20h", "time_limit": "300ms"}
-    with pytest.raises(RunFailedError, match=r"given up after 0\.3 s, its time limit"):
-        run(EXPERIMENT | {"measure": measure})
+def test_progress_tells_pilots_by_their_number(engine: FakeEngine) -> None:
+    seen: list[Progress] = []
+    run(EXPERIMENT | {"measure": {"runs": 1, "warmup": "1s", "duration": "auto"}}, on_progress=seen.append)
+    told = [progress.pilot for progress in seen if progress.elapsed == 1.0]
+    assert told == [1, 2, None]
 
 
 def test_a_sweep_is_for_a_study(engine: FakeEngine) -> None:

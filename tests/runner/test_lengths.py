@@ -292,6 +292,7 @@ def test_a_sweep_finds_lengths_in_worker_processes(tmp_path: Path) -> None:
     assert [point.result and point.result.lengths for point in side_by_side] == [
         point.result and point.result.lengths for point in alone
     ]
+    assert all(point.result and point.result.lengths and point.result.lengths.pilots for point in alone)
 
 
 def clients(*groups: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -148,7 +148,13 @@ def test_the_page_states_what_is_measured() -> None:
     assert covered == pytest.approx(100 * sum(search.covered for search in made) / len(made), abs=0.11)
     assert confirmed == pytest.approx(100 * sum(search.found.confirmed for search in made) / len(made), abs=0.11)
     assert runs == pytest.approx(sum(search.found.runs for search in made) / len(made), abs=0.11)
-    assert all(len(table) > 2 for table in map(rows, ("percentiles", "normality", "warmup", "capacity", "objective")))
+    rejected = [measured.shapiro_rejects(10, draw) for draw in ("normal", "exponential")]
+    assert rows("normality")["10"] == pytest.approx([100 * share for share in rejected], abs=0.11)
+    assert rows("warmup")["20 % of the run"] == pytest.approx([100 * measured.warmup_alarms(0.2)], abs=0.11)
+    searches = measured.capacity_searches()
+    hit = sum(abs(search.ratio - 1) <= 0.05 for search in searches) / len(searches)
+    assert rows("capacity")["all"][:2] == pytest.approx([len(searches), 100 * hit], abs=0.11)
+    assert rows("capacity")["all"][4] == pytest.approx(100 * sum(s.covered for s in searches) / len(searches), abs=0.11)
 
 
 @pytest.mark.parametrize("runs", [5, 10])

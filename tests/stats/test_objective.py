@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import measured_objective as measured
-from waspbench.stats.capacity import Reading
+from waspbench.stats.capacity import BoundsError, Reading
 from waspbench.stats.objective import Crossing, ObjectiveSearch
 
 BUDGET = 15
@@ -214,7 +214,7 @@ def test_a_confirming_run_that_fails_sends_the_search_down() -> None:
 
     machine, found = search(p99)
     assert found.load is not None
-    assert found.load < 4096
+    assert 3500 <= found.load < 4096
     assert len(machine.readings) <= BUDGET
     assert found.outcome == "found"
 
@@ -261,9 +261,16 @@ def test_what_was_not_asked_for_is_refused() -> None:
         ObjectiveSearch(8, 64).tell(Reading(9, 1.0))
 
 
-@pytest.mark.parametrize(("low", "high", "budget"), [(0, 8, 15), (9, 8, 15), (8, 4096, 7)])
-def test_a_search_needs_a_range_and_runs(low: float, high: float, budget: int) -> None:
-    with pytest.raises(ValueError, match=r"low|most"):
+@pytest.mark.parametrize(
+    ("low", "high", "budget", "message"),
+    [
+        (0, 8, 15, "low: 0: must lie from above 0 to high, which is 8"),
+        (9, 8, 15, "low: 9: must lie from above 0 to high, which is 8"),
+        (8, 4096, 7, "most: 7: must be at least 8, the confirming runs and 4"),
+    ],
+)
+def test_a_search_needs_a_range_and_runs(low: float, high: float, budget: int, message: str) -> None:
+    with pytest.raises(BoundsError, match=f"^{message}$"):
         ObjectiveSearch(low, high, most=budget)
 
 
@@ -292,13 +299,14 @@ def test_any_server_is_searched_within_the_budget_and_the_range(
         assert all(load == float(f"{load:.3g}") for load in three_digits)
 
 
+# With other seeds of such noise one interval in fourteen leaves out the truth.
 @pytest.mark.parametrize("seed", [661, 328, 3685])
 def test_a_curve_that_rises_slowly_is_searched_to_the_end(seed: int) -> None:
     random = Random(seed)
     machine, found = search(lambda load: load / 1000 * math.exp(0.2 * random.gauss(0, 1)))
+    assert (found.outcome, len(machine.readings) <= BUDGET) == ("found", True)
     assert found.interval is not None
-    assert 8 <= found.interval[0] <= (found.interval[1] or 4096) <= 4096
-    assert len(machine.readings) <= BUDGET
+    assert 8 < found.interval[0] <= 1000 <= (found.interval[1] or 4096)
 
 
 def test_a_fresh_run_that_the_emulator_spoils_leaves_the_upper_end() -> None:

@@ -9,15 +9,28 @@ import pytest
 
 from measured_runs import summary
 from waspbench import live
-from waspbench.testbed import host
-from waspbench.testbed.host import HostTestbed, thread_times
+from waspbench.testbed.host import HostTestbed, Thread, part_of_busiest, thread_times
+
+BEFORE: dict[Thread, int] = {(1, 1): 50, (1, 2): 50}
+IN_ONE: dict[Thread, int] = {(1, 1): 150, (1, 2): 50}
+EVENLY: dict[Thread, int] = {(1, 1): 100, (1, 2): 100}
 
 
-def bed(before: dict[tuple[int, int], int], cpus: int) -> HostTestbed:
-    """A testbed without a device, before this process."""
-    made = object.__new__(HostTestbed)
-    made._pids, made._cpus, made._before = [os.getpid()], list(range(cpus)), before
-    return made
+class Running(HostTestbed):
+    """A testbed of a server whose busiest thread used a part of the time; it has no device."""
+
+    def __init__(self, part: float | None, cpus: int) -> None:
+        self.part, self.cpus = part, cpus
+
+    @property
+    def cpus_allowed(self) -> int:
+        return self.cpus
+
+    def busiest_part(self) -> float | None:
+        return self.part
+
+    def remark(self) -> None:
+        return None
 
 
 @pytest.mark.full
@@ -35,26 +48,26 @@ def test_a_process_that_has_ended_has_no_threads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "busy", "noted"),
+    ("before", "now", "part"),
     [
-        ({(1, 1): 150, (1, 2): 50}, 0.95, True),  # all in one thread
-        ({(1, 1): 100, (1, 2): 100}, 0.475, False),  # two that share it evenly
+        (BEFORE, IN_ONE, 1.0),
+        (BEFORE, EVENLY, 0.5),
+        (BEFORE, BEFORE | {(1, 3): 10}, 1.0),  # a thread that was begun since
+        (BEFORE, {(1, 2): 80}, 1.0),  # one that has ended
+        (BEFORE, BEFORE, None),
+        ({}, {}, None),
     ],
 )
-def test_a_busy_thread_is_a_busy_server(
-    now: dict[tuple[int, int], int], busy: float, noted: bool, monkeypatch: pytest.MonkeyPatch
+def test_the_busiest_thread_has_a_part_of_the_time_that_was_used(
+    before: dict[Thread, int], now: dict[Thread, int], part: float | None
 ) -> None:
-    monkeypatch.setattr(host, "thread_times", lambda pids: now)
-    monkeypatch.setattr(HostTestbed, "remark", lambda self: None)
+    assert part_of_busiest(before, now) == part
+
+
+@pytest.mark.parametrize(("part", "busy", "noted"), [(1.0, 0.95, True), (0.5, 0.475, False), (None, 0.475, False)])
+def test_a_busy_thread_is_a_busy_server(part: float | None, busy: float, noted: bool) -> None:
     made = summary(100.0)
     cpu = made.server_cpu.model_copy(update={"processes_s": 0.95 * made.interval_s})
-    found = live.accounted(made.model_copy(update={"server_cpu": cpu}), bed({(1, 1): 50, (1, 2): 50}, cpus=2))
+    found = live.accounted(made.model_copy(update={"server_cpu": cpu}), Running(part, cpus=2))
     assert found.server_cpu.busy == pytest.approx(busy)
     assert ("server CPU is that of its busiest thread; it may run on 2 CPUs" in found.notes) is noted
-
-
-def test_nothing_used_is_nothing_known() -> None:
-    assert bed(thread_times([]), cpus=1).busiest_part() != 0
-    idle = bed({}, cpus=1)
-    idle._pids = []
-    assert idle.busiest_part() is None

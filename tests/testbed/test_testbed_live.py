@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -259,6 +260,9 @@ def test_closing_twice_and_two_testbeds_at_once_are_fine(unchanged: object) -> N
 
 def test_the_longest_queue_can_be_had(unchanged: object) -> None:
     with Testbed(spec(clients=1_000_000)) as bed:
+        inside = ["nsenter", f"--net=/proc/{bed.namespace()}/ns/net", "ip", "link", "show", bed.device_name]
+        shown = subprocess.run(inside, capture_output=True, text=True, check=True).stdout
+        assert f"qlen {1 << 18}" in shown
         assert Peer(bed.device_fds[0]).ping()
 
 
@@ -288,29 +292,42 @@ def test_an_ordinary_user_gets_a_testbed_that_is_labelled_without_rps(server: st
 OWNER = """
 import sys, time
 from waspbench.testbed import Testbed, TestbedSpec, command, DOCUMENT_ROOT
+print("begun", flush=True)
 bed = Testbed(TestbedSpec(command([sys.executable, "-m", "http.server", "--directory", DOCUMENT_ROOT, "80"])))
 print(*bed.server_pids(), flush=True)
 time.sleep(60)
 """
 
 
-def start_owner() -> tuple[subprocess.Popen[str], list[int]]:
-    owner = subprocess.Popen(
-        [sys.executable, "-c", OWNER],
-        env=process.environment(),
+MARK = "WASP_TEST_PROCESSES"
+
+
+def start_owner(mark: str = "") -> subprocess.Popen[str]:
+    """A process that begins to make a testbed, and hears interrupts whatever started this one does; it and all that it
+    starts have the mark.
+    """
+    return subprocess.Popen(
+        ["env", "--default-signal=INT", sys.executable, "-c", OWNER],
+        env=process.environment() | {MARK: mark},
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
     )
+
+
+def owned(owner: subprocess.Popen[str]) -> list[int]:
+    """What the testbed of a process has started, once it is there."""
     assert owner.stdout is not None
+    assert owner.stdout.readline() == "begun\n"
     servers = [int(pid) for pid in owner.stdout.readline().split()]
-    return owner, servers + process.descendants(owner.pid, process.parents())
+    return servers + process.descendants(owner.pid, process.parents())
 
 
 def test_a_second_after_sigkill_of_the_owner_nothing_is_left(unchanged: dict[str, object]) -> None:
     def kill() -> float:
-        owner, pids = start_owner()
-        with owner:
+        with start_owner() as owner:
+            pids = owned(owner)
             assert len(set(pids)) == 3  # guard, init, server
             return timed(owner.kill, lambda: not any(map(lives, pids)))
 
@@ -331,20 +348,36 @@ def test_after_sigkill_of_an_owner_that_was_still_building_nothing_is_left(uncha
     within(1.0, kill)
 
 
+def marked(mark: str) -> list[int]:
+    """Every process that has a mark in its environment."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if f"{MARK}={mark}".encode() in entry.read_bytes().split(b"\0"):
+                found.append(int(entry.parent.name))
+    return found
+
+
 @pytest.mark.parametrize("milliseconds", range(0, 160, 20))
 def test_sigkill_of_the_owner_is_survived_by_nothing_at_any_moment(milliseconds: int, unchanged: object) -> None:
-    owner = subprocess.Popen([sys.executable, "-c", OWNER], env=process.environment(), stdout=subprocess.DEVNULL)
-    time.sleep(milliseconds / 1000)
-    owner.kill()
-    owner.wait()
+    mark = f"{os.getpid()}-{milliseconds}"
+    with start_owner(mark) as owner:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == "begun\n"
+        assert owner.pid in marked(mark)
+        time.sleep(milliseconds / 1000)
+        owner.kill()
+    assert eventually(lambda: not marked(mark)), marked(mark)
 
 
 def test_ctrl_c_reaches_the_owner_and_not_the_holder(unchanged: dict[str, object]) -> None:
     def interrupt() -> float:
-        owner, pids = start_owner()
-        with owner:
+        with start_owner() as owner:
+            pids = owned(owner)
             assert owner.pid not in {os.getpgid(pid) for pid in pids}
-            return timed(lambda: os.killpg(owner.pid, signal.SIGTERM), lambda: not any(map(lives, pids)))
+            took = timed(lambda: os.killpg(owner.pid, signal.SIGINT), lambda: not any(map(lives, pids)))
+        assert owner.returncode == -signal.SIGINT
+        return took
 
     within(1.0, interrupt)
 

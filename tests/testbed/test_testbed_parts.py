@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from waiting import HANGS
 from waspbench.testbed import TestbedError, TestbedSpec, capability, command, cpus, files, kernel, listeners, process
 from waspbench.testbed.apache import MPMS, Sizes, apache_configuration, event_sizes, parse_version, prefork
 from waspbench.testbed.commandline import words
@@ -318,6 +319,21 @@ def test_what_is_started_for_each_run_loads_no_heavy_libraries(module: str) -> N
     assert done.stdout == "[]\n"
 
 
-def test_no_support_comes_with_a_reason() -> None:
-    support = capability.live_support()
-    assert support.ok or support.why
+@pytest.mark.parametrize(
+    ("program", "seconds", "support"),
+    [
+        ("pass", HANGS, capability.Support(True)),
+        ("raise SystemExit(3)", HANGS, capability.Support(False, "the attempt ended with status 3")),
+        ("print('first'); print('no TUN'); raise SystemExit(1)", HANGS, capability.Support(False, "no TUN")),
+        (
+            "import time; time.sleep(600)",
+            0.1,
+            capability.Support(False, "making namespaces and a TUN device took more than 0.1 s"),
+        ),
+    ],
+)
+def test_no_support_comes_with_a_reason(
+    program: str, seconds: float, support: capability.Support, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "HOLDER", [sys.executable, "-c", program])
+    assert capability.live_support(seconds) == support

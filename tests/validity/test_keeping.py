@@ -77,6 +77,25 @@ def test_experiments_of_another_engine_are_not_used(tmp_path: Path, monkeypatch:
         kept.experiments([SHORT], 1, 1, tmp_path, never)
 
 
+def test_the_names_follow_every_source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sources = ("crates/a/src/lib.rs", "crates/a/Cargo.toml", "Cargo.toml", "Cargo.lock", "python/p/b.py", "_core.so")
+    for name in sources:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    monkeypatch.setattr(kept, "ROOT", tmp_path)
+    monkeypatch.setattr(_core, "__file__", str(tmp_path / "_core.so"))
+
+    def names() -> tuple[str, str]:
+        os.utime(tmp_path / "_core.so", (2**32, 2**32))
+        return kept.engine(), kept.judgment()
+
+    for name in sources:
+        engine, judgment = names()
+        (tmp_path / name).write_text("other")
+        changed = (names()[0] != engine, names()[1] != judgment)
+        assert changed == ((False, True) if name in ("python/p/b.py", "_core.so") else (True, False)), name
+
+
 def test_truths_are_made_where_there_is_none_of_this_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "engine", lambda: "this")
     path = tmp_path / "truths.json"

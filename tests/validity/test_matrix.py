@@ -57,7 +57,7 @@ def test_an_experiment_that_is_wrong_is_refused(name: str) -> None:
 def test_an_experiment_that_is_right_is_not_refused(name: str) -> None:
     right = outcome(name)
     assert right.is_right, (right.bias, right.deviation)
-    assert not judged.falls_short(right), right.reasons
+    assert (right.valid, dict(right.reasons)) == (TEN, {})
 
 
 def outcomes(wanted: list[Configuration]) -> list[Outcome]:

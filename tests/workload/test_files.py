@@ -172,6 +172,8 @@ def test_commands_write_check_and_draw(tmp_path: Path, capsys: pytest.CaptureFix
 def test_figures_are_the_same_bytes_every_time(made: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         assert invoke(["files", "check", str(made), "--figures", str(tmp_path / name), "--format", "png"]) == 0
+    drawn = {figure.name for figure in (tmp_path / "one").iterdir()}
+    assert {"file-size.png", "request-size.png", "popularity.png", "stack-distance.png"} <= drawn
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
 
 
@@ -183,7 +185,9 @@ def test_commands_print_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert invoke(["files", "check", target, "--json"]) == 0
     checked = json.loads(capsys.readouterr().out)
     assert checked["distributions"][0]["name"] == "file size"
-    assert all(Path(figure).is_file() for figure in checked["figures"])
+    drawn = sorted(map(str, (tmp_path / "set-figures").iterdir()))
+    assert len(drawn) > 2
+    assert sorted(checked["figures"]) == drawn
 
 
 @pytest.mark.parametrize(

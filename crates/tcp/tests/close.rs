@@ -164,9 +164,11 @@ fn time_wait_of_no_length_still_acknowledges() {
 #[test]
 fn fin_wait_2_ends_when_the_peer_says_nothing() {
     let mut pair = established();
+    let begin = pair.now;
     pair.close(CLIENT);
     pair.run(Duration::from_secs(100));
-    assert!(pair.sides[CLIENT].has(Event::Closed));
+    // A round trip acknowledges the FIN.
+    assert_eq!(pair.sides[CLIENT].when(Event::Closed), Some(begin + RTT + Duration::from_secs(60)));
     pair.finish();
 }
 

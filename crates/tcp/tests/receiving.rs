@@ -265,9 +265,11 @@ fn probes_that_nobody_answers_end_the_connection() {
     pair.sides[SERVER].reading = false;
     pair.send(CLIENT, &pattern(9_000));
     pair.run_for(Duration::from_secs(1));
+    let from = pair.log.len();
     pair.path = Box::new(|_| Fate::Drop);
     pair.run_for(Duration::from_secs(200));
     assert!(pair.sides[CLIENT].has(Event::TimedOut));
+    assert_eq!(pure_acks(&pair, CLIENT, from).len(), 4, "as many as retries");
     pair.finish();
 }
 

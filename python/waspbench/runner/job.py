@@ -87,6 +87,12 @@ class Done:
         return None if self.error is None else str(self.error)
 
 
+def start_run(job: Job, spec: Spec | None) -> OneRun:
+    """Starts the engine, and in live mode the testbed. The server's access log is kept with the tables."""
+    keeps_log = job.pilot is None and job.kept
+    return OneRun(job.scenario, spec, log_path(Path(job.directory), job.run) if keeps_log else None)
+
+
 class Making(Closeable):
     """A job in the making. Call `step` until `done` is there; `stop` at any time ends it early.
 
@@ -154,9 +160,7 @@ class Making(Closeable):
         if self._stopped:
             self.done = Done(job, self._seconds, stopped=True)
             return
-        keeps_log = job.pilot is None and job.kept
-        log = log_path(Path(job.directory), job.run) if keeps_log else None
-        self._run = OneRun(job.scenario, self._spec, log)
+        self._run = start_run(job, self._spec)
         self._deadline = time.monotonic() + job.time_limit
 
     def _end(self, run: OneRun) -> None:

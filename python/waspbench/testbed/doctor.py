@@ -21,6 +21,9 @@ from waspbench.testbed.servers import SPARE_FILES, Launch, file_limit, nginx
 
 Status = Literal["ok", "note", "missing"]
 
+PROC = Path("/proc")
+"""Where the kernel tells of itself."""
+
 MANY_FILES = 1 << 20
 """Descriptors for more connections than a run has: the question is how far the limit can be raised."""
 
@@ -107,9 +110,9 @@ def _privilege() -> Iterable[Finding]:
         yield Finding("user", "ok", "root")
         return
     for path, wanted, command in (
-        ("/proc/sys/kernel/unprivileged_userns_clone", "1", "sysctl -w kernel.unprivileged_userns_clone=1"),
+        (PROC / "sys/kernel/unprivileged_userns_clone", "1", "sysctl -w kernel.unprivileged_userns_clone=1"),
         (
-            "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+            PROC / "sys/kernel/apparmor_restrict_unprivileged_userns",
             "0",
             "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
         ),
@@ -126,7 +129,7 @@ def _cpus() -> Iterable[Finding]:
         yield Finding("CPUs", "ok", f"{len(usable)}: server and emulator have one each")
     else:
         yield Finding("CPUs", "note", "1: server and emulator share it, and both figures suffer", "two or more CPUs")
-    governor = _word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    governor = _word(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
     if governor not in (None, "performance"):
         advice = "as root: cpupower frequency-set -g performance"
         yield Finding("frequency", "note", f"governor {governor}: the CPUs' speed varies with load", advice)
@@ -145,7 +148,7 @@ def _files() -> Iterable[Finding]:
 
 
 def _clock() -> Iterable[Finding]:
-    source = _word("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    source = _word(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
     cost, late = reading_cost_ns(), lateness_us()
     says = f"{source}, read in {cost:.0f} ns; a sleeping process wakes up {late:.0f} us late (p50)"
     if source not in GOOD_CLOCKS:
@@ -176,7 +179,7 @@ def lateness_us(times: int = 51, sleep: float = 0.001) -> float:
 
 def _steal() -> Iterable[Finding]:
     """Steal over a fifth of a second says little, that since the machine's start what it is like."""
-    share = stolen(_text("/proc/stat"))
+    share = stolen(_text(PROC / "stat"))
     if share is not None and share > 0.02:
         says = f"{100 * share:.1f} % of the CPUs' time since the start; a run with more than 2 % is not valid"
         yield Finding("steal", "note", says, "a machine with less crowded neighbours")
@@ -206,7 +209,7 @@ def _cpu_times(stat: str) -> list[int]:
 
 
 def _backlog() -> Iterable[Finding]:
-    text = _word(str(backlog.SETTING))
+    text = _word(backlog.SETTING)
     if text is None or not text.isdigit():
         return
     says = f"{int(text):,d} packets wait for a CPU at most (net.core.netdev_max_backlog)"
@@ -220,7 +223,7 @@ def _backlog() -> Iterable[Finding]:
 
 
 def _congestion() -> Iterable[Finding]:
-    known = _word("/proc/sys/net/ipv4/tcp_available_congestion_control") or ""
+    known = _word(PROC / "sys/net/ipv4/tcp_available_congestion_control") or ""
     if "cubic" in known.split():
         yield Finding("congestion", "ok", known.replace(" ", ", "))
     else:
@@ -231,7 +234,7 @@ def _congestion() -> Iterable[Finding]:
 def _filters() -> Iterable[Finding]:
     """Rules of the machine's own network, which only clients of a URL pass."""
     yield from _conntrack()
-    tables = _text("/proc/net/ip_tables_names").split()
+    tables = _text(PROC / "net/ip_tables_names").split()
     rules = _nft_rules()
     if rules is None and not tables:
         advice = _by_root("doctor") or ("" if _nft() else "install nft (Debian: nftables)")
@@ -246,7 +249,7 @@ def _filters() -> Iterable[Finding]:
 
 def _conntrack() -> Iterable[Finding]:
     """Whether connections are followed: the module may be there and no rule use it, so their number tells."""
-    limit, count = (_word(f"/proc/sys/net/netfilter/nf_conntrack_{name}") for name in ("max", "count"))
+    limit, count = (_word(PROC / f"sys/net/netfilter/nf_conntrack_{name}") for name in ("max", "count"))
     if limit is None or count is None:
         return
     if count == "0":
@@ -288,19 +291,19 @@ def _servers() -> Iterable[Finding]:
 
 
 def _others() -> Iterable[Finding]:
-    count = len(presence.present(_text("/proc/net/unix")))
+    count = len(presence.present(_text(PROC / "net/unix")))
     if count:
         yield Finding(
             "other runs", "note", f"{count} live now: they share the machine with yours", "wait for their end"
         )
 
 
-def _word(path: str) -> str | None:
+def _word(path: Path) -> str | None:
     return " ".join(_text(path).split()) or None
 
 
-def _text(path: str) -> str:
+def _text(path: Path) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""

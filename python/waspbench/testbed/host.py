@@ -11,7 +11,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -117,9 +117,7 @@ class HostTestbed(Closeable):
         """The part of the server's CPU time since the beginning that its busiest thread used, from 0 to 1:
         one thread keeps one CPU busy at most, however many the server may run on. None if none was seen to be used.
         """
-        now = thread_times(self._pids)
-        used = [ticks - self._before.get(thread, 0) for thread, ticks in now.items()]
-        return max(used) / sum(used) if sum(used) > 0 else None
+        return part_of_busiest(self._before, thread_times(self._pids))
 
     def server_pids(self) -> list[int]:
         """The processes that hold the listening socket, in the order of their numbers."""
@@ -241,7 +239,11 @@ def holders(sockets: Iterable[Listener]) -> list[int]:
     return sorted(found)
 
 
-def thread_times(pids: Iterable[int]) -> dict[tuple[int, int], int]:
+Thread = tuple[int, int]
+"""The number of a process, and that of its thread."""
+
+
+def thread_times(pids: Iterable[int]) -> dict[Thread, int]:
     """The CPU time (in clock ticks) of each thread of some processes, by process and thread."""
     found = {}
     for pid in pids:
@@ -253,6 +255,12 @@ def thread_times(pids: Iterable[int]) -> dict[tuple[int, int], int]:
                 continue  # it has ended
             found[pid, int(stat.parent.name)] = int(fields[11]) + int(fields[12])
     return found
+
+
+def part_of_busiest(before: Mapping[Thread, int], now: Mapping[Thread, int]) -> float | None:
+    """The part of the CPU time of all threads between two readings that the busiest used; None if there was none."""
+    used = [ticks - before.get(thread, 0) for thread, ticks in now.items()]
+    return max(used) / sum(used) if sum(used) > 0 else None
 
 
 def routed(table: str) -> list[ipaddress.IPv4Network]:
