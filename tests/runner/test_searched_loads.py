@@ -205,11 +205,70 @@ def test_an_objective_that_the_most_clients_meet(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_objective_that_the_fewest_clients_miss(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    result, found = searched(monkeypatch, tmp_path / "out", lambda load: 3.0)
+    result, found = searched(monkeypatch, tmp_path / "out", lambda load: load / 4)
     assert (found.outcome, found.load, found.capacity, found.valid) == ("none", None, None, False)
+    assert found.more == "below"
     text = science_text.capacity(result)
     assert "  none found: 8 clients, the least that were tried, do not meet the objective\n  a lower --low may" in text
     assert "\nNOT VALID: none found\n" in text
+
+
+def test_fewer_clients_are_not_advised_where_the_load_is_not_why(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result, found = searched(monkeypatch, tmp_path / "out", lambda load: 3.0)
+    assert (found.outcome, found.more, found.bottleneck) == ("none", None, "unknown")
+    assert found.why.startswith(
+        "8 clients, the least that were tried, do not meet the objective; going by twice as many"
+    )
+    assert "--low" not in science_text.capacity(result)
+    assert [reading.load for reading in found.readings] == [8, 8, 16]
+
+
+def test_one_client_cannot_be_fewer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    result, found = searched(monkeypatch, tmp_path / "out", lambda load: 2.0 * load, low=1)
+    assert (found.outcome, found.more) == ("none", None)
+    assert "  none found: 1 client, the least that was tried, does not meet the objective\n  3 runs:" in (
+        science_text.capacity(result)
+    )
+
+
+def test_one_client_may_miss_the_objective_for_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _, found = searched(monkeypatch, tmp_path / "out", lambda load: 2.0, low=1)
+    missed = "1 client, the least that was tried, does not meet the objective"
+    assert found.why == f"{missed}: the paths, or the server for a single request, take too long"
+
+
+def test_a_server_that_fails_at_the_least_load_may_serve_less(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    against = [Invalid(code="errors", message="20 % errors")]
+    answered(monkeypatch, lambda job: _timed(job, 3.0).model_copy(update={"invalid": against}))
+    result = capacity(DOCUMENT, output=tmp_path / "out", search=USERS)
+    found = point(result)
+    assert (found.outcome, found.more, found.runs) == ("none", "below", 2)
+    assert "\n  a lower --low may find some\n" in science_text.capacity(result)
+
+
+def test_a_search_that_is_out_of_runs_below_the_most_advises_more_of_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result, found = searched(monkeypatch, tmp_path / "out", lambda load: 0.2, most=8, high=4096)
+    assert (found.outcome, found.load, found.more) == ("not reached", 512, None)
+    text = science_text.capacity(result)
+    assert "\n  out of runs: more of them (--max-runs) may find more\n" in text
+    assert "--high" not in text
+
+
+@pytest.mark.usefixtures("pretended_live")
+def test_that_others_had_the_machine_is_said_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    against = [Invalid(code="lag", message="the emulator fell behind"), Invalid(code="steal", message="5 % taken")]
+    jobs = answered(monkeypatch, lambda job: _timed(job, 0.1, 200).model_copy(update={"invalid": against}))
+    result = capacity(DOCUMENT, mode="live", output=tmp_path / "out", search=USERS)
+    found = point(result)
+    assert [job.run for job in jobs] == [0, 0, 1, 1]
+    assert (found.outcome, found.bottleneck, found.more) == ("none", "emulator", None)
+    text = science_text.capacity(result)
+    assert "  none found: no run counted; at 8 clients: 5 % taken\n  2 runs (2 of them tried twice):\n" in text
+    assert "    at 8 clients: 5 % taken; the emulator fell behind\n" in text
 
 
 def test_the_emulator_as_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -170,7 +170,50 @@ def test_a_run_that_must_tell_is_refused_if_it_does_not() -> None:
 def test_an_objective_that_no_load_meets() -> None:
     machine, found = search(lambda load: 2.0)
     assert (found.outcome, found.load, found.interval, found.confirmed) == ("none", None, None, False)
+    assert [reading.load for reading in machine.readings] == [8, 8, 16]
+    assert found.at_any
+
+
+@pytest.mark.parametrize(
+    ("p99", "throughput", "at_any"),
+    [
+        (lambda load: 1.16, lambda load: load, True),  # paths
+        (lambda load: 1.16, lambda load: min(load, 10), False),  # something is full, such as a link
+        (lambda load: 1.1 + load / 80, lambda load: load, True),
+        (lambda load: 0.9 + load / 80, lambda load: load, False),
+        (lambda load: 0.5 + load / 10, lambda load: load, False),
+        (lambda load: load / 5, lambda load: load, False),
+    ],
+)
+def test_what_is_not_due_to_the_load_is_told_by_twice_the_lowest(
+    p99: Callable[[float], float], throughput: Callable[[float], float], at_any: bool
+) -> None:
+    machine = ObjectiveSearch(8, 4096)
+    while (load := machine.next_load()) is not None:
+        machine.tell(Reading(load, throughput(load), p99(load) < 1, ratio=p99(load)))
+    found = machine.found()
+    assert found is not None
+    assert (found.outcome, found.at_any) == ("none", at_any)
+    assert [reading.load for reading in machine.readings] == [8, 8, 16]
+
+
+@pytest.mark.parametrize("high", [8, 12])
+def test_nothing_is_said_of_lower_loads_without_twice_the_lowest(high: float) -> None:
+    machine, found = search(lambda load: 2.0, high=high)
+    assert (found.outcome, found.at_any) == ("none", False)
+    assert machine.readings[-1].load == high
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_a_lowest_load_that_does_not_count_is_tried_twice(failed: bool) -> None:
+    machine = ObjectiveSearch(8, 4096)
+    while (load := machine.next_load()) is not None:
+        machine.tell(Reading(load, load, True, counts=False, failed=failed, ratio=0.1))
     assert [reading.load for reading in machine.readings] == [8, 8]
+    machine = ObjectiveSearch(8, 4096)
+    machine.tell(Reading(8, 8.0, True, counts=False, failed=failed, ratio=0.1))
+    machine.tell(Reading(8, 8.0, True, ratio=0.1))
+    assert machine.next_load() == 32
 
 
 def test_the_emulator_as_the_limit_leaves_the_upper_end_open() -> None:

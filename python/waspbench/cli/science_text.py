@@ -68,9 +68,10 @@ def _capacity(point: PointCapacity, result: CapacityResult) -> list[str]:
         if not point.confirmed:
             lines.append(_unconfirmed(point, find))
         lines += _notes(point)
-    lines += _hints(point, find)
+    lines += _hints(point)
     again = sum(reading.attempts > 1 for reading in point.readings)
-    lines.append(f"  {point.runs} runs{f' ({again} of them tried twice)' if again else ''}:")
+    runs = "1 run" if point.runs == 1 else f"{point.runs} runs"
+    lines.append(f"  {runs}{f' ({again} of them tried twice)' if again else ''}:")
     return [*lines, *_loads(point, find, result.percentiles), ""]
 
 
@@ -110,16 +111,12 @@ _MORE: dict[More, str] = {
 }
 
 
-def _hints(point: PointCapacity, find: Find) -> list[str]:
+def _hints(point: PointCapacity) -> list[str]:
     """What may find more."""
-    lines = [f"  {_MORE[point.more]} may find more"] if point.more is not None else []
-    if point.outcome == "not reached" and find != "throughput":
-        lines.append(f"  {_MORE['above']} may find more")
-    if point.outcome == "none" and find != "throughput" and point.bottleneck != "clients":
-        least = min((each.load for each in point.readings), default=0)
-        missed = any(each.meets is False and each.counts for each in point.readings if each.load == least)
-        measured = sum(not group.background for group in point.groups or [])
-        lines += ["  a lower --low may find some"] if missed and (find == "rate" or least > measured) else []
+    found = "some" if point.capacity is None else "more"
+    lines = [f"  {_MORE[point.more]} may find {found}"] if point.more is not None else []
+    if point.outcome == "not reached" and point.more is None:
+        lines.append("  out of runs: more of them (--max-runs) may find more")
     if point.refined is False:
         lines.append("  out of runs: more of them (--max-runs) would narrow the interval down")
     if point.bound is not None and point.bound > UNEXPLORED * (point.capacity or point.bound):

@@ -11,15 +11,26 @@ from waspbench.results.capacity import LINK_FULL, SATURATED, Bottleneck
 from waspbench.results.loads import LoadReading, load_text, readings_at
 from waspbench.stats.capacity import Capacity
 
+_FEWER = "; going by twice as many, fewer would hardly meet it"
+
+_ALONE = "the paths, or the server for a single request, take too long"
+
 _WAITED = "arrivals waited for clients that were busy, and with more of them (clients.count) the objective may be met"
 
 
 def bottleneck_of(
-    experiment: Experiment, found: Capacity | None, readings: Sequence[LoadReading], find: Find = "throughput"
+    experiment: Experiment,
+    found: Capacity | None,
+    readings: Sequence[LoadReading],
+    find: Find = "throughput",
+    *,
+    at_any: bool = False,
 ) -> tuple[Bottleneck, str]:
-    """What set the limit at the load that was found, as far as can be told from all readings, and why."""
+    """What set the limit at the load that was found, as far as can be told from all readings, and why. ``at_any`` says
+    that none was found because the objective is missed at any load.
+    """
     if found is None:
-        return _nothing_found(readings, find)
+        return _nothing_found(readings, find, at_any=at_any)
     behind = readings_at(readings, found.load)
     beyond = [each for each in readings if each.load == found.limit and found.limited_by == "objective"]
     cpu, cpu_beyond = _cpu(behind), _cpu(beyond)
@@ -64,19 +75,23 @@ def _cpu(readings: Sequence[LoadReading]) -> float | None:
     return sum(busy) / len(busy) if busy else None
 
 
-def _nothing_found(readings: Sequence[LoadReading], find: Find) -> tuple[Bottleneck, str]:
-    if find != "throughput" and readings and any(reading.counts for reading in readings):
-        least = min(readings, key=lambda reading: reading.load)
-        if not any(each.meets is False for each in readings if each.load == least.load):
-            return "unknown", "no load was shown to meet the objective: runs were too few, or too short"
-        missed = f"{load_text(least.load, find)}, the least that were tried, do not meet the objective"
-        waited = any(each.waited for each in readings if each.load == least.load)
-        return ("clients", f"{missed}: {_WAITED}") if waited else ("unknown", missed)
-    if not readings or any(reading.counts for reading in readings):
-        return "unknown", "no load counted and met the objective"
-    last = readings[-1]
-    bottleneck: Bottleneck = "unknown" if all(reading.failed for reading in readings) else "emulator"
-    return bottleneck, f"no run counted; at {load_text(last.load, find)}: {last.notes[0]}"
+def _nothing_found(readings: Sequence[LoadReading], find: Find, *, at_any: bool) -> tuple[Bottleneck, str]:
+    if readings and not any(reading.counts for reading in readings):
+        last = readings[-1]
+        bottleneck: Bottleneck = "unknown" if all(reading.failed for reading in readings) else "emulator"
+        return bottleneck, f"no run counted; at {load_text(last.load, find)}: {last.notes[0]}"
+    lowest = min((each.load for each in readings), default=0)
+    least = [each for each in readings if each.load == lowest]
+    if not any(each.counts and each.meets is False for each in least):
+        if find == "throughput":
+            return "unknown", "no load counted and met the objective"
+        return "unknown", "no load was shown to meet the objective: runs were too few, or too short"
+    who = f"{load_text(lowest, find)}, the least that {'was' if lowest == 1 else 'were'} tried"
+    missed = f"{who}, {'does' if lowest == 1 else 'do'} not meet the objective"
+    if any(each.waited for each in least):
+        return "clients", f"{missed}: {_WAITED}"
+    fewer = "" if find == "clients" and lowest == 1 else _FEWER
+    return "unknown", f"{missed}{fewer}: {_ALONE}" if at_any else missed
 
 
 def _failure(readings: Sequence[LoadReading], load: float) -> str:

@@ -79,8 +79,8 @@ class PointCapacity(Record):
     None of throughput, and if it is not complete.
     """
     more: More | None = None
-    """Whether throughput may be larger ``below`` or ``above`` the loads that were tried; None if it is not, and of
-    clients and rates.
+    """Whether more may be found ``below`` or ``above`` the loads that were tried; None if not. In results of older
+    versions only of throughput.
     """
     bound: float | None = None
     """Throughput that loads between those that were tried may have at most: it grows no faster than the clients, and

@@ -38,7 +38,8 @@ def point_capacity(
     at_load = [] if load is None else readings_at(readings, load)
     busy = [reading.server_cpu for reading in at_load if reading.server_cpu is not None]
     cpu = sum(busy) / len(busy) if busy else None
-    bottleneck, why = bottleneck_of(point.experiment, found, readings, search.find)
+    at_any = crossing is not None and crossing.at_any
+    bottleneck, why = bottleneck_of(point.experiment, found, readings, search.find, at_any=at_any)
     confirmed = found is not None and found.confirmed
     return PointCapacity(
         index=point.index,
@@ -49,7 +50,7 @@ def point_capacity(
         groups=_groups(point.experiment, load, search, mode),
         outcome=crossing.outcome if crossing is not None else _outcome(found, bottleneck, cpu) if over else None,
         refined=None if crossing is None else crossing.refined,
-        more=_more(found, bottleneck, cpu) if crossing is None else None,
+        more=_more(point, said, readings, search, bottleneck, cpu) if over else None,
         bound=None if found is None or crossing is not None else found.bound,
         again=None if crossing is None else crossing.again,
         server_cpu=cpu,
@@ -83,10 +84,39 @@ def _at(crossing: Crossing, readings: Sequence[LoadReading]) -> Capacity | None:
     )
 
 
-def _more(found: Capacity | None, bottleneck: Bottleneck, cpu: float | None) -> More | None:
-    """Where a search for throughput may find more; not above, if the server or the network is at its limit."""
+def _more(
+    point: Point,
+    said: Capacity | Crossing | None,
+    readings: Sequence[LoadReading],
+    search: Search,
+    bottleneck: Bottleneck,
+    cpu: float | None,
+) -> More | None:
+    """Where a search that is over may find more."""
+    if said is None or (isinstance(said, Crossing) and said.outcome == "none"):
+        at_any = said is not None and said.at_any
+        return "below" if not at_any and bottleneck != "clients" and _may_be_less(point, readings, search) else None
+    if isinstance(said, Crossing):
+        return "above" if said.outcome == "not reached" and said.load == search.top else None
+    return _more_throughput(said, bottleneck, cpu)
+
+
+def _more_throughput(found: Capacity, bottleneck: Bottleneck, cpu: float | None) -> More | None:
+    """Where there may be more throughput; not above, if the server or the network is at its limit."""
     full = bottleneck == "network" or (cpu or 0.0) >= SATURATED
-    return None if found is None or (found.more == "above" and full) else found.more
+    return None if found.more == "above" and full else found.more
+
+
+def _may_be_less(point: Point, readings: Sequence[LoadReading], search: Search) -> bool:
+    """Whether the least load that was tried was too much, and there is a lower one."""
+    least = min((each.load for each in readings), default=0)
+    too_much = any(
+        not each.unmade and (each.failed or (each.counts and each.meets is False))
+        for each in readings
+        if each.load == least
+    )
+    measured = sum(not group.background for group in point.experiment.clients)
+    return too_much and (search.find == "rate" or least > measured)
 
 
 def _outcome(found: Capacity | None, bottleneck: Bottleneck, cpu: float | None) -> Outcome:
@@ -95,7 +125,7 @@ def _outcome(found: Capacity | None, bottleneck: Bottleneck, cpu: float | None) 
         return "none"
     if bottleneck == "emulator":
         return "emulator"
-    return "found" if _more(found, bottleneck, cpu) is None else "not reached"
+    return "found" if _more_throughput(found, bottleneck, cpu) is None else "not reached"
 
 
 def _groups(experiment: Experiment, load: float | None, search: Search, mode: Mode) -> list[GroupLoad]:

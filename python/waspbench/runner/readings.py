@@ -19,8 +19,8 @@ from waspbench.results.loads import LoadReading
 from waspbench.results.reasons import advice_of
 from waspbench.results.records import RunRecord, table_path
 from waspbench.results.store import NEEDED, populations_of, read_table
-from waspbench.results.summary import RunResponseTime
-from waspbench.runner.job import BOTTLENECKS
+from waspbench.results.summary import Invalid, RunResponseTime
+from waspbench.runner.job import BOTTLENECKS, DISTURBANCES
 from waspbench.stats import Histogram, Populations
 
 OVERLOAD = "overload"
@@ -68,6 +68,7 @@ def reading_of(
     meets = not unmet and not (objectives and grows)
     missed = bool(grows and objectives) or misses(summary, objectives, judged, folder)
     is_open = may_leave_open and bool(lacks) and not missed
+    excluding = _of_machine(summary.invalid) if behind else []
     advice = advice_of(summary.invalid)
     waited = _waited(summary, unmet)
     return LoadReading(
@@ -91,14 +92,21 @@ def reading_of(
         attempts=record.attempts,
         notes=[
             *(["failed: the load was too much for the server"] if too_much else []),
+            *(reason.message for reason in excluding),
             *([] if is_open else [f"not {each.text}" for each in unmet]),
             *([] if waited is None else [waited]),
-            *lacks,
-            *(reason.message for reason in summary.invalid),
+            *([] if behind else lacks),
+            *(reason.message for reason in summary.invalid if reason not in excluding),
             *([] if advice is None else [f"advice: {advice.text}"]),
             *_said_of_errors(summary, experiment, mode),
         ],
     )
+
+
+def _of_machine(reasons: Sequence[Invalid]) -> list[Invalid]:
+    """Those of the reasons that are about this machine; first that others had it, which may explain the rest."""
+    found = [reason for reason in reasons if reason.code in DISTURBANCES | BOTTLENECKS]
+    return sorted(found, key=lambda reason: reason.code not in DISTURBANCES)
 
 
 def judged_of(summary: RunSummary, objectives: Sequence[Condition], folder: Path) -> dict[str, float | None]:

@@ -6,7 +6,7 @@ figure took of the limit, so that runs on both sides of the crossing say togethe
 1. Ascend from the lowest load by factors of four until a run misses the objective. A run that has too few transactions
    to tell is passed over, as are loads at which there would be too few as well, and its load is tried again only if
    nothing else bounds the crossing from below. One run at twice the load that missed it says whether the objective is
-   met again there.
+   met again there; where that is the lowest load, whether it is the load that misses it.
 2. Refine between the largest load that met it and the least that missed it: where the chord of the figure over load
    crosses the limit, or in the middle (in logarithms) where one of the two figures says only the side.
 3. Confirm with fresh runs a little below the crossing. A run that misses the objective sends the search down.
@@ -40,6 +40,8 @@ STEP = 1.1
 """Factor whose root the confirmation goes down by from a load that missed the objective, at least."""
 DOWN = 1.3
 """Factor by which it begins lower at most, where noise asks for it."""
+DOUBLED = 1.8
+"""Growth of throughput with twice the load from which nothing is full at either."""
 RESERVE = 1
 """Runs that are kept beside those of a confirmation, for one that sends the search down."""
 
@@ -69,6 +71,10 @@ class Crossing:
     runs: int
     refined: bool
     """Whether the crossing was narrowed down as far as a search does; else it was out of runs before."""
+    at_any: bool
+    """Whether no load was found because the objective is missed at any: with twice the lowest one throughput is twice
+    as large, and the figure grows so little that it is above its limit without load, too, if it grows ever faster.
+    """
 
 
 @dataclass
@@ -114,6 +120,7 @@ class ObjectiveSearch(ConfirmedSearch):
             confirmed=len(at_load) >= self.confirm and all(reading.good for reading in at_load),
             runs=len(self.readings),
             refined=outcome != "found" or self._refined() is None,
+            at_any=outcome == "none" and self._at_any(),
         )
 
     def _outcome(self, load: float | None) -> Outcome:
@@ -122,6 +129,16 @@ class ObjectiveSearch(ConfirmedSearch):
         if any(above > load for above in self._missed()):
             return "found"
         return "not reached" if self._limit() is None else "emulator"
+
+    def _at_any(self) -> bool:
+        """Whether the objective is missed at any load, as far as the lowest one and twice as much tell."""
+        here, there = self._at(self.low), self._at(round(BEYOND * self.low))
+        told = [reading.ratio for reading in [*here, *there] if reading.counts and reading.ratio is not None]
+        if not there or len(told) < len(here) + len(there):
+            return False
+        grew = there[-1].throughput >= DOUBLED * sum(reading.throughput for reading in here) / len(here)
+        # The figure of a queue is a convex function of the load: down to no load it falls by no more than it rose.
+        return grew and 2 * sum(told[: len(here)]) / len(here) - told[-1] > 1
 
     # What is next.
 
@@ -148,8 +165,9 @@ class ObjectiveSearch(ConfirmedSearch):
         return loads if self.high == self.low else [*loads, self.high]
 
     def _climbing(self) -> float | None:
-        """The next load of the ascent; or one beyond the first that missed the objective; or that one again, where
-        it is the lowest, or where the objective is met beyond; or one that has not told, where no other met it.
+        """The next load of the ascent; or the lowest again, where nothing else would be tried; or one beyond the first
+        that missed the objective; or that one again, where the objective is met beyond; or one that has not told, where
+        no other met it.
         """
         for load in self._ladder():
             here = self._at(load)
@@ -159,16 +177,21 @@ class ObjectiveSearch(ConfirmedSearch):
                 return load
             if not here[-1].bad:
                 continue
+            if load == self.low and len(here) == 1:
+                return load
             if not here[-1].counts and not here[-1].failed:
                 break  # the emulator would be the limit of higher loads as well
             above = [other for at, other in self._last().items() if at > load]
-            if self.low < load < self.high and not above:
-                return min(self._rounded(load * BEYOND), self.high)
-            once_more = load == self.low or any(other.good for other in above)
-            if once_more and len(here) == 1:
+            if load < self.high and not above and not (load == self.low and here[-1].failed):
+                return self._beyond(load)
+            if any(other.good for other in above) and len(here) == 1:
                 return load
             break
         return self._open()
+
+    def _beyond(self, load: float) -> float:
+        """The load above one that missed the objective at which it is looked for again."""
+        return min(self._rounded(load * BEYOND), self.high)
 
     def _open(self) -> float | None:
         """The largest load of the ascent below the limit that has not told whether it meets the objective, where no
@@ -213,7 +236,7 @@ class ObjectiveSearch(ConfirmedSearch):
         if at is None:
             return 0.5
         part = math.log(at / lower) / math.log(limit / lower)
-        climbed = {*self._ladder(), *(min(self._rounded(load * BEYOND), self.high) for load in self._ladder())}
+        climbed = {*self._ladder(), *(self._beyond(load) for load in self._ladder())}
         last = [reading.good for reading in self.readings[-2:] if reading.load not in climbed]
         if len(last) < 2 or last[0] != last[1]:
             return part
