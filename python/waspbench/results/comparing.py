@@ -11,13 +11,13 @@ from pydantic import Field
 
 from waspbench.errors import Argument, InputError, show
 from waspbench.experiment.field_error import FieldError
-from waspbench.experiment.load import value_of
 from waspbench.experiment.metrics import PERCENTILES, Metric, compared, percentiles_of
 from waspbench.experiment.search import Find
 from waspbench.experiment.sweep import text_of
 from waspbench.results.capacity import PointCapacity, load_capacity
 from waspbench.results.check import Check
 from waspbench.results.checks import check_measured, lacking_of_runs, run_values
+from waspbench.results.chosen import check_swept, is_chosen, split
 from waspbench.results.columns import Line, no_line, settings, shown, swept
 from waspbench.results.differences import Difference, differences, facts, incomparable
 from waspbench.results.estimates import every_percentile
@@ -27,7 +27,6 @@ from waspbench.results.result import Result
 from waspbench.results.study import is_study, load_study, read_plan
 from waspbench.stats.comparison import Comparison, Span, compare, compare_spans, runs_needed
 from waspbench.stats.levels import ALPHA
-from waspbench.suggestion import hint
 from waspbench.tabular import Column, Listing
 
 LEAST_ALPHA = 1e-6
@@ -155,14 +154,10 @@ def side(text: str, metric: Metric | None, percentiles: Sequence[str] | None = N
     Raises:
         InputError: there are no such results or points.
     """
-    directory, chosen = _split(text)
+    directory, chosen = split(text)
     found = _capacities(directory, percentiles) if metric is None else _points(directory, metric, percentiles)
-    swept = {path for point in found for path in point.varied}
-    for path in chosen:
-        if path not in swept:
-            known = ", ".join(sorted(swept)) or "nothing"
-            raise InputError.at(text, f"{path} is not swept there; {hint(path, swept)}valid here: {known}")
-    points = [point for point in found if all(_same(point.varied.get(path), value) for path, value in chosen.items())]
+    check_swept(text, chosen, (point.varied for point in found))
+    points = [point for point in found if is_chosen(point.varied, chosen)]
     if not any(point.values or point.lacking != UNFINISHED for point in points):
         raise InputError.at(text, "has no finished point" + (f" with {text_of(chosen)}" if chosen else ""))
     return chosen, points
@@ -229,30 +224,13 @@ def _found_by(directories: Sequence[str]) -> str:
 
 
 def _is_capacity(text: str) -> bool:
-    directory = Path(_split(text)[0])
+    directory = Path(split(text)[0])
     return is_study(directory) and read_plan(directory).kind == "capacity"
 
 
-def _split(text: str) -> tuple[str, dict[str, Any]]:
-    directory, separator, rest = text.rpartition("@")
-    if not separator or "=" not in rest or Path(text).exists():
-        return text, {}
-    chosen = {}
-    for part in rest.split(","):
-        path, equals, value = part.partition("=")
-        if not equals or not path.strip():
-            raise InputError.at(text, "must be DIR, or DIR@path=value such as DIR@clients.loss.rate=3%")
-        chosen[path.strip()] = value_of(value.strip())
-    return directory, chosen
-
-
 def _located(text: str) -> tuple[Path, dict[str, Any]]:
-    directory, chosen = _split(text)
+    directory, chosen = split(text)
     return Path(directory).resolve(), chosen
-
-
-def _same(one: Any, other: Any) -> bool:
-    return one == other or show(one).strip('"') == show(other).strip('"')
 
 
 def compare_results(
@@ -293,7 +271,7 @@ def compare_results(
     pairs = [pair for pair in pairs if not _lacking(*pair)]
     if not pairs and limit is None:
         raise InputError.at(second, f"cannot be compared with {first}: {'; '.join(lacks)}")
-    directories = [_split(text)[0] for text in (first, second)]
+    directories = [split(text)[0] for text in (first, second)]
     apart = incomparable(*directories) if figure is None else []
     larger_is_faster = figure is None or bool(figure.larger_is_faster)
     made = _tested([(a, b) for _, a, b in pairs], alpha, larger_is_faster=larger_is_faster)
@@ -333,7 +311,7 @@ def _figure(first: str, second: str, metric: str) -> Metric | None:
     searched = [_is_capacity(text) for text in (first, second)]
     if not any(searched):
         return figure
-    for directory in (_split(text)[0] for text in (first, second)):
+    for directory in (split(text)[0] for text in (first, second)):
         if not Path(directory).is_dir():
             raise InputError.at(directory, "there is no such directory")
     if not all(searched):
