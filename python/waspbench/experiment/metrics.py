@@ -44,6 +44,14 @@ FIGURES: dict[str, tuple[Kind, str]] = {
 milliseconds.
 """
 
+SCALES: dict[Kind, tuple[str, float]] = {
+    "count": ("/s", 1.0),
+    "rate": ("Mbit/s", 1e-6),
+    "duration": ("ms", 1.0),
+    "share": ("%", 100.0),
+}
+"""The unit in which a figure is shown, and what to multiply it with."""
+
 _OF_THE_SERVER = "server_cpu"
 """The figure that no group of clients has."""
 

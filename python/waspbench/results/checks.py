@@ -9,7 +9,7 @@ from typing import Any
 from waspbench.errors import Argument, InputError
 from waspbench.experiment.conditions import Condition
 from waspbench.experiment.field_error import FieldError
-from waspbench.experiment.metrics import Metric, check_group
+from waspbench.experiment.metrics import SCALES, Metric, check_group
 from waspbench.results import errors
 from waspbench.results.check import Check
 from waspbench.results.estimates import ResponseTime, needed
@@ -18,8 +18,6 @@ from waspbench.results.result import Result
 from waspbench.results.study import StudyResult
 from waspbench.results.summary import RunGroup, RunSummary
 from waspbench.stats import binomial_interval, mean_interval
-
-_UNITS = {"count": ("/s", 1.0), "rate": ("Mbit/s", 1e-6), "duration": ("ms", 1.0), "share": ("%", 100.0)}
 
 
 def run_value(run: RunSummary, metric: Metric) -> float | None:
@@ -84,10 +82,11 @@ def estimate(result: Result, metric: Metric) -> tuple[float | None, tuple[float,
         return None, None
     if metric.name == "max":
         return max(values), None
-    mean = math.fsum(values) / len(values)
     interval = mean_interval(values)
     if metric.name == "errors":
-        return mean, _errors_interval(result, metric, interval)
+        failed, ended = _all_errors(result, metric)
+        return failed / ended, _errors_interval(failed, ended, interval)
+    mean = math.fsum(values) / len(values)
     if interval is not None and metric.kind == "share":
         interval = (max(0.0, interval[0]), min(1.0, interval[1]))
     return mean, interval
@@ -159,11 +158,11 @@ def _count(outcomes: errors.Counts, metric: Metric) -> int:
     return errors.ended(outcomes) if metric.all else outcomes.get("ok", 0)
 
 
-def _errors_interval(result: Result, metric: Metric, over_runs: tuple[float, float] | None) -> tuple[float, float]:
+def _errors_interval(failed: int, ended: int, over_runs: tuple[float, float] | None) -> tuple[float, float]:
     """The binomial interval over all transactions, or Student's t over the runs where that is wider: runs without an
     error do not vary, and yet do not show that there is none.
     """
-    low, high = binomial_interval(*_all_errors(result, metric))
+    low, high = binomial_interval(failed, ended)
     return (low, high) if over_runs is None else (max(0.0, min(low, over_runs[0])), min(1.0, max(high, over_runs[1])))
 
 
@@ -217,7 +216,7 @@ def _how(result: Result, metric: Metric, judged: float) -> str:
 
 def shown(metric: Metric, value: float) -> str:
     """A figure with its unit."""
-    unit, scale = _UNITS[metric.kind]
+    unit, scale = SCALES[metric.kind]
     scaled = value * scale
     digits = 3 if abs(scaled) < 10 else 1
     return f"{scaled:,.{digits}f} {unit}"

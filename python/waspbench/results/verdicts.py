@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from waspbench.experiment.metrics import Kind, metric
+from waspbench.experiment.metrics import SCALES, metric
 from waspbench.experiment.search import FINDS
 from waspbench.results.comparing import Compared
 from waspbench.results.loads import UNITS
@@ -11,12 +11,10 @@ from waspbench.results.regression import CAPACITY
 _COUNTED = {CAPACITY: ("/s", 1.0)} | {find: (UNITS[find], 1.0) for find in FINDS[1:]}
 """Units of what searches find."""
 
-_UNITS: dict[Kind, tuple[str, float]] = {"count": ("/s", 1.0), "rate": ("Mbit/s", 1e-6), "duration": ("ms", 1.0)}
-
 
 def means(point: Compared, figure: str) -> str:
     """What A and B have of the figure that is compared: ``640.0 -> 611.2 /s``."""
-    unit, scale = _COUNTED[figure] if figure in _COUNTED else _UNITS[metric(figure).kind]
+    unit, scale = _COUNTED[figure] if figure in _COUNTED else SCALES[metric(figure).kind]
     digits = 2 if scale != 1 else 0 if figure == "clients" else 1
     before, after = (
         f"{'at least ' if is_bound else ''}{mean * scale:,.{digits}f}"
