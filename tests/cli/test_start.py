@@ -117,7 +117,7 @@ SAYS_SOMETHING_ELSE = {
     "--max-runs": {"bench", "capacity"},
     "--metric": {"compare", "normality"},
     "--set": {"files surge", "files prowgen", "bench"},
-    "--output": {"bench", "validate tcp", "validate kernel", "validate clients"},
+    "--output": {"bench", "plot", "validate tcp", "validate kernel", "validate clients"},
     "--command": {"bench", "init"},
     "--preset": {"bench", "files surge", "files prowgen"},
     "--seed": {"bench", "files surge"},

@@ -69,6 +69,11 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
         RESULTS,
         "Say whether B is faster or slower than A, by how much, and how sure that is.",
     ),
+    "plot": (
+        "plot:plot",
+        RESULTS,
+        "Draw a figure of results as PDF, SVG or PNG, or list the figures that there are.",
+    ),
     "normality": (
         "comparison:normality",
         RESULTS,

@@ -13,6 +13,7 @@ from cyclopts.validators import Number
 from waspbench.cli.options import ARGUMENTS, Json
 from waspbench.cli.status import Status
 from waspbench.errors import Argument, CannotRunError, InputError, renamed
+from waspbench.extras import MissingLibraryError
 from waspbench.suggestion import hint
 from waspbench.tabular import NONE, Column, Listing
 
@@ -112,16 +113,21 @@ def check(
     manifest = verify(directory)
     examination = examine(manifest, run)
     target = figures or directory.resolve().with_name(f"{directory.resolve().name}-figures")
+    where = str(target)
     try:
         drawn = draw(examination, target, kind)
     except OSError as error:
         raise CannotRunError(f"{error.filename or target}: cannot be written: {error.strerror}") from None
+    except MissingLibraryError as error:
+        if figures is not None:
+            raise
+        drawn, where = [], f"none: {error}"
     if json:
         found = {**_summary(manifest), **examination.model_dump(), "figures": [str(path) for path in drawn]}
         print(jsonlib.dumps(found))
     else:
         print(report(manifest, examination))
-        print(f"figures         {target}")
+        print(f"figures         {where}")
     return Status.DONE
 
 

@@ -32,7 +32,7 @@ Quiet = Annotated[
     bool,
     Parameter(name=("--quiet", "-q"), group=OUTPUT, help="Print nothing on standard error but what goes wrong."),
 ]
-Json = Annotated[bool, Parameter(group=OUTPUT, help="Print one JSON object instead of a table.")]
+Json = Annotated[bool, Parameter(group=OUTPUT, help="Print JSON instead of a table.")]
 JUnit = Annotated[Path | None, Parameter(metavar="FILE", group=OUTPUT, help="Write the checks as JUnit XML.")]
 Markdown = Annotated[Path | None, Parameter(metavar="FILE", group=OUTPUT, help="Write a summary in Markdown.")]
 DryRun = Annotated[bool, Parameter(group=MEASURE, help="Print the points and the time that they will take.")]
@@ -114,6 +114,11 @@ ARGUMENTS = {
     "results": "--results",
     "percentiles": "--percentiles",
     "fail_on": "--fail-on",
+    "figure": "--figure",
+    "x": "--x",
+    "by": "--by",
+    "log": "--log-axes",
+    "width": "--width",
 }
 """The flags that stand for arguments of the library, by the names that its errors give them."""
 

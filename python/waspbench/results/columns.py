@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
-from waspbench.experiment.metrics import PERCENTILES
+from waspbench.experiment.metrics import PERCENTILES, Metric
 from waspbench.results import errors
 from waspbench.results.formats import Record
 from waspbench.tabular import NONE, Column, Figures, Listing, decimals, percent, span, whole
@@ -126,6 +126,17 @@ def _percentile(name: str) -> Column:
     return Column(f"{name} ms", decimals(), label=f"response time {name} (ms)")
 
 
+def label_of(metric: Metric) -> str:
+    """What a figure is called where it has a line or an axis of its own, with its unit."""
+    if metric.kind != "duration":
+        said = _OF_LINES["goodput_bps" if metric.name == "goodput" else metric.name].label
+    else:
+        said = _percentile(metric.name).label if metric.is_percentile else f"response time {metric.name} (ms)"
+    if metric.all:
+        said = f"{said.removesuffix(' (ms)')} of all that ended (ms)"
+    return said if metric.group is None else f"{metric.group}: {said}"
+
+
 GROUP = Column("group", of_row=lambda row: ALL_CLIENTS if row["group"] is None else str(row["group"]), left=True)
 """The name of a group of clients."""
 
@@ -147,13 +158,16 @@ def swept(points: Iterable[Mapping[str, Any]]) -> dict[str, Column]:
 
 def settings(varied: Mapping[str, Any]) -> dict[str, Any]:
     """The values of swept fields in a row of a table, in which a list or a table of the file is one text."""
-    return {path: _text(value) if isinstance(value, (Mapping, list)) else value for path, value in varied.items()}
+    return {path: value_text(value) if isinstance(value, (Mapping, list)) else value for path, value in varied.items()}
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """The value of a swept field in words."""
+    if value is None:
+        return NONE
     if isinstance(value, Mapping):
-        return " ".join(f"{name}={_text(inner)}" for name, inner in value.items())
-    return "; ".join(map(_text, value)) if isinstance(value, list) else str(value)
+        return " ".join(f"{name}={value_text(inner)}" for name, inner in value.items())
+    return "; ".join(map(value_text, value)) if isinstance(value, list) else str(value)
 
 
 def _short(paths: Sequence[str]) -> dict[str, str]:

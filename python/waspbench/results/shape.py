@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from waspbench.experiment.units import seconds
 from waspbench.results.records import table_path
 from waspbench.results.result import Result
 from waspbench.results.store import populations_of, read_table
-from waspbench.stats import Histogram, merge
+from waspbench.results.summary import RunSummary
+from waspbench.stats import Histogram, Populations, merge
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def populations(result: Result) -> list[Populations] | None:
+    """The response times (nanoseconds) of each run; None where a run's table is not kept.
+
+    Raises:
+        InputError: a table cannot be read.
+    """
+    tables = _tables(result, "histogram")
+    return None if tables is None else [populations_of(read_table(table)) for table in tables]
 
 
 def response_times(result: Result) -> Histogram | None:
@@ -18,8 +33,18 @@ def response_times(result: Result) -> Histogram | None:
     Raises:
         InputError: a table cannot be read.
     """
-    tables = _tables(result, "histogram")
-    return None if tables is None else merge(populations_of(read_table(table)).ok for table in tables)
+    found = populations(result)
+    return None if found is None else merge(run.ok for run in found)
+
+
+def series(result: Result) -> list[pl.DataFrame] | None:
+    """The table ``series`` of each run; None where one is not kept.
+
+    Raises:
+        InputError: a table cannot be read.
+    """
+    tables = _tables(result, "series")
+    return None if tables is None else [read_table(table) for table in tables]
 
 
 def throughput_by_second(result: Result) -> list[list[int]] | None:
@@ -28,17 +53,24 @@ def throughput_by_second(result: Result) -> list[list[int]] | None:
     Raises:
         InputError: a table cannot be read.
     """
-    tables = _tables(result, "series")
+    tables = series(result)
     if tables is None:
         return None
-    begin = seconds(result.scenario["measure"]["warmup"])
-    found = []
-    for run, path in zip(result.runs, tables, strict=True):
-        table = read_table(path)
-        end = math.floor(begin + run.interval_s + 1e-6)
-        inside = (table["second"] >= math.ceil(begin)) & (table["second"] < end)
-        found.append(table.filter(inside)["ok"].to_list())
-    return found
+    begin = math.ceil(warmup_of(result))
+    return [
+        table.filter((table["second"] >= begin) & (table["second"] < whole_seconds(result, run)))["ok"].to_list()
+        for run, table in zip(result.runs, tables, strict=True)
+    ]
+
+
+def warmup_of(result: Result) -> float:
+    """Seconds from the start of a run to that of its measured interval."""
+    return seconds(result.scenario["measure"]["warmup"])
+
+
+def whole_seconds(result: Result, run: RunSummary) -> int:
+    """How many seconds a run filled from its start on."""
+    return math.floor(warmup_of(result) + run.interval_s + 1e-6)
 
 
 def _tables(result: Result, name: str) -> list[Path] | None:

@@ -8,7 +8,7 @@ from waspbench.lazy import attributes
 
 if TYPE_CHECKING:
     from waspbench.stats.histogram import Histogram, Populations, merge, percentiles
-    from waspbench.stats.intervals import binomial_interval, mean_interval, student_t
+    from waspbench.stats.intervals import binomial_interval, binomial_intervals, mean_interval, student_t
     from waspbench.stats.levels import LEVEL
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Histogram",
     "Populations",
     "binomial_interval",
+    "binomial_intervals",
     "mean_interval",
     "merge",
     "percentiles",
@@ -27,6 +28,7 @@ _HOMES = {
     "Populations": "histogram",
     "LEVEL": "levels",
     "binomial_interval": "intervals",
+    "binomial_intervals": "intervals",
     "mean_interval": "intervals",
     "merge": "histogram",
     "percentiles": "histogram",

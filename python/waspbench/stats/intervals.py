@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betaincinv, stdtrit
 
 from waspbench.stats.levels import LEVEL
@@ -42,7 +43,16 @@ def binomial_interval(count: int, total: int, level: float = LEVEL) -> tuple[flo
         raise ValueError(f"level: {level}: must lie between 0 and 1")
     if not 0 <= count <= total or total == 0:
         raise ValueError(f"count: {count}: must lie from 0 to the total, {total}, which must not be 0")
+    low, high = binomial_intervals(np.array([count]), total, level)
+    return float(low[0]), float(high[0])
+
+
+def binomial_intervals(
+    counts: NDArray[np.int64], total: int, level: float = LEVEL
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The low and the high ends of the same for each of ``counts`` in one ``total`` above 0."""
     tail = (1 - level) / 2
-    low = float(betaincinv(count, total - count + 1, tail)) if count else 0.0
-    high = float(betaincinv(count + 1, total - count, 1 - tail)) if count < total else 1.0
+    # What stands for no count and for all of them is not taken.
+    low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), total - counts + 1, tail), 0.0)
+    high = np.where(counts < total, betaincinv(counts + 1, np.maximum(total - counts, 1), 1 - tail), 1.0)
     return low, high

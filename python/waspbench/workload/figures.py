@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import matplotlib
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
+from waspbench.extras import needed
 from waspbench.workload.check import Compared, Examination, Popularity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png", "pdf")
 
@@ -25,7 +27,11 @@ def draw(examination: Examination, directory: Path, kind: str = "svg") -> list[P
 
     Returns:
         The paths of the figures.
+
+    Raises:
+        CannotRunError: matplotlib is not installed.
     """
+    needed("matplotlib", "plots")  # before anything is left behind
     directory.mkdir(parents=True, exist_ok=True)
     paths = []
     for compared in examination.distributions:
@@ -42,7 +48,7 @@ def draw(examination: Examination, directory: Path, kind: str = "svg") -> list[P
 
 
 def _axes() -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+    figure: Figure = needed("matplotlib.figure", "plots").Figure(figsize=(6.0, 4.0), layout="constrained")
     return figure, figure.add_subplot()
 
 
@@ -109,7 +115,7 @@ def _save(figure: Figure, axes: Axes, path: Path) -> Path:
     axes.legend(frameon=False)
     # No dates and no random names, so that equal figures are equal files.
     metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}}.get(path.suffix[1:], {"Date": None})
-    with matplotlib.rc_context({"svg.hashsalt": "waspbench"}):
+    with needed("matplotlib", "plots").rc_context({"svg.hashsalt": "waspbench"}):
         figure.savefig(path, metadata=metadata)
     return path
 

@@ -1,0 +1,1 @@
+"""Figures: from results to data (`waspbench.figures.figure`), and from data to what is looked at."""

@@ -1,0 +1,162 @@
+"""Swept fields as axes and as families of curves: their names, and their values as numbers with a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from waspbench import _core
+from waspbench.figures.figure import Axis
+from waspbench.results.columns import value_text
+
+FieldKind = Literal["load", "rtt", "loss", "other"]
+
+GROUP = "group"
+"""Stands among swept fields where each group of clients has curves of its own."""
+
+_OF_CLIENTS: dict[tuple[str, ...], tuple[str, str, FieldKind]] = {
+    ("count",): ("clients", "clients", "load"),
+    ("arrivals", "rate"): ("arrivals", "arrivals", "load"),
+    ("rtt",): ("RTT", "round-trip time", "rtt"),
+    ("loss",): ("loss", "packet loss", "loss"),
+    ("loss", "rate"): ("loss", "packet loss", "loss"),
+    ("loss", "up"): ("loss up", "packet loss up", "loss"),
+    ("loss", "up", "rate"): ("loss up", "packet loss up", "loss"),
+    ("loss", "down"): ("loss down", "packet loss down", "loss"),
+    ("loss", "down", "rate"): ("loss down", "packet loss down", "loss"),
+    ("bandwidth",): ("bandwidth", "bandwidth", "other"),
+    ("bandwidth", "down"): ("bandwidth down", "bandwidth down", "other"),
+    ("bandwidth", "up"): ("bandwidth up", "bandwidth up", "other"),
+    ("think",): ("pause", "pause", "other"),
+    ("profile",): ("profile", "access profile", "other"),
+    ("tcp", "congestion"): ("congestion control", "congestion control", "other"),
+    ("tcp", "recovery"): ("loss recovery", "loss recovery", "other"),
+}
+"""What fields of groups of clients are called, by the ends of their paths: in a legend, on an axis, and their kind."""
+
+_OF_SHARED: tuple[tuple[str, str, FieldKind], ...] = (
+    ("loss", "loss", "loss"),
+    ("loss.rate", "loss", "loss"),
+    ("rate", "rate", "other"),
+    ("delay", "delay", "other"),
+)
+
+_OTHERS: dict[str, tuple[str, str, FieldKind]] = {
+    "server.kind": ("server", "server", "other"),
+    "workload.size": ("file size", "file size", "other"),
+    **{
+        f"network.shared.{way}.{field}": (f"shared link's {name} {way}", f"shared link's {name} {way}", kind)
+        for way in ("up", "down")
+        for field, name, kind in _OF_SHARED
+    },
+}
+"""The same of other fields, by their paths."""
+
+_PARSERS: tuple[tuple[str, Callable[[str], float]], ...] = (
+    ("ms", lambda text: _core.parse_duration(text) / 1e6),
+    ("Mbit/s", lambda text: _core.parse_rate(text) / 1e6),
+    ("B", lambda text: float(_core.parse_bytes(text))),
+    ("1/s", _core.parse_frequency),
+    ("%", lambda text: 100 * _core.parse_probability(text)),
+)
+"""Units of axes, and what reads a text with a unit as a number of them."""
+
+
+def _named(path: str) -> tuple[str, str, FieldKind] | None:
+    """The names of a field, and its kind; None of one that has none here."""
+    first, *steps = path.split(".")
+    if first != "clients":
+        return _OTHERS.get(path)
+    for length in range(len(steps), 0, -1):
+        found = _OF_CLIENTS.get(tuple(steps[-length:]))
+        if found is not None:
+            group = ".".join(steps[:-length])
+            of = f" of {group}" if group else ""
+            return found[0] + of, found[1] + of, found[2]
+    return None
+
+
+def kind_of(path: str) -> FieldKind:
+    """What kind of field it is: a load, a round-trip time, a rate of loss, or another."""
+    found = _named(path)
+    return "other" if found is None else found[2]
+
+
+def field_name(path: str) -> str:
+    """What a legend calls a field."""
+    found = _named(path)
+    return ".".join(path.split(".")[-2:]) if found is None else found[0]
+
+
+def setting(path: str, value: Any) -> str:
+    """A field and its value, as a legend has them: ``loss 3%``. A group is called by its name alone."""
+    if path == GROUP:
+        return str(value)
+    is_share = kind_of(path) == "loss" and isinstance(value, (int, float))
+    return f"{field_name(path)} {f'{100 * value:g}%' if is_share else value_text(value)}"
+
+
+def axis_of(path: str, values: Sequence[Any]) -> tuple[Axis, list[float]]:
+    """The axis of a field, and the place of each of its ``values``: numbers of one unit, or else names in the order in
+    which they first come.
+    """
+    found = _named(path)
+    label = ".".join(path.split(".")[-2:]) if found is None else found[1]
+    numbers = numbers_of(path, values)
+    if numbers is not None:
+        places, unit = numbers
+        return Axis(f"{label} ({unit})" if unit else label, log=spread(places)), places
+    names = list(dict.fromkeys(value_text(value) for value in values))
+    return Axis(label, categories=tuple(names)), [float(names.index(value_text(value))) for value in values]
+
+
+def numbers_of(path: str, values: Sequence[Any]) -> tuple[list[float], str] | None:
+    """The values of a field as numbers of one unit; None where they are none, or of several units."""
+    read = [each for value in values if (each := _number(path, value)) is not None]
+    units = {unit for _, unit in read}
+    if not read or len(read) < len(values) or len(units) > 1:
+        return None
+    numbers, [unit] = [number for number, _ in read], units
+    return _sizes(numbers, values) if unit == "B" else (numbers, unit)
+
+
+def _sizes(sizes: Sequence[float], values: Sequence[Any]) -> tuple[list[float], str]:
+    """Bytes in the unit that their texts have: one that is binary as they are."""
+    binary = any("i" in str(value) for value in values)
+    units = (("MiB", 1 << 20), ("KiB", 1 << 10)) if binary else (("MB", 10**6), ("KB", 10**3))
+    unit, scale = next(((unit, scale) for unit, scale in units if min(sizes) >= scale), ("B", 1))
+    return [size / scale for size in sizes], unit
+
+
+def _number(path: str, value: Any) -> tuple[float, str] | None:
+    """A value and its unit."""
+    if isinstance(value, bool):
+        return None
+    share = kind_of(path) == "loss"
+    if isinstance(value, (int, float)):
+        return (100 * value, "%") if share else (float(value), "")
+    if not isinstance(value, str):
+        return None
+    try:
+        plain = float(value)
+    except ValueError:
+        return _with_unit(value)
+    return (100 * plain, "%") if share else (plain, "")
+
+
+def _with_unit(text: str) -> tuple[float, str] | None:
+    for unit, parse in _PARSERS:
+        try:
+            return float(parse(text)), unit
+        except ValueError:
+            continue
+    return None
+
+
+LOG_FROM = 16.0
+"""Ratio of the greatest to the least value from which an axis is logarithmic unless asked otherwise."""
+
+
+def spread(places: Sequence[float]) -> bool:
+    """Whether numbers are so far apart that their axis should be logarithmic."""
+    return bool(places) and min(places) > 0 and max(places) / min(places) >= LOG_FROM
