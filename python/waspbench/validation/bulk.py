@@ -8,8 +8,7 @@ from typing import Any
 
 from waspbench.results import RunSummary
 from waspbench.runner.batch import simulate
-from waspbench.stats import mean_interval
-from waspbench.validation import theory
+from waspbench.stats import mean_interval, theory
 from waspbench.validation.figure import Figure, Point
 from waspbench.validation.page import Bar, Row, Table
 from waspbench.validation.simulation import EXACT, mean, scenario, shown

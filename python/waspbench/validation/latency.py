@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from waspbench.runner.batch import simulate
-from waspbench.stats import mean_interval
-from waspbench.validation import theory
+from waspbench.stats import mean_interval, theory
 from waspbench.validation.bulk import MSS
 from waspbench.validation.figure import Figure, Point
 from waspbench.validation.page import Bar, Row, Table

@@ -2,8 +2,8 @@
 
 import pytest
 
-from waspbench.validation import theory
-from waspbench.validation.theory import Path
+from waspbench.stats import theory
+from waspbench.stats.theory import Path
 
 
 @pytest.mark.parametrize(
