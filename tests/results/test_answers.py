@@ -6,63 +6,17 @@ from typing import Any
 
 import pytest
 
+from capacity_results import found, group, reading
 from waspbench.errors import InputError
 from waspbench.experiment import parse
 from waspbench.experiment.search import Find, Search
 from waspbench.results.answers import against, answer
 from waspbench.results.behaviour import asks_for, waits
-from waspbench.results.capacity import CapacityResult, GroupLoad, PointCapacity
+from waspbench.results.capacity import CapacityResult
 from waspbench.results.capacity_checks import at_least
 from waspbench.results.check import Check
 from waspbench.results.exports import junit, markdown
 from waspbench.results.loads import LoadReading
-
-
-def group(name: str, load: float, *, asks: str = "/", waits: str | None = "5s", background: bool = False) -> GroupLoad:
-    return GroupLoad(name=name, load=load, background=background, asks=asks, waits=waits)
-
-
-def reading(load: float, *, meets: bool | None = True, valid: bool = True, run: int = 0, **more: Any) -> LoadReading:
-    fields: dict[str, Any] = {
-        "throughput": 1.0,
-        "server_cpu": None,
-        "counts": True,
-        "confirming": True,
-        "notes": [] if valid else ["lag"],
-    }
-    return LoadReading(run=run, load=load, meets=meets, valid=valid, **(fields | more))
-
-
-def found(find: Find = "clients", method: str = "search", **fields: Any) -> CapacityResult:
-    """A result of one point, at which 500 clients were found unless ``fields`` say otherwise."""
-    told: dict[str, Any] = {
-        "index": 0,
-        "varied": {},
-        "capacity": 500,
-        "ci90": (490, 520),
-        "load": 500,
-        "groups": [group("people", 500)],
-        "outcome": "found",
-        "server_cpu": None,
-        "saturated": None,
-        "bottleneck": "server",
-        "why": "saturated",
-        "confirmed": True,
-        "valid": True,
-        "runs": 4,
-        "readings": [reading(500)],
-    } | fields
-    return CapacityResult(
-        name="e",
-        mode="sim",
-        seed=1,
-        method=method,
-        find=find,
-        objectives=["all.p99 < 1s"],
-        complete=True,
-        valid=bool(told["valid"]),
-        points=[PointCapacity(**told)],
-    )
 
 
 def said(result: CapacityResult) -> list[str]:

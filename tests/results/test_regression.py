@@ -8,54 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comparison_results import compared, point
 from waspbench import InputError
-from waspbench.results.columns import no_line
-from waspbench.results.comparing import NOT_COMPARABLE, Compared, ComparisonResult
+from waspbench.results.comparing import NOT_COMPARABLE, Compared
 from waspbench.results.differences import Difference
 from waspbench.results.regression import judge, limit_of
-from waspbench.stats.comparison import Span, compare, compare_spans
+from waspbench.stats.comparison import Span, compare_spans
 
 FIVE = [100.0, 101.0, 99.0, 100.5, 99.5]
 
 
 def scaled(factor: float, runs: int = 5) -> list[float]:
     return [factor * value for value in FIVE[:runs]]
-
-
-def point(first: list[float], second: list[float], **more: Any) -> Compared:
-    [found] = compare([(first, second)])
-    fields: dict[str, Any] = {
-        "varied": {},
-        "runs": (found.first, found.second),
-        "means": found.means,
-        "ratio": found.ratio,
-        "ratio_ci90": found.interval,
-        "ratio_ends": found.ends,
-        "shift": found.shift,
-        "test": found.test,
-        "p": found.p,
-        "p_holm": found.p_holm,
-        "verdict": found.verdict,
-        "lines": (no_line(()), no_line(())),
-        "note": None,
-        "valid": True,
-    }
-    return Compared(**(fields | more))
-
-
-def compared(*points: Compared, **more: Any) -> ComparisonResult:
-    fields: dict[str, Any] = {
-        "a": "a",
-        "b": "b",
-        "metric": "throughput",
-        "alpha": 0.05,
-        "points": list(points),
-        "unmatched": [],
-        "differences": [],
-        "not_comparable": [],
-        "valid": True,
-    }
-    return ComparisonResult(**(fields | more))
 
 
 def verdict(*points: Compared, limit: str = "slower:5%", larger_is_faster: bool = True, **more: Any) -> Any:
