@@ -14,6 +14,7 @@ from waspbench.figures.style import (
     ends,
     from_zero,
     is_empty,
+    is_halo,
     key,
     legend,
     number,
@@ -160,3 +161,21 @@ def test_a_model_is_wider_than_a_curve_and_a_mark_is_not() -> None:
         for x, y in (((1.0, 2.0), (1.0, 3.0)), ((1.0, 2.0), (5.0, 5.0)), ((2.0, 2.0), (0.0, 9.0)))
     )
     assert [reference_width(each) for each in (model, level, upright)] == [WIDE, NARROW, NARROW]
+
+
+def test_an_upright_mark_has_its_value_beside_the_axis_before_others() -> None:
+    line = Trace("a", (100.0, 130.0, 141.0, 800.0), (1.0,) * 4)
+    mark = Trace("found", (130.0, 130.0), (0.0, 1.0), kind="reference")
+    axis = Axis("clients", log=True)
+    assert ticks(axis, figure_of(line, x=axis)) == [100, 141, 800]
+    assert ticks(axis, figure_of(line, mark, x=axis)) == [100, 130, 800]
+    end = Trace("90 % interval", (141.0, 141.0), (0.0, 1.0), kind="reference")
+    assert ticks(axis, figure_of(line, mark, end, x=axis)) == [100, 130, 800]
+    assert ticks(axis, figure_of(Trace("a", (300.0,), (1.0,)), x=axis)) == [300]
+
+
+def test_points_are_seen_behind_the_markers_of_lines() -> None:
+    line, found = Trace("a", (1.0,), (1.0,)), Trace("found", (1.0,), (1.0,), kind="points")
+    [panel] = figure_of(line, found).panels
+    assert (is_halo(found, panel), is_halo(line, panel)) == (True, False)
+    assert not is_halo(found, figure_of(found).panels[0])

@@ -94,6 +94,20 @@ def test_the_status_is_that_of_what_is_drawn(tmp_path: Path, here: Path) -> None
     assert invoke(["plot", made.results, "--figure", "phones.throughput"]) == 5
 
 
+def test_the_status_of_a_search_is_that_of_what_was_found(tmp_path: Path, here: Path, capsys: Capture) -> None:
+    search = ["capacity", "--mode", "sim", "--rtt", "20ms", "--duration", "2s", "--high", "16", "--confirm", "2"]
+    found = invoke([*search, "--max-runs", "6", "-o", "found", "--quiet"])
+    none = invoke([*search, "--slo", "p99 < 1ms", "-o", "none", "--quiet"])
+    capsys.readouterr()
+    assert (invoke(["plot", "found", "--figure", "load-search"]), found) == (0, 0)
+    assert (invoke(["plot", "none", "--figure", "load-search", "--force"]), none) == (5, 5)
+    assert "nothing found" in capsys.readouterr().out
+    assert invoke(["plot", "found"]) == 0
+    told = capsys.readouterr().out
+    assert "load-search" in told.split("\n\n")[0]
+    assert "- throughput (-vs-load, -vs-rtt, -vs-loss), response-time (" in told
+
+
 def test_a_figure_of_invalid_results_is_drawn_and_the_status_says_so(
     tmp_path: Path, here: Path, capsys: Capture
 ) -> None:

@@ -23,15 +23,16 @@ def plot(
         str,
         Parameter(
             name="DIR",
-            help="Results: DIR, or points of it: DIR@path=value,path=value. response-time-cdf and response-time-ccdf "
-            "lay several over each other.",
+            help="Results: DIR, or points of it: DIR@path=value,path=value. comparison holds several against the "
+            "first; response-time-cdf, response-time-ccdf and outcomes lay several over each other.",
         ),
     ],
     figure: Annotated[
         str | None,
         Parameter(
             metavar="NAME",
-            help="What is drawn, such as throughput-vs-load or phones.p99-vs-rtt. [default: a list of what there is]",
+            help="What is drawn, such as throughput-vs-load, phones.p99-vs-rtt or load-search. [default: a list of "
+            "what there is]",
         ),
     ] = None,
     x: Annotated[
@@ -41,8 +42,9 @@ def plot(
         list[str] | None,
         Parameter(
             metavar="PATH",
-            help="Swept field with a curve for each of its values, or group for each group of clients; may be "
-            "repeated. The other swept fields become panels. [default: all but the axis]",
+            help="Swept field with a curve for each of its values, or group for each group of clients, or in a "
+            "comparison of more than two result for each; may be repeated. The other swept fields become panels. "
+            "[default: all but the axis]",
         ),
     ] = None,
     log: Annotated[
@@ -126,7 +128,7 @@ def _drawn(made: Figure, file: Path, loaded: list[Source], *, width: float | Non
     print(f"{file}: {made.title}")
     for said in (*made.warnings, *made.notes):
         print(f"  {said}")
-    valid = made.valid and all(source.found.complete for source in loaded)
+    valid = made.valid and all(source.complete for source in loaded)
     return status.Status.DONE if valid else status.Status.INVALID
 
 
@@ -160,6 +162,24 @@ def _text(found: list[tuple[FigureKind, str | None]]) -> str:
     lines = aligned(["figure", "what it shows"], there, [True, True]) if there else ["no figure"]
     if absent:
         lines += ["", "Others are not of these results:"]
-        lines += [f"- {', '.join(names)}: {why}" for why, names in absent.items()]
-    lines += ["", "Of a sweep, besides: what conditions name, such as p99.9-vs-load or, of a group, phones.p95-vs-rtt."]
+        lines += [f"- {_joined(names)}: {why}" for why, names in absent.items()]
+    lines += [
+        "",
+        "Besides: what conditions name, such as p99.9-vs-load, phones.p95-vs-rtt, p99-comparison, p99-matrix.",
+    ]
     return "\n".join(lines)
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Names of figures in one line, those of one quantity together: ``errors (-vs-load, -vs-rtt)``."""
+    fields: dict[str, list[str]] = {}
+    for name in names:
+        of, against, field = name.partition("-vs-")
+        fields.setdefault(of, []).extend([f"{against}{field}"] if against else [])
+    return ", ".join(_family(of, found, whole=of in names) for of, found in fields.items())
+
+
+def _family(of: str, fields: Sequence[str], *, whole: bool) -> str:
+    if whole and fields:
+        return f"{of} ({', '.join(fields)})"
+    return ", ".join(f"{of}{field}" for field in fields) or of

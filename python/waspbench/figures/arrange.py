@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from waspbench.errors import show
-from waspbench.figures.fields import FieldKind, axis_of, kind_of, setting
+from waspbench.figures.fields import RESULT, FieldKind, axis_of, kind_of, setting
 from waspbench.figures.figure import Axis
 from waspbench.figures.sources import NoFigureError
 
@@ -71,6 +71,7 @@ def arrange(
     fields = swept(points)
     path = _along(fields, x, kind)
     others = [field for field in fields if field != path and not _follows(points, field, path)]
+    others.sort(key=lambda field: field != RESULT)
     for field in by:
         if field == path:
             raise NoFigureError.because(

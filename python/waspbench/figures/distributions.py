@@ -11,7 +11,7 @@ import numpy as np
 from waspbench.figures.choice import choose, left_out
 from waspbench.figures.figure import Axis, Figure, Panel, Trace
 from waspbench.figures.options import Options
-from waspbench.figures.sources import NoFigureError, Source, called, point_name
+from waspbench.figures.sources import NoFigureError, Source, called, point_name, studies
 from waspbench.figures.values import Part, told, warnings_of
 from waspbench.results.columns import ALL_CLIENTS
 from waspbench.results.estimates import NANOSECONDS_IN_MS
@@ -50,7 +50,7 @@ def distribution(*, above: bool) -> Callable[[Sequence[Source], Options], Figure
     """What makes the figure of the shares of response times up to each, or with ``above`` of those above each."""
 
     def make(sources: Sequence[Source], options: Options) -> Figure:
-        parts = _named_points(sources)
+        parts = named_points(sources)
         finished = [(part.name, part.result) for part in parts if part.result is not None]
         if not finished:
             raise NoFigureError.because("needs a finished run, and there is none")
@@ -66,7 +66,7 @@ def distribution(*, above: bool) -> Callable[[Sequence[Source], Options], Figure
         judged = [part for part in parts if part.result is None or part.name in drawn]
         return Figure(
             name="response-time-ccdf" if above else "response-time-cdf",
-            title=f"Response times: {_title_of(sources)}",
+            title=f"Response times: {title_of(sources)}",
             panels=(Panel(x, y, traces),),
             warnings=(*warnings_of(judged), *(f"{each.name}: no transaction" for each in samples if not each.total)),
             notes=(*_of_bands(filled), *of_counts, *left_out(len(finished), len(shown), "points")),
@@ -75,18 +75,19 @@ def distribution(*, above: bool) -> Callable[[Sequence[Source], Options], Figure
     return make
 
 
-def _named_points(sources: Sequence[Source]) -> list[Part]:
+def named_points(sources: Sequence[Source]) -> list[Part]:
     """The points of all sources, each with its name."""
     several = len(sources) > 1
     return [
-        Part(", ".join(filter(None, [source.label if several else "", point_name(point)])), point.result)
-        for source in sources
-        for point in source.found.points
+        Part(", ".join(filter(None, [label if several else "", point_name(point)])), point.result)
+        for label, study in studies(sources)
+        for point in study.points
     ]
 
 
-def _title_of(sources: Sequence[Source]) -> str:
-    return ", ".join(dict.fromkeys(called(source.found) for source in sources))
+def title_of(sources: Sequence[Source]) -> str:
+    """The names of all sources in a title."""
+    return ", ".join(dict.fromkeys(called(study) for _, study in studies(sources)))
 
 
 def _histograms(result: Result) -> list[Populations]:

@@ -13,6 +13,8 @@ FieldKind = Literal["load", "rtt", "loss", "other"]
 
 GROUP = "group"
 """Stands among swept fields where each group of clients has curves of its own."""
+RESULT = "result"
+"""Stands among swept fields where each of several results has curves of its own."""
 
 _OF_CLIENTS: dict[tuple[str, ...], tuple[str, str, FieldKind]] = {
     ("count",): ("clients", "clients", "load"),
@@ -89,8 +91,8 @@ def field_name(path: str) -> str:
 
 
 def setting(path: str, value: Any) -> str:
-    """A field and its value, as a legend has them: ``loss 3%``. A group is called by its name alone."""
-    if path == GROUP:
+    """A field and its value, as a legend has them: ``loss 3%``. Groups and results are called by their names alone."""
+    if path in (GROUP, RESULT):
         return str(value)
     is_share = kind_of(path) == "loss" and isinstance(value, (int, float))
     return f"{field_name(path)} {f'{100 * value:g}%' if is_share else value_text(value)}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["line", "steps", "reference"]
-"""``line``: points that are joined; ``steps``: values that hold until the next, as in a distribution; ``reference``: a
-model, a limit or a mark, which is no measurement.
+Kind = Literal["line", "points", "steps", "cells", "reference"]
+"""``line``: points that are joined; ``points``: the same, not joined; ``steps``: values that hold until the next, as in
+a distribution; ``cells``: a row of a matrix, whose values are shades; ``reference``: a model, a limit or a mark, which
+is no measurement.
 """
 
 
@@ -21,6 +22,8 @@ class Axis:
     """Whether it is logarithmic."""
     categories: tuple[str, ...] = ()
     """Names of the values 0, 1, 2 ... where they are no numbers."""
+    from_zero: bool = True
+    """Whether a linear axis of values begins at 0 if none is below."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class Trace:
     """None where there is no value; a line is broken there."""
     low: tuple[float | None, ...] = ()
     high: tuple[float | None, ...] = ()
-    """Ends of the 90 % interval of each value, None where it has none; empty where no value has one. Those of ``steps``
-    are drawn as a band.
+    """Ends of the 90 % interval of each value; empty where no value has one. Both are None where a value has none, and
+    one of them where that end is not known: an arrow points there. Those of ``steps`` are drawn as a band.
     """
     kind: Kind = "line"
     invalid: tuple[bool, ...] = ()
@@ -66,8 +69,14 @@ class Figure:
     """What else must be known of it, such as that a mean is of one run."""
     across: int = 3
     """Panels beside each other at most; the others are below them."""
+    verdict: bool | None = None
+    """Whether what it is about may be trusted where that does not depend on every value: a search rests on some of its
+    runs. None where it does.
+    """
 
     @property
     def valid(self) -> bool:
-        """Whether every value that is drawn may be trusted."""
+        """Whether what it is about may be trusted; without a `verdict`, whether every value that is drawn may."""
+        if self.verdict is not None:
+            return self.verdict
         return not any(any(trace.invalid) for panel in self.panels for trace in panel.traces)

@@ -9,11 +9,19 @@ from typing import get_args
 from waspbench.errors import Argument, InputError
 from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.metrics import Metric, metric, percentiles_of
+from waspbench.experiment.metrics import compared as compared_metric
+from waspbench.figures.capacities import capacity
+from waspbench.figures.comparisons import comparison
 from waspbench.figures.distributions import distribution
 from waspbench.figures.fields import FieldKind
 from waspbench.figures.figure import Axis, Figure, Panel
+from waspbench.figures.matrices import matrix
+from waspbench.figures.normality import normal_probability
 from waspbench.figures.options import Log, Options
+from waspbench.figures.outcomes import outcomes
+from waspbench.figures.queues import queues
 from waspbench.figures.runs import series
+from waspbench.figures.searches import load_search
 from waspbench.figures.sources import NoFigureError, Results, Source, source_of
 from waspbench.figures.style import is_empty
 from waspbench.figures.sweeps import QUANTITIES, Quantity, against, quantity_of
@@ -32,9 +40,11 @@ class FigureKind:
     """What it shows, in one line."""
     make: Maker
     metrics: tuple[Metric, ...] = ()
-    """The figures of tables that it draws against a swept field; none where it has no such field."""
+    """The figures of tables that it draws, as far as results must be loaded with them."""
     several: bool = False
     """Whether it shows several results at once."""
+    swept: bool = False
+    """Whether it has a swept field along its axis."""
 
     @property
     def percentiles(self) -> list[str]:
@@ -53,7 +63,44 @@ _AGAINST: dict[FieldKind | None, str] = {
 def _swept(quantity: Quantity, kind: FieldKind | None) -> FigureKind:
     name = quantity.name if kind is None else f"{quantity.name}-vs-{kind}"
     description = f"{quantity.title} against {_AGAINST[kind]}."
-    return FigureKind(name, description, against(quantity, kind), quantity.metrics)
+    return FigureKind(name, description, against(quantity, kind), quantity.metrics, swept=True)
+
+
+def _capacity(kind: FieldKind | None) -> FigureKind:
+    name = "capacity" if kind is None else f"capacity-vs-{kind}"
+    description = f"What a search found, or the largest throughput over loads, against {_AGAINST[kind]}."
+    return FigureKind(name, description, capacity(kind), swept=True)
+
+
+def _comparison(metric: Metric | None) -> FigureKind:
+    what = "throughput, or of what searches found" if metric is None else str(metric)
+    return FigureKind(
+        "comparison" if metric is None else f"{metric}-comparison",
+        f"Change of {what}, from the first of several results to the others.",
+        comparison(metric),
+        several=True,
+        swept=True,
+    )
+
+
+def _matrix(metric: Metric | None) -> FigureKind:
+    what = "Throughput and p99" if metric is None else str(metric)
+    return FigureKind(
+        "matrix" if metric is None else f"{metric}-matrix",
+        f"{what} of every combination of two swept fields, as numbers in cells.",
+        matrix(metric),
+        (Metric("p99"),) if metric is None else (metric,),
+        swept=True,
+    )
+
+
+def _normal(metric: Metric | None) -> FigureKind:
+    return FigureKind(
+        "normal-probability" if metric is None else f"{metric}-normal-probability",
+        f"{'Throughput' if metric is None else metric} of runs against a normal distribution (Shapiro and Wilk).",
+        normal_probability(metric),
+        () if metric is None else (metric,),
+    )
 
 
 def _every() -> Iterator[FigureKind]:
@@ -70,6 +117,22 @@ def _every() -> Iterator[FigureKind]:
         distribution(above=True),
         several=True,
     )
+    yield from map(_capacity, _AGAINST)
+    yield FigureKind(
+        "load-search",
+        "What each load of a search for capacity brought: throughput, and what objectives judge.",
+        load_search,
+    )
+    yield _comparison(None)
+    yield _matrix(None)
+    yield FigureKind(
+        "outcomes",
+        "Shares of the transactions that ended in each way: of groups, points, or several results.",
+        outcomes,
+        several=True,
+    )
+    yield FigureKind("queues", "What waited before links, and the packets that did not pass, by group.", queues)
+    yield _normal(None)
     yield FigureKind("series", "Throughput, errors, transactions in flight and server CPU by second.", series)
 
 
@@ -85,14 +148,38 @@ def kind_named(name: str) -> FigureKind:
     """
     if name in KINDS:
         return KINDS[name]
+    for ending, (read, make) in _OF_A_METRIC.items():
+        if name.endswith(f"-{ending}"):
+            return make(_asked(read, name.removesuffix(f"-{ending}"), name))
     of, _, field = name.rpartition("-vs-")
     kinds = {str(kind): kind for kind in _AGAINST if kind is not None}
     try:
         return _swept(quantity_of(metric(of if field in kinds else name)), kinds.get(field) if of else None)
     except FieldError:
         near = hint(name, [*KINDS, *(f"{of}-vs-{kind}" for kind in kinds if of)])
-        message = f"unknown figure; {near}valid here: {', '.join(KINDS)}, and what conditions name: p99.9-vs-load"
+        more = f"and what conditions name: p99.9-vs-load, {', '.join(f'p99-{ending}' for ending in _OF_A_METRIC)}"
+        message = f"unknown figure; {near}valid here: {', '.join(KINDS)}, {more}"
         raise InputError.at(Argument("figure"), message, name) from None
+
+
+_OF_A_METRIC: dict[str, tuple[Callable[[str], Metric], Callable[[Metric | None], FigureKind]]] = {
+    "comparison": (compared_metric, _comparison),
+    "matrix": (metric, _matrix),
+    "normal-probability": (metric, _normal),
+}
+"""How the names of figures end that have the name of a metric before, what reads it, and the figure."""
+
+
+def _asked(read: Callable[[str], Metric], text: str, name: str) -> Metric:
+    """The metric that the name of a figure begins with.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        return read(text)
+    except FieldError as error:
+        raise InputError.at(Argument("figure"), str(error), name) from None
 
 
 def figure(
@@ -106,7 +193,7 @@ def figure(
     """The figure with a name, of results.
 
     Args:
-        results: A result or a study; several where the figure shows several.
+        results: A result, a study, a search for capacity or a comparison; several where the figure shows several.
         name: One of `KINDS`, or what a condition names and a field, such as ``phones.p99-vs-load``.
         x: The swept field along the axis, such as ``clients.rtt``.
         by: Swept fields whose values are families of curves, and ``group`` for curves of each group of clients; all
@@ -134,7 +221,7 @@ def figure(
 
 
 def _check(kind: FigureKind, sources: int, x: str | None, by: tuple[str, ...], log: Log | None) -> None:
-    if (x or by) and not kind.metrics:
+    if (x or by) and not kind.swept:
         message = f"is for figures against a swept field, such as throughput-vs-load; {kind.name} is none"
         option, given = (Argument("x"), x) if x else (Argument("by"), by[0])
         raise InputError.at(option, f"{message}. DIR@path=value chooses points", given)

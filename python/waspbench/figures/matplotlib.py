@@ -81,8 +81,12 @@ TICK_WIDTH = 0.5
 """Width in inches that a value beside an axis takes."""
 MARGIN = 0.8
 """Width in inches of what is beside the axes of a panel."""
+ARROW = 17.0
+"""Length in points of an arrow to an end that is not known."""
 DODGE = 0.5
 """Part of the room of a name along an axis in which the values of all curves are."""
+LIGHT = 0.5
+"""Part of the scale of shades from which they are light, so that what is written on them is black."""
 NOTE_COLOUR, WARNING_COLOUR = "#333333", "#a00000"
 
 _MARKERS = {
@@ -99,6 +103,14 @@ _MARKERS = {
     "hexagon": "h",
     "triangle-right": ">",
     "none": "",
+}
+_DASHES: dict[str, Any] = {
+    "solid": "solid",
+    "dashed": "dashed",
+    "dotted": "dotted",
+    "dashdot": "dashdot",
+    "longdash": (0, (7, 2.5)),
+    "longdashdot": (0, (6, 2, 1, 2)),
 }
 _WITHOUT_DATES: dict[str, dict[str, str | None]] = {
     "png": {"Software": None},
@@ -173,7 +185,7 @@ def draw(figure: Figure, *, width: float | None = None, bare: bool = False) -> D
         room = TICK_WIDTH / (size / across - MARGIN)
         axes = [drawn.add_subplot(down, across, place + 1) for place in range(len(figure.panels))]
         for place, (panel, own) in enumerate(zip(figure.panels, axes, strict=True)):
-            _label(panel, own, row, last=figure.across > 1 or place == len(axes) - 1)
+            _label(panel, own, (size / across, row), last=figure.across > 1 or place == len(axes) - 1)
             _draw_panel(panel, own, figure, max(room, style.TICK_ROOM))
         drawn.align_ylabels(axes)
         names.draw(drawn, axes, foot / height)
@@ -204,20 +216,25 @@ def _below(figure: Figure, width: float, *, bare: bool) -> list[tuple[str, str]]
     return [(line, colour) for text, colour in said for line in textwrap.wrap(text, letters, subsequent_indent="    ")]
 
 
-def _label(panel: Panel, axes: Axes, row: float, *, last: bool) -> None:
-    """What is beside the axes of a panel in a ``row`` of so many inches; of panels below each other only the ``last``
-    says what is along them.
+def _label(panel: Panel, axes: Axes, room: tuple[float, float], *, last: bool) -> None:
+    """What is beside the axes of a panel with ``room`` of so many inches along and up; of panels below each other only
+    the ``last`` says what is along them.
     """
+    along, up = (int((inches - MARGIN) * LABEL_LETTERS_AN_INCH) for inches in room)
     if panel.title:
         axes.set_title(panel.title)
     if last:
-        axes.set_xlabel(panel.x.label)
-    axes.set_ylabel(textwrap.fill(panel.y.label, int((row - MARGIN) * LABEL_LETTERS_AN_INCH)))
+        axes.set_xlabel(textwrap.fill(panel.x.label, along))
+    if not style.is_matrix(panel):
+        axes.set_ylabel(textwrap.fill(panel.y.label, up))
 
 
 def _draw_panel(panel: Panel, axes: Axes, figure: Figure, room: float) -> None:
+    if style.is_matrix(panel):
+        _matrix(panel, axes)
+        return
     looks = style.styles(figure)
-    lines = [trace for trace in panel.traces if trace.kind == "line"]
+    lines = [trace for trace in panel.traces if trace.kind in ("line", "points")]
     for order, trace in enumerate(panel.traces):
         look = looks[style.key(trace)]
         if trace.kind == "steps":
@@ -228,9 +245,32 @@ def _draw_panel(panel: Panel, axes: Axes, figure: Figure, room: float) -> None:
             aside = DODGE * ((order + 0.5) / len(lines) - 0.5)
             _marks(replace(trace, x=tuple(x + aside for x in trace.x)), axes, look)
         else:
-            axes.plot(trace.x, _numbers(trace.y), color=look.colour, linestyle=look.dash, marker="")
-            _marks(trace, axes, look)
+            if trace.kind == "line":
+                axes.plot(trace.x, _numbers(trace.y), color=look.colour, linestyle=_DASHES[look.dash], marker="")
+            _marks(trace, axes, look, halo=style.is_halo(trace, panel))
     _scale(axes, panel, figure, room)
+
+
+def _matrix(panel: Panel, axes: Axes) -> None:
+    """A row a trace, a shade a value, which is written in its cell."""
+    colours = needed("matplotlib", "plots").colormaps["cividis"].with_extremes(bad="#eeeeee")
+    least, most = style.shades(panel)
+    log = panel.y.log and least > 0
+    scale = needed("matplotlib.colors", "plots")
+    norm = (scale.LogNorm if log else scale.Normalize)(least, most if most > least else least + 1)
+    values = [_numbers(trace.y) for trace in panel.traces]
+    axes.pcolormesh(values, cmap=colours, norm=norm, edgecolors="white", linewidth=0.8)
+    for down, trace in enumerate(panel.traces):
+        for along, value in enumerate(trace.y):
+            if value is not None:
+                light = norm(value) > LIGHT
+                said = style.cell(trace, along)
+                colour = "black" if light else "white"
+                axes.text(along + 0.5, down + 0.5, said, ha="center", va="center", fontsize=NOTE_SIZE, color=colour)
+    axes.set_xticks([place + 0.5 for place in range(len(panel.x.categories))], panel.x.categories)
+    axes.set_yticks([place + 0.5 for place in range(len(panel.traces))], [trace.name for trace in panel.traces])
+    axes.invert_yaxis()
+    axes.grid(visible=False)
 
 
 def _numbers(values: Sequence[float | None]) -> list[float]:
@@ -240,12 +280,20 @@ def _numbers(values: Sequence[float | None]) -> list[float]:
 def _reference(trace: Trace, axes: Axes, look: Style) -> None:
     width = style.reference_width(trace)
     axes.plot(
-        trace.x, _numbers(trace.y), color=look.colour, linestyle=look.dash, marker="", linewidth=width, zorder=1.5
+        trace.x,
+        _numbers(trace.y),
+        color=look.colour,
+        linestyle=_DASHES[look.dash],
+        marker="",
+        linewidth=width,
+        zorder=1.5,
     )
 
 
-def _marks(trace: Trace, axes: Axes, look: Style) -> None:
-    """Markers, those of values that must not be trusted hollow and before the others, and intervals."""
+def _marks(trace: Trace, axes: Axes, look: Style, *, halo: bool = False) -> None:
+    """Markers, those of values that must not be trusted hollow and before the others, and intervals. A ``halo`` is
+    larger and behind.
+    """
     _intervals(trace, axes, look)
     for invalid in (False, True):
         chosen = [place for place in range(len(trace.x)) if style.is_invalid(trace, place) == invalid]
@@ -256,17 +304,35 @@ def _marks(trace: Trace, axes: Axes, look: Style) -> None:
             marker=_MARKERS[look.marker],
             color=look.colour,
             markerfacecolor="white" if invalid else look.colour,
-            zorder=2.2 if invalid else 2.1,
+            markersize=style.HALO if halo else HOUSE["lines.markersize"],
+            zorder=(2.2 if invalid else 2.1) - 0.2 * halo,
             clip_on=False,
         )
         marks.set_in_layout(False)
 
 
 def _intervals(trace: Trace, axes: Axes, look: Style) -> None:
-    """Bars from the low to the high ends, with caps."""
-    for x, low, high in zip(trace.x, trace.low, trace.high, strict=False):
-        if low is not None and high is not None:
-            axes.plot([x, x], [low, high], color=look.colour, linewidth=1.0, marker="_", markersize=6)
+    """Bars from the low to the high ends, with caps; an arrow where one of the ends is not known."""
+    for x, y, low, high in zip(trace.x, trace.y, trace.low, trace.high, strict=False):
+        if y is None or (low is None and high is None):
+            continue
+        ends = [y if low is None else low, y if high is None else high]
+        axes.plot([x, x], ends, color=look.colour, linewidth=1.0, marker="_", markersize=6)
+        if low is None or high is None:
+            _arrow(axes, x, y, look, ARROW if high is None else -ARROW)
+
+
+def _arrow(axes: Axes, x: float, y: float, look: Style, length: float) -> None:
+    """An arrow upwards from a value, or downwards with a negative ``length`` in points."""
+    drawn = axes.annotate(
+        "",
+        xy=(x, y),
+        xytext=(0, length),
+        textcoords="offset points",
+        arrowprops={"arrowstyle": "<-", "color": look.colour, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0},
+        annotation_clip=False,
+    )
+    drawn.set_in_layout(False)
 
 
 def _steps(trace: Trace, axes: Axes, look: Style, order: int) -> None:
@@ -289,7 +355,7 @@ def _steps(trace: Trace, axes: Axes, look: Style, order: int) -> None:
         _numbers(trace.y),
         where="post",
         color=look.colour,
-        linestyle=look.dash,
+        linestyle=_DASHES[look.dash],
         marker=_MARKERS[look.marker],
         markerfacecolor="white" if hollow else look.colour,
         markevery=(0.03 + 0.01 * order, 0.14),
@@ -347,7 +413,7 @@ class _Legend:
     @classmethod
     def of(cls, figure: Figure, width: float) -> _Legend:
         traces, looks = style.legend(figure), style.styles(figure)
-        handles = [_handle(looks[style.key(trace)], trace, figure.panels[0].x) for trace in traces]
+        handles = [_handle(looks[style.key(trace)], trace, figure.panels[0]) for trace in traces]
         texts = [textwrap.fill(trace.name, LEGEND_LETTERS) for trace in traces]
         if len(figure.panels) == 1 and len(texts) <= style.LEGEND_INSIDE and width >= WIDTHS[1]:
             return cls(handles, texts, 0)
@@ -376,15 +442,16 @@ class _Legend:
         legend.set_in_layout(False)
 
 
-def _handle(look: Style, trace: Trace, axis: Axis) -> Line2D:
-    joined = trace.kind != "line" or not axis.categories
+def _handle(look: Style, trace: Trace, panel: Panel) -> Line2D:
+    joined = trace.kind != "points" and (trace.kind != "line" or not panel.x.categories)
     line: Line2D = needed("matplotlib.lines", "plots").Line2D(
         [],
         [],
         color=look.colour,
-        linestyle=look.dash if joined else "none",
+        linestyle=_DASHES[look.dash] if joined else "none",
         linewidth=style.reference_width(trace) if trace.kind == "reference" else 1.4,
         marker=_MARKERS[look.marker],
+        markersize=style.HALO if style.is_halo(trace, panel) and not panel.x.categories else HOUSE["lines.markersize"],
         markerfacecolor="white" if trace.invalid and all(trace.invalid) else look.colour,
     )
     return line

@@ -1,4 +1,4 @@
-"""What a measurement can be held against: the throughput that clients could have at most."""
+"""What a measurement can be held against: the throughput that clients could have at most, and models of TCP."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from waspbench import _core
 from waspbench.experiment.units import seconds
 from waspbench.figures.values import Part
 from waspbench.results.result import Result
+from waspbench.stats import theory
 
 INITIAL_WINDOW = 10 * 1460
 """Bytes that a server sends at once (RFC 6928, section 2); longer answers take more than one round trip."""
@@ -36,10 +37,15 @@ def limit(part: Part) -> float | None:
     where clients wait until it is closed. In an open loop it is the rate of arrivals, and no more than clients without
     a pause can make.
     """
+    return _summed(part, _limit_of)
+
+
+def _summed(part: Part, of_group: Callable[[Mapping[str, Any], Result], float | None]) -> float | None:
+    """The sum over the groups of clients that a part is of; None where one of them has none."""
     if part.result is None:
         return None
     groups = [group for group in part.result.clients if _is_meant(group, part.group)]
-    found = [_limit_of(group, part.result) for group in groups]
+    found = [of_group(group, part.result) for group in groups]
     known = [each for each in found if each is not None]
     return sum(known) if known and len(known) == len(found) else None
 
@@ -95,4 +101,86 @@ LIMIT = Model(
     limit,
     "limit: clients / (RTT + pause), each new connection one RTT more, and in an open loop at most the rate of "
     "arrivals; it knows neither loss, nor the server, nor rates of links",
+)
+
+HEADERS = 40
+"""Bytes of the headers of IP and TCP in a packet."""
+LONG = 100
+"""Segments of an answer from which the models of endless transfers are drawn: slow start says little then."""
+SEGMENTS_PER_ACK = 1
+"""b of the models, by which delayed acknowledgments slow the growth of the window down. Linux counts the segments that
+are acknowledged, and not the acknowledgments (RFC 3465 with L unlimited), so that they do not.
+"""
+LEAST_RTO = 0.2
+"""What a timeout of Linux has above the round-trip time, in seconds."""
+
+Rate = Callable[[theory.Path], float]
+"""Segments a second."""
+
+
+def modelled(rate: Rate) -> Callable[[Part], float | None]:
+    """What makes the goodput in Mbit/s of clients who take long answers one after the other, by a model of TCP under
+    loss; None where their behaviour or their path is another, or an end's TCP is not that of Linux.
+    """
+
+    def of_group(group: Mapping[str, Any], result: Result) -> float | None:
+        workload = result.scenario.get("workload", {})
+        segment = int(group.get("mtu", 1500)) - HEADERS
+        if workload.get("kind") != "single" or _core.parse_bytes(workload["size"]) < LONG * segment:
+            return None
+        loss, rtt = chance((group.get("loss") or {}).get("down")), _round_trip(group, result)
+        fits = _is_endless(group) and not _has_rates(group, result) and _is_linux(group, result)
+        if not loss or not rtt or not fits:
+            return None
+        count: int = group["count"]
+        return count * rate(theory.Path(loss, rtt, rtt + LEAST_RTO, SEGMENTS_PER_ACK)) * segment * 8 / 1e6
+
+    return lambda part: _summed(part, of_group)
+
+
+def _is_linux(group: Mapping[str, Any], result: Result) -> bool:
+    """Whether both ends have Linux's TCP, whatever its congestion control; a live server has its kernel's."""
+    ends = [group.get("tcp"), result.scenario.get("server", {}).get("tcp")]
+    known = [end for end in ends if end is not None]
+    return all(end.get("preset") == "linux" and end.keys() <= {"preset", "congestion"} for end in known)
+
+
+def _is_endless(group: Mapping[str, Any]) -> bool:
+    """Whether its clients have one kept connection each, which is never idle."""
+    http = group.get("http", {})
+    kept = (http.get("connections"), http.get("pipeline"), http.get("requests_per_connection")) == (1, 1, None)
+    return kept and http.get("read_rate") is None and group.get("arrivals") is None and _pause(group) == 0
+
+
+def _has_rates(group: Mapping[str, Any], result: Result) -> bool:
+    """Whether a link towards the clients has a rate or a loss of its own, which the models do not know."""
+    shared = result.scenario.get("network", {}).get("shared", {}).get("down", {})
+    own = (group.get("bandwidth") or {}).get("down")
+    return any(each is not None for each in (own, shared.get("rate"), shared.get("loss")))
+
+
+def chance(loss: Mapping[str, Any] | None) -> float | None:
+    """Probability that a packet is lost after one that was not, of a resolved process of loss: p of the models, which
+    take what is lost together for one loss. None without loss, and of a process that is not known here.
+    """
+    if loss is None:
+        return None
+    if loss["model"] == "periodic":
+        return 1 / int(loss["every"])
+    of = {"independent": "rate", "two-state": "p"}.get(loss["model"])
+    return None if of is None else _core.parse_probability(loss[of])
+
+
+def mathis(path: theory.Path) -> float:
+    """Segments a second that arrive, by Mathis, Semke, Mahdavi and Ott (1997): sqrt(3 / (2 b p)) / RTT."""
+    return theory.aimd_window(path.segments_per_ack * path.loss) / path.rtt
+
+
+_OF_MODELS = (
+    "PFTK (Padhye et al., 1998) and Mathis (Mathis et al., 1997): goodput of Reno, which CUBIC exceeds where losses "
+    "are rare, with one loss in 1/p packets, b = 1, first timeout RTT + 200 ms, and no other limit"
+)
+MODELS = (
+    Model("PFTK", modelled(theory.pftk_throughput), _OF_MODELS),
+    Model("Mathis", modelled(mathis), _OF_MODELS),
 )

@@ -11,7 +11,7 @@ from waspbench.figures.figure import Axis, Figure, Panel, Trace
 from waspbench.figures.options import Options
 from waspbench.figures.sources import NoFigureError, Source, called, only_point, only_study
 from waspbench.figures.style import is_empty
-from waspbench.figures.values import Part, warnings_of
+from waspbench.figures.values import Part, trusted, warnings_of
 from waspbench.results.result import Result
 from waspbench.results.shape import series as tables_of
 from waspbench.results.shape import warmup_of, whole_seconds
@@ -54,14 +54,14 @@ def _panel(
     runs: Sequence[tuple[RunSummary, pl.DataFrame]], column: str, label: str, scale: float, result: Result
 ) -> Panel:
     warmup = warmup_of(result)
-    of_all = any(reason.run is None for reason in result.invalid_reasons)
+    valid = dict(zip((run.run for run in result.runs), trusted(result), strict=True))
     lines = [
         _line(
             run,
             table.filter(table["second"] < whole_seconds(result, run)),
             column,
             scale,
-            valid=run.valid and not of_all,
+            valid=valid[run.run],
         )
         for run, table in runs
     ]

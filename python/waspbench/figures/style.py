@@ -28,9 +28,9 @@ MARKERS = (
     "hexagon",
     "triangle-right",
 )
-REFERENCE = "#808080"
-REFERENCE_DASHES = ("dashed", "dotted", "dashdot")
-WIDE = 2.8
+REFERENCES = ("#808080", "#404040")
+REFERENCE_DASHES = ("dashed", "dotted", "dashdot", "longdash", "longdashdot")
+WIDE = 2.2
 """Width in points of a model or a diagonal. It lies below the curves, and is wider, so that it is seen where both are
 one."""
 NARROW = 1.2
@@ -71,7 +71,8 @@ def styles(figure: Figure) -> dict[Key, Style]:
     references = [each for each in keys if each[0]]
     looks = {each: style_at(place) for place, each in enumerate(measured)}
     for place, each in enumerate(references):
-        looks[each] = Style(REFERENCE, REFERENCE_DASHES[place % len(REFERENCE_DASHES)], "none")
+        again, dash = divmod(place, len(REFERENCE_DASHES))
+        looks[each] = Style(REFERENCES[again % len(REFERENCES)], REFERENCE_DASHES[dash], "none")
     return looks
 
 
@@ -102,19 +103,34 @@ def is_invalid(trace: Trace, index: int) -> bool:
 
 def ticks(axis: Axis, figure: Figure, room: float = TICK_ROOM) -> list[float] | None:
     """The values that are written beside the axis along panels: those at which there are lines, where they are few, the
-    first and the last in any case; None where the renderer chooses. Each needs ``room``, a part of the axis.
+    first and the last in any case, and then those of marks; None where the renderer chooses. Each needs ``room``, a
+    part of the axis.
     """
     places = {x for trace in _along(axis, figure) if trace.kind == "line" for x in trace.x if x > 0 or not axis.log}
-    if axis.categories or not 2 <= len(places) <= MOST_TICKS:
+    if axis.categories or not 1 <= len(places) <= MOST_TICKS:
         return None
+    if len(places) == 1:
+        return list(places)
+    marks = [mark for mark in _marks(axis, figure) if min(places) <= mark <= max(places)]
+    places |= set(marks)
     first, *between, last = sorted(places)
     along = {place: math.log(place) if axis.log else place for place in places}
     least = (along[last] - along[first]) * room
     kept = [first, last]
-    for place in reversed(between):
+    order = [
+        *(mark for mark in marks if mark in between),
+        *(place for place in reversed(between) if place not in marks),
+    ]
+    for place in order:
         if all(abs(along[other] - along[place]) > least - 1e-9 for other in kept):
             kept.append(place)
     return sorted(kept)
+
+
+def _marks(axis: Axis, figure: Figure) -> list[float]:
+    """Where marks stand upright, in the order in which they come."""
+    upright = [trace for trace in _along(axis, figure) if trace.kind == "reference" and len(set(trace.x)) == 1]
+    return list(dict.fromkeys(trace.x[0] for trace in upright))
 
 
 def ends(axis: Axis, figure: Figure) -> tuple[float, float]:
@@ -145,7 +161,7 @@ def legend(figure: Figure) -> list[Trace]:
     for trace in (trace for panel in figure.panels for trace in panel.traces):
         found.setdefault(key(trace), trace)
     order = styles(figure)
-    several = any(len(panel.traces) > 1 for panel in figure.panels)
+    several = any(len(panel.traces) > 1 and not is_matrix(panel) for panel in figure.panels)
     return [found[each] for each in order] if several else []
 
 
@@ -157,22 +173,24 @@ def together(panel: Panel, figure: Figure) -> Panel:
 
 def from_zero(panel: Panel) -> bool:
     """Whether a linear axis of values begins at 0: where no value is below. An interval may be, and is cut."""
-    return not panel.y.log and all(value is None or value >= 0 for trace in panel.traces for value in trace.y)
+    if panel.y.log or not panel.y.from_zero:
+        return False
+    return all(value is None or value >= 0 for trace in panel.traces for value in trace.y)
 
 
 def bottom(panel: Panel) -> float | None:
     """Where a logarithmic axis of values begins: below the least value and the least end of a bar. A band may go on
-    below. None where the renderer chooses.
+    below, and so may a bar that is much longer than what is seen of it. None where the renderer chooses.
     """
-    seen = [
-        value
-        for trace in panel.traces
-        for value in (*trace.y, *(trace.low if trace.kind == "line" else ()))
-        if value is not None and value > 0
-    ]
-    return min(seen) / ROOM_BELOW if panel.y.log and seen else None
+    seen = [value for trace in panel.traces for value in trace.y if value is not None and value > 0]
+    ends = [low for trace in panel.traces if trace.kind != "steps" for low in trace.low if low is not None and low > 0]
+    if not panel.y.log or not seen:
+        return None
+    return max(min(seen) / MOST_BELOW, min(*seen, *ends, min(seen))) / ROOM_BELOW
 
 
+MOST_BELOW = 10.0
+"""How far bars go below the least value of a logarithmic axis at most, as a factor."""
 ROOM_BELOW = 1.5
 """How far a logarithmic axis goes below the least value, as a factor."""
 HEADROOM = 1.08
@@ -206,6 +224,64 @@ def top(panel: Panel) -> float | None:
     if not kept or not models or max(models) <= ROOM * max(kept) or max(kept) <= 0:
         return None
     return ROOM * max(kept)
+
+
+HALO = 9.0
+"""Size of the markers of points that stand below those of lines, so that both are seen where they are one."""
+
+
+def is_halo(trace: Trace, panel: Panel) -> bool:
+    """Whether points may be at the places of lines."""
+    return trace.kind == "points" and any(each.kind == "line" for each in panel.traces)
+
+
+def is_matrix(panel: Panel) -> bool:
+    """Whether a panel is a matrix, whose rows are named beside it."""
+    return any(trace.kind == "cells" for trace in panel.traces)
+
+
+def cell(trace: Trace, index: int) -> str:
+    """What stands in a cell of a matrix: the value and below it its interval, with a mark where the value must not be
+    trusted. Of an interval that is not even it is told how far each end is, or both ends where one is the value.
+    """
+    value = trace.y[index]
+    if value is None:
+        return ""
+    low, high = (trace.low[index], trace.high[index]) if trace.low else (None, None)
+    decimals = _decimals(value)
+    said = f"{value:,.{decimals}f}{' (!)' if is_invalid(trace, index) else ''}"
+    if low is None or high is None:
+        return said
+    more, less, half = high - value, value - low, (high - low) / 2
+    below_zero = value - half < 0 <= low
+    if round(half, decimals) == 0 or (abs(more - less) <= 2 * UNEVEN * half and not below_zero):
+        return f"{said}\n± {_digits(half, decimals)}"
+    if round(less, decimals) == 0 or round(more, decimals) == 0:
+        return f"{said}\n{low:,.{decimals}f} to {high:,.{decimals}f}"
+    return f"{said}\n+{more:,.{decimals}f} -{less:,.{decimals}f}"
+
+
+UNEVEN = 0.2
+"""How far a value is from the middle of its interval, as a part of half of it, from which that is uneven."""
+
+
+def _digits(value: float, decimals: int) -> str:
+    """A length in a cell; less than its last digit can say is told as that."""
+    text = f"{value:,.{decimals}f}"
+    return f"<{10**-decimals:.{decimals}f}" if value > 0 and round(value, decimals) == 0 else text
+
+
+def _decimals(value: float) -> int:
+    """Decimals with which a value of a cell and its interval are written: three digits of a value from 1 on, and three
+    decimals of one below.
+    """
+    return next((digits for digits, least in enumerate((100, 10, 1)) if abs(value) >= least), 3)
+
+
+def shades(panel: Panel) -> tuple[float, float]:
+    """The least and the greatest value of a matrix."""
+    known = [value for trace in panel.traces for value in trace.y if value is not None]
+    return (min(known), max(known)) if known else (0.0, 1.0)
 
 
 def is_empty(panel: Panel) -> bool:

@@ -9,13 +9,13 @@ from typing import Any
 from waspbench.errors import show
 from waspbench.experiment.metrics import Metric
 from waspbench.figures.arrange import MOST_PANELS, Arrangement, Curve, arrange
-from waspbench.figures.choice import choose, left_out
+from waspbench.figures.families import families
 from waspbench.figures.fields import GROUP, FieldKind, field_name, kind_of, setting, spread
 from waspbench.figures.figure import Axis, Figure, Panel, Trace
 from waspbench.figures.options import Options
-from waspbench.figures.references import LIMIT, Model
+from waspbench.figures.references import LIMIT, MODELS, Model
 from waspbench.figures.sources import NoFigureError, Source, called, only_study, point_name
-from waspbench.figures.values import Part, runs_note, trace, value_of, warnings_of
+from waspbench.figures.values import Part, absent, counted, runs_note, value_of, warnings_of
 from waspbench.results.columns import label_of
 from waspbench.results.study import StudyPoint, StudyResult
 from waspbench.suggestion import hint
@@ -49,7 +49,7 @@ QUANTITIES = (
     Quantity("throughput", "Throughput", (Metric("throughput"),), (LIMIT,), grows=True),
     Quantity("response-time", "Response time", (Metric("mean"), Metric("p99"))),
     Quantity("server-cpu", "Server CPU", (Metric("server_cpu"),)),
-    Quantity("goodput", "Goodput", (Metric("goodput"),), grows=True),
+    Quantity("goodput", "Goodput", (Metric("goodput"),), MODELS, grows=True),
     Quantity("errors", "Errors", (Metric("errors"),), note=SHARES),
 )
 
@@ -66,8 +66,8 @@ def against(quantity: Quantity, kind: FieldKind | None) -> Callable[[Sequence[So
 
     def make(sources: Sequence[Source], options: Options) -> Figure:
         study = only_study(sources)
-        points = _varied_points(study)
-        parts = _parts(points, quantity, options)
+        points = varied_points(study)
+        parts = parts_of(points, quantity, options)
         laid = arrange([varied for varied, _ in parts], x=options.x, by=options.by, kind=kind)
         if len(laid.panels) * len(quantity.metrics) > MOST_PANELS:
             raise NoFigureError.because(f"would have more than {MOST_PANELS} panels; make curves of fewer fields")
@@ -81,10 +81,10 @@ def against(quantity: Quantity, kind: FieldKind | None) -> Callable[[Sequence[So
         unbegun = [f"{missing} of {len(study.points)} points were not begun"] if missing else []
         drawn = [own[index] for index in sorted({index for each in made for index in each.points})]
         bounded = any(trace.low for each in made for trace in each.panel.traces)
-        said = [quantity.note] if quantity.note else runs_note(drawn, bounded=bounded)
+        said = [quantity.note] if quantity.note else runs_note(counted(drawn), bounded=bounded)
         return Figure(
             name=quantity.name if kind is None else f"{quantity.name}-vs-{kind}",
-            title=f"{quantity.title} against {_against_what(laid)}: {called(study)}",
+            title=f"{quantity.title} against {against_what(laid)}: {called(study)}",
             panels=tuple(each.panel for each in made),
             warnings=(*warnings_of(drawn), *unbegun),
             notes=tuple(dict.fromkeys([*said, *(note for each in made for note in each.notes)])),
@@ -94,14 +94,14 @@ def against(quantity: Quantity, kind: FieldKind | None) -> Callable[[Sequence[So
     return make
 
 
-def _varied_points(study: StudyResult) -> list[StudyPoint]:
+def varied_points(study: StudyResult) -> list[StudyPoint]:
     """The points of which it is known what they vary."""
     if not any(point.varied for point in study.points):
         raise NoFigureError.because("needs a sweep, and these results have one point")
     return [point for point in study.points if point.varied]
 
 
-def _parts(points: Sequence[StudyPoint], quantity: Quantity, options: Options) -> list[tuple[dict[str, Any], Part]]:
+def parts_of(points: Sequence[StudyPoint], quantity: Quantity, options: Options) -> list[tuple[dict[str, Any], Part]]:
     """The points with what they vary, or each group at each of them where the groups have curves of their own.
 
     Raises:
@@ -125,7 +125,7 @@ def _parts(points: Sequence[StudyPoint], quantity: Quantity, options: Options) -
     ]
 
 
-def _against_what(laid: Arrangement) -> str:
+def against_what(laid: Arrangement) -> str:
     """The field along the axis, in words."""
     name = field_name(laid.path)
     return {"clients": "load", "arrivals": "load"}.get(name, name)
@@ -138,7 +138,7 @@ class _Drawn:
     panel: Panel
     notes: list[str]
     """What must be known of it."""
-    points: list[int]
+    points: Sequence[int]
     """Places of the points that are drawn."""
 
 
@@ -148,20 +148,13 @@ def _drawn(
     values = [value_of(part, metric) for part in parts]
     label = label_of(metric)
     unnamed = label.rpartition(" (")[0] if len(quantity.metrics) == 1 else quantity.title.lower()
-    worth = [max((values[i].y or 0.0 for i in curve.points), default=None) for curve in curves]
-    shown = [curves[index] for index in choose(worth)]
-    traces = [
-        trace(curve.name or unnamed, [laid.places[i] for i in curve.points], [values[i] for i in curve.points])
-        for curve in shown
-    ]
-    points = [i for curve in shown for i in curve.points]
-    absent = sum(values[i].y is None and parts[i].result is not None for i in points)
-    few = [f"no {label} at {absent} of {len(points)} points: too few transactions, or not known"] if absent else []
+    drawn = families(curves, laid, values, unnamed)
+    few = absent([values[i] for i in drawn.points], [parts[i] for i in drawn.points], label)
     follows = quantity.grows and laid.axis.log and kind_of(laid.path) == "load"
     log = follows and spread([value.y for value in values if value.y is not None])
-    references, notes = _models(shown, laid, parts, quantity.models)
-    panel = Panel(laid.axis, Axis(label, log), (*traces, *references), title)
-    return _Drawn(panel, [*few, *left_out(len(curves), len(shown), "curves"), *notes], points)
+    references, notes = _models(drawn.curves, laid, parts, quantity.models)
+    panel = Panel(laid.axis, Axis(label, log), (*drawn.traces, *references), title)
+    return _Drawn(panel, [*few, *drawn.notes, *notes], drawn.points)
 
 
 _Line = tuple[tuple[float, float | None], ...]

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from waspbench.experiment.metrics import SCALES, Metric
-from waspbench.figures.figure import Trace
+from waspbench.figures.figure import Kind, Trace
 from waspbench.results import errors
 from waspbench.results.checks import estimate
 from waspbench.results.groups import Group
 from waspbench.results.reasons import Reason
 from waspbench.results.result import Result
 
+HOLLOW = "hollow"
+"""What values are that must not be trusted."""
 MOST_TOLD = 3
 """Points that a note names."""
 
@@ -24,6 +26,7 @@ class Value:
     y: float | None = None
     low: float | None = None
     high: float | None = None
+    """Ends of its interval; one of them is None where it is not known."""
     invalid: bool = False
     """Whether it must not be trusted."""
 
@@ -67,32 +70,48 @@ def value_of(part: Part, metric: Metric) -> Value:
     return Value(found * scale, low, high, not part.valid)
 
 
-def trace(name: str, x: Sequence[float], values: Sequence[Value]) -> Trace:
-    """A line of values; without intervals where none has one."""
-    bounded = any(value.low is not None for value in values)
+def trace(name: str, x: Sequence[float], values: Sequence[Value], kind: Kind = "line") -> Trace:
+    """Values under a name; without intervals where none has one."""
+    bounded = any(value.low is not None or value.high is not None for value in values)
     return Trace(
         name=name,
         x=tuple(x),
         y=tuple(value.y for value in values),
         low=tuple(value.low for value in values) if bounded else (),
         high=tuple(value.high for value in values) if bounded else (),
+        kind=kind,
         invalid=tuple(value.invalid for value in values) if any(value.invalid for value in values) else (),
     )
 
 
-def told(texts: Sequence[str]) -> str:
+def told(texts: Sequence[str], most: int = MOST_TOLD) -> str:
     """The first of many in one line."""
-    more = f"; and {len(texts) - MOST_TOLD} more" if len(texts) > MOST_TOLD else ""
-    return "; ".join(texts[:MOST_TOLD]) + more
+    more = f"; and {len(texts) - most} more" if len(texts) > most else ""
+    return "; ".join(texts[:most]) + more
 
 
-def _at(name: str, said: str) -> str:
+def at(name: str, said: str) -> str:
+    """What is said of a point, after its name if it has one."""
     return f"{name}: {said}" if name else said
 
 
-def warnings_of(parts: Sequence[Part]) -> list[str]:
-    """What speaks against the values of parts: why some must not be trusted, and which have many errors or no runs."""
-    return [*_missing(parts), *_untrusted(parts), *_failing(parts)]
+def trusted(result: Result) -> list[bool]:
+    """Whether each run may be trusted: nothing speaks against it, nor against all runs together."""
+    of_all = any(reason.run is None for reason in result.invalid_reasons)
+    return [run.valid and not of_all for run in result.runs]
+
+
+def absent(values: Sequence[Value], parts: Sequence[Part], label: str) -> list[str]:
+    """What is said where points with a finished run have no value."""
+    none = sum(value.y is None and part.result is not None for value, part in zip(values, parts, strict=True))
+    return [f"no {label} at {none} of {len(parts)} points: too few transactions, or not known"] if none else []
+
+
+def warnings_of(parts: Sequence[Part], mark: str = HOLLOW) -> list[str]:
+    """What speaks against the values of parts: why some must not be trusted, which have that ``mark``, and which have
+    many errors or no runs.
+    """
+    return [*_missing(parts), *_untrusted(parts, mark), *_failing(parts)]
 
 
 def _missing(parts: Sequence[Part]) -> list[str]:
@@ -104,16 +123,23 @@ def _missing(parts: Sequence[Part]) -> list[str]:
     return [f"no finished run at {len(missing)} of {len(parts)} points{where}"]
 
 
-def _untrusted(parts: Sequence[Part]) -> list[str]:
+def _untrusted(parts: Sequence[Part], mark: str) -> list[str]:
     made = [part for part in parts if part.whole is not None]
     invalid = [part for part in made if not part.valid]
     if not invalid:
         return []
     if len(parts) == 1:
         reasons = [f"{reason.message} [{reason.code}]" for reason in _reasons(invalid[0])]
-        return [f"NOT TO BE TRUSTED (hollow): {told(list(dict.fromkeys(reasons)))}"]
-    every = "every value" if len(invalid) == len(made) else f"{len(invalid)} of {len(made)}"
-    return [f"NOT TO BE TRUSTED (hollow), {every}: {told([_with_codes(part) for part in invalid])}"]
+        return [f"NOT TO BE TRUSTED ({mark}): {told(list(dict.fromkeys(reasons)))}"]
+    return not_trusted([_with_codes(part) for part in invalid], len(made), mark)
+
+
+def not_trusted(said: Sequence[str], of: int, mark: str = HOLLOW) -> list[str]:
+    """What warns of the values that must not be trusted, each with its name and the reason, among ``of`` values."""
+    if not said:
+        return []
+    every = "" if of == 1 else ", every value" if len(said) == of else f", {len(said)} of {of}"
+    return [f"NOT TO BE TRUSTED ({mark}){every}: {told(said)}"]
 
 
 def _reasons(part: Part) -> list[Reason]:
@@ -130,16 +156,20 @@ def _with_codes(part: Part) -> str:
 
 def _failing(parts: Sequence[Part]) -> list[str]:
     found = [
-        _at(part.name, f"{100 * part.whole.errors:.1f} % of {errors.ended(part.whole.outcomes):,d}")
+        at(part.name, f"{100 * part.whole.errors:.1f} % of {errors.ended(part.whole.outcomes):,d}")
         for part in parts
         if part.whole is not None and part.whole.errors is not None and part.whole.errors > errors.NOTED
     ]
     return [f"transactions that were not ok: {told(found)}"] if found else []
 
 
-def runs_note(parts: Sequence[Part], *, bounded: bool) -> list[str]:
-    """Of how many runs the values of parts are; ``bounded`` says whether any value has an interval."""
-    runs = [(part.name, len(part.result.runs)) for part in parts if part.result is not None]
+def counted(parts: Sequence[Part]) -> list[tuple[str, int]]:
+    """The runs of each part that has some, beside its name."""
+    return [(part.name, len(part.result.runs)) for part in parts if part.result is not None]
+
+
+def runs_note(runs: Sequence[tuple[str, int]], *, bounded: bool) -> list[str]:
+    """Of how many runs values are, each of them named; ``bounded`` says whether any value has an interval."""
     counts = {count for _, count in runs}
     if not counts:
         return []

@@ -57,11 +57,10 @@ def _times(result: Result, metric: Metric) -> ResponseTime | None:
     return None if part is None else part.all_response_time_ms if metric.all else part.response_time_ms
 
 
-def _all_errors(result: Result, metric: Metric) -> tuple[int, int]:
-    """Transactions of all runs that ended other than ok, and all that ended."""
+def _outcomes(result: Result, metric: Metric) -> list[errors.Counts]:
+    """The outcomes of the transactions of each run that a figure is of."""
     parts = [_part_of_run(run, metric) for run in result.runs]
-    outcomes = errors.total(part.outcomes for part in parts if part is not None) or {}
-    return errors.failed(outcomes), errors.ended(outcomes)
+    return [part.outcomes for part in parts if part is not None]
 
 
 def run_values(result: Result, metric: Metric) -> list[float]:
@@ -82,10 +81,9 @@ def estimate(result: Result, metric: Metric) -> tuple[float | None, tuple[float,
         return None, None
     if metric.name == "max":
         return max(values), None
-    interval = mean_interval(values)
     if metric.name == "errors":
-        failed, ended = _all_errors(result, metric)
-        return failed / ended, _errors_interval(failed, ended, interval)
+        return share_of_runs([(errors.failed(run), errors.ended(run)) for run in _outcomes(result, metric)])
+    interval = mean_interval(values)
     mean = math.fsum(values) / len(values)
     if interval is not None and metric.kind == "share":
         interval = (max(0.0, interval[0]), min(1.0, interval[1]))
@@ -158,12 +156,21 @@ def _count(outcomes: errors.Counts, metric: Metric) -> int:
     return errors.ended(outcomes) if metric.all else outcomes.get("ok", 0)
 
 
-def _errors_interval(failed: int, ended: int, over_runs: tuple[float, float] | None) -> tuple[float, float]:
-    """The binomial interval over all transactions, or Student's t over the runs where that is wider: runs without an
-    error do not vary, and yet do not show that there is none.
+def share_of_runs(counted: Sequence[tuple[int, int]]) -> tuple[float | None, tuple[float, float] | None]:
+    """The share of some transactions in all that ended, and its 90 % interval; None where none ended. ``counted`` has
+    both numbers of each run.
+
+    The interval is the binomial one over all transactions, or Student's t over the runs where that is wider: runs
+    without an error do not vary, and yet do not show that there is none.
     """
-    low, high = binomial_interval(failed, ended)
-    return (low, high) if over_runs is None else (max(0.0, min(low, over_runs[0])), min(1.0, max(high, over_runs[1])))
+    some, total = sum(part for part, _ in counted), sum(whole for _, whole in counted)
+    if not total:
+        return None, None
+    low, high = binomial_interval(some, total)
+    over_runs = mean_interval([part / whole for part, whole in counted if whole])
+    if over_runs is not None:
+        low, high = max(0.0, min(low, over_runs[0])), min(1.0, max(high, over_runs[1]))
+    return some / total, (low, high)
 
 
 def judge(study: StudyResult, conditions: Sequence[Condition]) -> list[Check]:
@@ -208,8 +215,8 @@ def _why(condition: Condition, value: float, interval: tuple[float, float] | Non
 def _how(result: Result, metric: Metric, judged: float) -> str:
     """What the interval was made of, where that needs saying."""
     if metric.name == "errors":
-        failed, ended = _all_errors(result, metric)
-        return f" ({failed:,} of {ended:,} transactions)"
+        outcomes = errors.total(_outcomes(result, metric)) or {}
+        return f" ({errors.failed(outcomes):,} of {errors.ended(outcomes):,} transactions)"
     times = _times(result, metric) if metric.is_percentile else None
     return " (no transaction took longer)" if times is not None and judged == times.max else ""
 

@@ -47,6 +47,16 @@ def series(result: Result) -> list[pl.DataFrame] | None:
     return None if tables is None else [read_table(table) for table in tables]
 
 
+def links(result: Result) -> list[pl.DataFrame] | None:
+    """The table ``links`` of each run; None where one is not kept.
+
+    Raises:
+        InputError: a table cannot be read.
+    """
+    tables = _tables(result, "links")
+    return None if tables is None else [read_table(table) for table in tables]
+
+
 def throughput_by_second(result: Result) -> list[list[int]] | None:
     """The ``ok`` transactions in each whole second of each run's measured interval; None where a table is not kept.
 
