@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from waspbench import _core
+from waspbench.experiment.quantities import A_SECOND, BITS_A_SECOND, BYTES, MILLISECONDS, SHARE, Unit, quantity
 from waspbench.figures.figure import Axis
 from waspbench.results.columns import value_text
 
@@ -54,14 +54,14 @@ _OTHERS: dict[str, tuple[str, str, FieldKind]] = {
 }
 """The same of other fields, by their paths."""
 
-_PARSERS: tuple[tuple[str, Callable[[str], float]], ...] = (
-    ("ms", lambda text: _core.parse_duration(text) / 1e6),
-    ("Mbit/s", lambda text: _core.parse_rate(text) / 1e6),
-    ("B", lambda text: float(_core.parse_bytes(text))),
-    ("1/s", _core.parse_frequency),
-    ("%", lambda text: 100 * _core.parse_probability(text)),
-)
-"""Units of axes, and what reads a text with a unit as a number of them."""
+_AXES: dict[Unit, tuple[str, Callable[[float], float]]] = {
+    MILLISECONDS: ("ms", float),
+    BITS_A_SECOND: ("Mbit/s", lambda bps: bps / 1e6),
+    BYTES: ("B", float),
+    A_SECOND: ("1/s", float),
+    SHARE: ("%", lambda share: 100 * share),
+}
+"""The units of axes, and what makes a number of it."""
 
 
 def _named(path: str) -> tuple[str, str, FieldKind] | None:
@@ -142,17 +142,13 @@ def _number(path: str, value: Any) -> tuple[float, str] | None:
     try:
         plain = float(value)
     except ValueError:
-        return _with_unit(value)
-    return (100 * plain, "%") if share else (plain, "")
-
-
-def _with_unit(text: str) -> tuple[float, str] | None:
-    for unit, parse in _PARSERS:
-        try:
-            return float(parse(text)), unit
-        except ValueError:
-            continue
-    return None
+        found = quantity(value)
+    else:
+        return (100 * plain, "%") if share else (plain, "")
+    if found is None:
+        return None
+    unit, scaled = _AXES[found[1]]
+    return scaled(found[0]), unit
 
 
 LOG_FROM = 16.0
