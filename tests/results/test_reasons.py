@@ -108,7 +108,7 @@ def test_a_study_has_one_advice_for_all_its_points(tmp_path: Path) -> None:
     assert both is not None
     assert both.text in line
     assert both.duration_s == max(each.duration_s or 0 for each in advised if each is not None)
-    assert f"advice: {both.text}" in markdown(made)
+    assert f"\n\nAdvice:\n\n- {both.text}\n" in markdown(made)
 
 
 def test_nothing_is_advised_where_all_fails() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from waspbench.errors import InputError
 
 if TYPE_CHECKING:
-    from waspbench.results.exports import Exported
+    from waspbench.results.brief import Reported
 
 _NOTHING = "has no effect beside --dry-run, which makes no runs"
 
@@ -35,7 +35,7 @@ class Outputs:
             if path is not None and path.is_dir():
                 raise InputError.at(flag, "cannot be written: it is a directory", str(path))
 
-    def write(self, result: Exported) -> None:
+    def write(self, result: Reported) -> None:
         """Writes the files."""
         from waspbench.results.exports import junit, markdown
 

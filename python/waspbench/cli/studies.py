@@ -19,8 +19,8 @@ from waspbench.experiment.sweep import Point
 from waspbench.experiment.sweep import text_of as point_text
 from waspbench.live import choose_mode
 from waspbench.results import Result, catalogue, default_directory
+from waspbench.results.brief import notes
 from waspbench.results.capacity import CapacityResult
-from waspbench.results.exports import notes
 from waspbench.results.reasons import longest
 from waspbench.results.remarks import remarks
 from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, is_study
