@@ -172,12 +172,6 @@ def test_a_simulated_server_logs_nothing(tmp_path: Path) -> None:
         prepare(document, tmp_path / "out", mode="sim")
 
 
-def test_a_log_needs_a_directory_to_be_kept_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "live_support", lambda: Support(True, ""))
-    with pytest.raises(InputError, match=r"^server\.access_log: true: is kept with the results; name a directory"):
-        start(LOGGED)
-
-
 def test_a_url_of_another_machine_is_refused_with_the_reason() -> None:
     there = experiment(kind="url", url="http://192.0.2.1/")
     with pytest.raises(InputError, match=r"^server\.url: .*192\.0\.2\.1 is not an address of this machine"):

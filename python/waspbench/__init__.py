@@ -1,8 +1,12 @@
 """WASP: Wide-Area Server Performance.
 
 ``run`` makes an experiment of one point and returns its `Result`; ``start`` returns a `Handle` to follow and stop it.
-``study`` makes one with a sweep, ``resume`` what is left of it, ``capacity`` searches for a server's. Names are
-imported when they are first used: a process that needs little, such as the one that keeps a testbed, starts fast.
+``study`` makes one with a sweep, ``capacity`` searches for a server's, ``resume`` makes what is left of any. ``load``,
+``load_study`` and ``load_capacity`` read what was made before, and ``compare_results`` holds one against another.
+Results have frames (``to_frame``, ``transactions`` and so on), and ``plot`` makes figures of them.
+
+Names are imported when they are first used: a process that needs little, such as the one that keeps a testbed, starts
+fast.
 """
 
 from __future__ import annotations
@@ -12,32 +16,55 @@ from typing import TYPE_CHECKING
 from waspbench.lazy import attributes
 
 if TYPE_CHECKING:
-    from waspbench.errors import CannotRunError, InputError, RunFailedError, WaspError
+    from waspbench.errors import CannotRunError, InputError, Problem, RunFailedError, WaspError
     from waspbench.experiment import Experiment
-    from waspbench.results import Result, load
-    from waspbench.results.capacity import CapacityResult
-    from waspbench.results.comparing import ComparisonResult, compare_results
-    from waspbench.results.study import StudyResult, load_study
+    from waspbench.experiment.search import Search
+    from waspbench.figures.plots import Plot, plot
+    from waspbench.results import Advice, Estimate, Group, Reason, ResponseTime, Result, RunSummary, load
+    from waspbench.results.capacity import CapacityResult, PointCapacity, load_capacity
+    from waspbench.results.check import Check
+    from waspbench.results.comparing import Compared, ComparisonResult, compare_results
+    from waspbench.results.loads import Load, LoadReading
+    from waspbench.results.study import StudyPoint, StudyResult, load_study
     from waspbench.runner.api import Handle, Progress, resume, run, start
     from waspbench.runner.capacity import capacity
+    from waspbench.runner.pipeline import StudyProgress
     from waspbench.runner.study import study
 
 __all__ = [
+    "Advice",
     "CannotRunError",
     "CapacityResult",
+    "Check",
+    "Compared",
     "ComparisonResult",
+    "Estimate",
     "Experiment",
+    "Group",
     "Handle",
     "InputError",
+    "Load",
+    "LoadReading",
+    "Plot",
+    "PointCapacity",
+    "Problem",
     "Progress",
+    "Reason",
+    "ResponseTime",
     "Result",
     "RunFailedError",
+    "RunSummary",
+    "Search",
+    "StudyPoint",
+    "StudyProgress",
     "StudyResult",
     "WaspError",
     "capacity",
     "compare_results",
     "load",
+    "load_capacity",
     "load_study",
+    "plot",
     "resume",
     "run",
     "start",
@@ -45,21 +72,39 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Advice": "results",
     "CannotRunError": "errors",
     "CapacityResult": "results.capacity",
+    "Check": "results.check",
+    "Compared": "results.comparing",
     "ComparisonResult": "results.comparing",
+    "Estimate": "results",
     "Experiment": "experiment",
+    "Group": "results",
     "Handle": "runner.api",
     "InputError": "errors",
+    "Load": "results.loads",
+    "LoadReading": "results.loads",
+    "Plot": "figures.plots",
+    "PointCapacity": "results.capacity",
+    "Problem": "errors",
     "Progress": "runner.api",
+    "Reason": "results",
+    "ResponseTime": "results",
     "Result": "results",
     "RunFailedError": "errors",
+    "RunSummary": "results",
+    "Search": "experiment.search",
+    "StudyPoint": "results.study",
+    "StudyProgress": "runner.pipeline",
     "StudyResult": "results.study",
     "WaspError": "errors",
     "capacity": "runner.capacity",
     "compare_results": "results.comparing",
     "load": "results",
+    "load_capacity": "results.capacity",
     "load_study": "results.study",
+    "plot": "figures.plots",
     "resume": "runner.api",
     "run": "runner.api",
     "start": "runner.api",

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 _BREAKS = re.compile("[\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029]")
 """Where `str.splitlines` ends a line."""
@@ -133,6 +133,20 @@ def renamed(name_of: Callable[[str], str]) -> Iterator[None]:
         if error.field is None:
             raise
         raise RunFailedError(error.message, error.kept, name_of(error.field)) from None
+
+
+T = TypeVar("T")
+
+
+def check_choice(argument: str, given: str, choices: Mapping[str, T]) -> T:
+    """What is chosen by the name that was given for an argument.
+
+    Raises:
+        InputError: there is no such choice.
+    """
+    if given not in choices:
+        raise InputError.at(Argument(argument), f"must be one of {', '.join(choices)}", given)
+    return choices[given]
 
 
 def show(value: Any, limit: int = 60) -> str:

@@ -57,7 +57,7 @@ def test_every_command_in_a_file_is_understood(question: Question, here: Path, c
             assert invoke([*words[1:], *more, "--dry-run"]) == 0, words
         else:
             assert invoke(words[1:]) == 2
-            assert "cannot be read" in capsys.readouterr().err.splitlines()[-1]
+            assert "there is no such directory" in capsys.readouterr().err.splitlines()[-1]
 
 
 @pytest.mark.full

@@ -316,7 +316,7 @@ SWEEP = "a sweep makes measure.runs runs at every load; leave it or --sweep out"
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("compare out none", "none/manifest.json: cannot be read: No such file or directory"),
+        ("compare out none", "none: there is no such directory"),
         (
             "compare out out --metric max",
             '--metric: "max": must be throughput, goodput, mean, or a percentile such as p50 or p99.9',

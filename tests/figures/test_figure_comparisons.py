@@ -152,7 +152,7 @@ def test_results_are_compared_as_the_command_does(sides: list[StudyResult], tmp_
 
 def test_results_in_memory_cannot_be_compared() -> None:
     made = points(({"clients.count": 1}, result([1.0])), ({"clients.count": 2}, result([1.0])))
-    with pytest.raises(NoFigureError, match=r"is of results in directories, and s \(1\); s \(2\) is not"):
+    with pytest.raises(NoFigureError, match=r"is of results with files, and s \(1\); s \(2\) has none"):
         figure([made, made], "comparison")
     with pytest.raises(NoFigureError, match="is of a comparison of p99, and this is one of throughput"):
         figure(compared(point(A, B)), "p99-comparison")

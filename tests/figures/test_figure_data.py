@@ -455,7 +455,7 @@ def test_results_say_which_figures_they_have(swept: StudyResult, single: StudyRe
     assert reasons["throughput-vs-rtt"] == (
         "needs a sweep of a round-trip time (clients.rtt); what varies here: clients.count, clients.loss.rate"
     )
-    assert str(reasons["series"]).startswith("is of one point, and these results have 4; choose one: DIR@path=value")
+    assert str(reasons["series"]).startswith("is of one point, and these results have 4; choose one (DIR@path=value")
 
 
 def test_points_are_chosen_by_what_was_swept(swept: StudyResult) -> None:

@@ -131,7 +131,7 @@ def test_a_figure_of_invalid_results_is_drawn_and_the_status_says_so(
         ),
         (
             "DIR --figure series -o a.svg",
-            "--figure: series is of one point, and these results have 4; choose one: DIR@path",
+            "--figure: series is of one point, and these results have 4; choose one (DIR@path",
         ),
         ("DIR --figure throughput-vs-load -o a.jpg", '--output: "a.jpg": must end in .pdf, .svg or .png'),
         (

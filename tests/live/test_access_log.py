@@ -51,6 +51,12 @@ def logged(path: Path) -> Counter[int]:
     return Counter(int(line.split(" ", 1)[0].removeprefix("198.18.0.")) - 2 for line in lines)
 
 
+def test_without_a_named_directory_the_log_is_with_the_other_files() -> None:
+    result = run(document(NGINX))
+    assert result.directory is not None
+    assert set(logged(log_path(result.directory, 0))) == set(range(CLIENTS))
+
+
 @pytest.mark.parametrize(
     "server",
     [

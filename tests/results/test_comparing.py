@@ -168,7 +168,7 @@ def test_points_that_only_one_side_has_are_listed() -> None:
         ("a@rtt=5ms", "b", "a@rtt=5ms: rtt is not swept there; valid here: loss, n"),
         ("a@loss=5%", "b", "a@loss=5%: has no finished point with loss=5%"),
         ("a@loss=0%,n", "b", "a@loss=0%,n: must be DIR, or DIR@path=value such as DIR@clients.loss.rate=3%"),
-        ("a", "one", "A: loss=0% n=1 and loss=0% n=2 both match; choose with DIR@path=value"),
+        ("a", "one", "A: loss=0% n=1 and loss=0% n=2 both match; choose (DIR@path=value, or study.at in Python)"),
         ("empty", "one", "empty: has no finished point"),
         ("a@loss=3%,n=1", "part@loss=9%,n=2", "part@loss=9%,n=2: has no finished point with loss=9% n=2"),
     ],

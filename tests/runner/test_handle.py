@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import signal
 import tempfile
 from pathlib import Path
@@ -314,11 +315,15 @@ def test_without_a_directory_nothing_is_left(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     result = run(EXPERIMENT)
     assert (result.results, len(result.runs)) == (None, 3)
+    del result
     engine.fail_in = 0
     with pytest.raises(RunFailedError):
         run(EXPERIMENT | {"measure": {"runs": 1}})
     with start(EXPERIMENT) as handle:
         handle.next_sample()
+    with start(EXPERIMENT) as handle:
+        handle.stop()
+    gc.collect()
     assert list(tmp_path.iterdir()) == []
 
 

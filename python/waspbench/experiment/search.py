@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -48,9 +49,9 @@ class Search:
     """Runs of a search at most, for each point."""
     confirm: int = 4
     """Fresh runs of a search at the load that it found."""
-    objectives: tuple[str, ...] = ()
-    """Conditions that each run must meet for its load to count, such as "p99 < 1s". Percentiles are those of all
-    transactions that ended.
+    objectives: Sequence[str] = ()
+    """Conditions that each run must meet for its load to count, such as "p99 < 1s"; a single one may be a text.
+    Percentiles are those of all transactions that ended.
     """
     find: Find = "throughput"
     """The largest throughput, or the most clients or the highest rate of arrivals that meet the objectives."""
@@ -60,6 +61,8 @@ class Search:
     """
 
     def __post_init__(self) -> None:
+        if isinstance(self.objectives, str):
+            object.__setattr__(self, "objectives", (self.objectives,))
         if self.find not in FINDS:
             message = f"{hint(self.find, FINDS)}must be one of {', '.join(FINDS)}"
             raise InputError.at(Argument("search.find"), message, self.find)

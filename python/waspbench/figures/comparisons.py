@@ -89,13 +89,13 @@ def _compared(sources: Sequence[Source], metric: Metric | None) -> list[_Compare
         return [_Compared(found, name, label) for found, label in zip(given, labels, strict=True)]
     if len(sources) < 2:
         raise NoFigureError.because("is of several results: wasp plot A B")
-    unnamed = [source.label for source in sources if not source.text]
+    unnamed = [source.label for source in sources if source.given is None]
     if unnamed:
-        raise NoFigureError.because(f"is of results in directories, and {told(unnamed)} is not")
-    first, *others = sources
+        raise NoFigureError.because(f"is of results with files, and {told(unnamed)} has none")
+    (first, base), *others = [(source, source.given) for source in sources if source.given is not None]
     asked = "throughput" if metric is None else str(metric)
     try:
-        return [_Compared(compare_results(first.text, each.text, asked), first.label, each.label) for each in others]
+        return [_Compared(compare_results(base, other, asked), first.label, each.label) for each, other in others]
     except InputError as error:
         raise NoFigureError.because(f"cannot be made: {error}") from None
 

@@ -156,10 +156,18 @@ def kind_named(name: str) -> FigureKind:
     try:
         return _swept(quantity_of(metric(of if field in kinds else name)), kinds.get(field) if of else None)
     except FieldError:
-        near = hint(name, [*KINDS, *(f"{of}-vs-{kind}" for kind in kinds if of)])
+        near = hint(name, [*KINDS, *(f"{of}-vs-{kind}" for kind in kinds if _is_metric(of))])
         more = f"and what conditions name: p99.9-vs-load, {', '.join(f'p99-{ending}' for ending in _OF_A_METRIC)}"
         message = f"unknown figure; {near}valid here: {', '.join(KINDS)}, {more}"
         raise InputError.at(Argument("figure"), message, name) from None
+
+
+def _is_metric(text: str) -> bool:
+    try:
+        metric(text)
+    except FieldError:
+        return False
+    return True
 
 
 _OF_A_METRIC: dict[str, tuple[Callable[[str], Metric], Callable[[Metric | None], FigureKind]]] = {

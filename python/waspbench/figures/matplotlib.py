@@ -127,15 +127,23 @@ def save(figure: Figure, path: str | Path, *, width: float | None = None, bare: 
             written.
         CannotRunError: matplotlib is not installed.
     """
-    kind = format_of(path)
+    image, _ = rendered(figure, format_of(path), width=width, bare=bare)
+    try:
+        Path(path).write_bytes(image)
+    except OSError as error:
+        raise InputError.at(Argument("output"), f"cannot be written: {error.strerror}", str(path)) from None
+
+
+def rendered(
+    figure: Figure, kind: str, *, width: float | None = None, bare: bool = False
+) -> tuple[bytes, tuple[float, float]]:
+    """A figure as a file of one of the `FORMATS`, and its width and height in inches; see `draw`."""
     drawn = draw(figure, width=width, bare=bare)
     content = io.BytesIO()
     with _house():
         drawn.savefig(content, format=kind, metadata=_WITHOUT_DATES[kind])
-    try:
-        Path(path).write_bytes(content.getvalue())
-    except OSError as error:
-        raise InputError.at(Argument("output"), f"cannot be written: {error.strerror}", str(path)) from None
+    across, high = drawn.get_size_inches()
+    return content.getvalue(), (float(across), float(high))
 
 
 def format_of(path: str | Path) -> str:

@@ -14,6 +14,7 @@ from waspbench.figures.fields import setting
 from waspbench.results.capacity import CapacityResult, PointCapacity, load_capacity
 from waspbench.results.chosen import check_swept, is_chosen, split
 from waspbench.results.comparing import ComparisonResult
+from waspbench.results.named import Comparable
 from waspbench.results.result import Result
 from waspbench.results.study import StudyPoint, StudyResult, is_study, load_study, read_plan, study_of
 
@@ -39,8 +40,8 @@ class Source:
 
     found: Found
     label: str = ""
-    text: str = ""
-    """What names them: ``DIR`` or ``DIR@path=value``; nothing of those that are in memory only."""
+    given: Comparable | None = None
+    """They as they were given, where they can be compared: ``DIR`` or ``DIR@path=value``, or in memory with files."""
 
     @property
     def complete(self) -> bool:
@@ -55,7 +56,7 @@ def source_of(results: Results | Source) -> Source:
     if isinstance(results, ComparisonResult):
         return Source(results, short_name(results.b))
     found = study_of(results) if isinstance(results, Result) else results
-    return Source(found, results.name, results.results or "")
+    return Source(found, results.name, None if results.directory is None else results)
 
 
 def load_source(text: str, judged_percentiles: Iterable[str] = ()) -> Source:
@@ -204,8 +205,8 @@ def only_point(study: StudyResult) -> Result:
     if len(study.points) > 1:
         swept = list(dict.fromkeys(path for point in study.points for path in point.varied))
         raise NoFigureError.because(
-            f"is of one point, and these results have {len(study.points)}; choose one: DIR@path=value with "
-            f"{', '.join(swept)}"
+            f"is of one point, and these results have {len(study.points)}; choose one (DIR@path=value, or "
+            f"study.at in Python) with {', '.join(swept)}"
         )
     results = finished(study)
     if not results:

@@ -97,8 +97,9 @@ def at(name: str, said: str) -> str:
 
 def trusted(result: Result) -> list[bool]:
     """Whether each run may be trusted: nothing speaks against it, nor against all runs together."""
-    of_all = any(reason.run is None for reason in result.invalid_reasons)
-    return [run.valid and not of_all for run in result.runs]
+    return [
+        run.valid and not any(each.is_about(run.run, None) for each in result.invalid_reasons) for run in result.runs
+    ]
 
 
 def absent(values: Sequence[Value], parts: Sequence[Part], label: str) -> list[str]:

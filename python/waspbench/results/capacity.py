@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from waspbench.errors import InputError
+from waspbench.errors import InputError, check_choice
+from waspbench.experiment import Mode
 from waspbench.experiment.metrics import PERCENTILES, asked_percentiles
-from waspbench.experiment.search import Find
+from waspbench.experiment.search import Find, Method
 from waspbench.results.check import Check
 from waspbench.results.columns import Line, no_line, settings, swept
 from waspbench.results.estimates import every_percentile
 from waspbench.results.formats import FORMAT, Record, json_of, read_document
 from waspbench.results.loads import Load, LoadReading, Number, line_of, load_columns, loads_of, readings_at
-from waspbench.results.study import point_directory
+from waspbench.results.shown import WithFiles
+from waspbench.results.study import check_kind, point_directory
 from waspbench.stats.capacity import More
 from waspbench.stats.objective import Outcome
 from waspbench.tabular import Listing
+
+if TYPE_CHECKING:
+    import polars as pl
 
 CAPACITY = "capacity.json"
 
@@ -147,25 +152,25 @@ class PointCapacity(Record):
         return self.model_copy(update={"loads": loads, "line": line})
 
 
-class CapacityResult(Record):
+class CapacityResult(WithFiles):
     """``capacity.json``; what ``wasp capacity --json`` prints has a ``table``, too."""
 
     format: int = FORMAT
     """Version of the format."""
     name: str
     """Name of the experiment."""
-    mode: str
+    mode: Mode
     """live or sim."""
     seed: int
     """Seed from which every random choice follows."""
-    method: str
+    method: Method
     """search or sweep."""
     find: Find = "throughput"
     """What was looked for: throughput, clients or rate."""
     objectives: list[str]
     """Conditions that a load must meet."""
     results: str | None = None
-    """Directory of the results."""
+    """Directory of the results; None where none was named."""
     complete: bool
     """Whether the search has ended at every point."""
     valid: bool
@@ -188,6 +193,20 @@ class CapacityResult(Record):
         columns = load_columns([load for point in self.points for load in point.loads], self.percentiles, self.find)
         return Listing({**swept(point.varied for point in self.points), **columns}, rows)
 
+    def to_frame(self, rows: Literal["points", "loads", "runs"] = "points") -> pl.DataFrame:
+        """What was found, as polars' frame; ``to_pandas()`` makes one of pandas of it.
+
+        Args:
+            rows: what has a row each: the ``points`` of the sweep (one without a sweep), with what was found at each;
+                the ``loads`` that were tried at them; or all ``runs``.
+
+        Raises:
+            InputError: there are no such rows.
+        """
+        from waspbench.results.frames.searches import FRAMES  # which takes polars to be imported
+
+        return check_choice("rows", rows, FRAMES)(self)
+
     def to_json(self) -> str:
         """The result as one JSON object, the rows of its `listing` included."""
         return json_of(self, self.listing.rows)
@@ -200,6 +219,7 @@ def load_capacity(path: str | Path, *, percentiles: Sequence[str] | None = None)
     Raises:
         InputError: there is none, or it is not valid or newer than this version.
     """
+    check_kind(path, "capacity")
     file = Path(path) / CAPACITY
     try:
         text = file.read_bytes()
@@ -210,4 +230,4 @@ def load_capacity(path: str | Path, *, percentiles: Sequence[str] | None = None)
     if found.format < FORMAT or percentiles is not None:
         folders = [point_directory(file.parent, point.index, len(points)) for point in points]
         points = [point.with_lines(folder, asked) for point, folder in zip(points, folders, strict=True)]
-    return found.model_copy(update={"points": points, "percentiles": asked, "results": str(path)})
+    return found.model_copy(update={"points": points, "percentiles": asked, "results": str(path)}).owned()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -17,22 +17,27 @@ from waspbench.experiment.sweep import text_of
 from waspbench.results.capacity import PointCapacity, load_capacity
 from waspbench.results.check import Check
 from waspbench.results.checks import check_measured, lacking_of_runs, run_values
-from waspbench.results.chosen import check_swept, is_chosen, split
+from waspbench.results.chosen import check_swept, is_chosen
 from waspbench.results.columns import Line, no_line, settings, shown, swept
 from waspbench.results.differences import Difference, differences, facts, incomparable
 from waspbench.results.estimates import every_percentile
 from waspbench.results.formats import Record, json_of
+from waspbench.results.named import Comparable, Named, named
 from waspbench.results.regression import CAPACITY, judge, limit_of
 from waspbench.results.result import Result
+from waspbench.results.shown import Shown
 from waspbench.results.study import is_study, load_study, read_plan
-from waspbench.stats.comparison import Comparison, Span, compare, compare_spans, runs_needed
+from waspbench.stats.comparison import Comparison, Span, TestName, Verdict, compare, compare_spans, runs_needed
 from waspbench.stats.levels import ALPHA
 from waspbench.tabular import Column, Listing
+
+if TYPE_CHECKING:
+    import polars as pl
 
 LEAST_ALPHA = 1e-6
 """The least level at which a call can be asked for; far below, no number of runs could be enough."""
 
-NOT_COMPARABLE = "not comparable"
+NOT_COMPARABLE: Literal["not comparable"] = "not comparable"
 """The verdict on capacities that were found in different ways or under different objectives."""
 
 
@@ -59,13 +64,13 @@ class Compared(Record):
     """
     shift: float
     """Hodges-Lehmann shift, B less A."""
-    test: str
+    test: TestName
     """permutation, Mann-Whitney, or interval, of clients and rates that were found."""
     p: float
     """The chance of a difference at least as large where there is none."""
     p_holm: float
     """Corrected for all points (Holm)."""
-    verdict: str
+    verdict: Verdict | Literal["not comparable"]
     """faster, slower, or no difference shown: of B, at ``alpha`` over all points together; not comparable where the
     result says why.
     """
@@ -81,11 +86,11 @@ class Compared(Record):
     """Whether both results are."""
 
 
-class ComparisonResult(Record):
+class ComparisonResult(Shown):
     """What ``wasp compare --json`` prints."""
 
     a: str
-    """What A was called on the command line."""
+    """What A was called: a text that names results, or of results in memory their directory or name."""
     b: str
     """The same of B."""
     metric: str
@@ -93,6 +98,7 @@ class ComparisonResult(Record):
     alpha: float
     """The chance to call a difference where there is none, over all points."""
     points: list[Compared]
+    """The points that both have."""
     unmatched: list[str]
     """Points that only one of them has."""
     lacking: list[str] = Field(default_factory=list)
@@ -118,6 +124,14 @@ class ComparisonResult(Record):
         ]
         columns = {**swept(point.varied for point in self.points), "side": Column(""), **shown(self.percentiles)}
         return Listing(columns, rows)
+
+    def to_frame(self) -> pl.DataFrame:
+        """A row for each point, with both means, their ratio and the verdict, as polars' frame; ``to_pandas()`` makes
+        one of pandas of it.
+        """
+        from waspbench.results.frames.comparisons import comparison_frame  # which takes polars to be imported
+
+        return comparison_frame(self)
 
     def to_json(self) -> str:
         """The comparison as one JSON object, the rows of its `listing` included."""
@@ -147,20 +161,35 @@ class Candidate:
 Side = tuple[dict[str, Any], list[Candidate]]
 
 
-def side(text: str, metric: Metric | None, percentiles: Sequence[str] | None = None) -> Side:
-    """What ``DIR`` or ``DIR@path=value,path=value`` names: the values that choose points, and the points with a figure
-    of each of their runs; without a ``metric`` they are capacities.
+def _side(given: Named, metric: Metric | None, percentiles: Sequence[str] | None) -> Side:
+    """The values that choose points of results, and the points with a figure of each of their runs; without a
+    ``metric`` they are capacities.
 
     Raises:
         InputError: there are no such results or points.
     """
-    directory, chosen = split(text)
-    found = _capacities(directory, percentiles) if metric is None else _points(directory, metric, percentiles)
-    check_swept(text, chosen, (point.varied for point in found))
+    directory, chosen, shown = given.directory, given.chosen, percentiles or given.percentiles
+    found = _capacities(directory, shown) if metric is None else _points(directory, metric, shown)
+    if given.points is not None:
+        found = _of_these(found, given)
+    check_swept(given.label, chosen, (point.varied for point in found))
     points = [point for point in found if is_chosen(point.varied, chosen)]
     if not any(point.values or point.lacking != UNFINISHED for point in points):
-        raise InputError.at(text, "has no finished point" + (f" with {text_of(chosen)}" if chosen else ""))
-    return chosen, points
+        raise InputError.at(given.label, "has no finished point" + (f" with {text_of(chosen)}" if chosen else ""))
+    return points[0].varied if given.alone else chosen, points
+
+
+def _of_these(found: Sequence[Candidate], given: Named) -> list[Candidate]:
+    """The points of a directory that are those of results in memory.
+
+    Raises:
+        InputError: there are others now.
+    """
+    wanted = given.points or {}
+    kept = [found[index] for index in wanted if index < len(found) and found[index].varied == wanted[index]]
+    if len(kept) < len(wanted):
+        raise InputError.at(given.label, "its directory has other results now")
+    return kept
 
 
 def _points(directory: str, metric: Metric, percentiles: Sequence[str] | None) -> list[Candidate]:
@@ -223,30 +252,24 @@ def _found_by(directories: Sequence[str]) -> str:
     return CAPACITY if finds == {"throughput"} or len(finds) > 1 else finds.pop()
 
 
-def _is_capacity(text: str) -> bool:
-    directory = Path(split(text)[0])
+def _is_capacity(directory: str) -> bool:
     return is_study(directory) and read_plan(directory).kind == "capacity"
 
 
-def _located(text: str) -> tuple[Path, dict[str, Any]]:
-    directory, chosen = split(text)
-    return Path(directory).resolve(), chosen
-
-
 def compare_results(
-    first: str,
-    second: str,
+    first: Comparable,
+    second: Comparable,
     metric: str = "throughput",
     alpha: float = ALPHA,
     *,
     percentiles: Sequence[str] | None = None,
     fail_on: str | None = None,
 ) -> ComparisonResult:
-    """Compares the results that two texts name (see `side`), point by point.
+    """Compares results point by point.
 
     Args:
-        first: A.
-        second: B.
+        first: A: results in memory, a directory of results, or ``DIR@path=value,path=value``, which chooses points.
+        second: B, likewise.
         metric: the figure that is compared, such as ``throughput`` or, of a group of clients, ``phones.p95``.
         alpha: probability to call a difference where there is none, over all points.
         percentiles: names of those that tables show, such as ``p99.9``; unless given, those of A.
@@ -255,34 +278,52 @@ def compare_results(
     Raises:
         InputError: something is not there, or points do not belong together one to one.
     """
-    limit = None if fail_on is None else limit_of(fail_on)
-    if limit is not None and _located(first) == _located(second):
-        raise InputError.at(second, "is the same as A, so that it cannot be slower")
     if not LEAST_ALPHA <= alpha < 1:
         raise InputError.at(Argument("alpha"), f"must be from {LEAST_ALPHA:g} to below 1", alpha)
-    figure = _figure(first, second, metric)
-    asked = [] if figure is None else percentiles_of([figure])
-    one = side(first, figure, percentiles)
-    two = side(second, figure, percentiles or one[1][0].percentiles)
+    limit = None if fail_on is None else limit_of(fail_on)
+    given = named(first, "first"), named(second, "second")
+    if limit is not None and given[0].is_same(given[1]):
+        raise InputError.at(given[1].label, "is the same as A, so that it cannot be slower")
+    figure = _figure(given, metric)
+    one = _side(given[0], figure, percentiles)
+    sides = one, _side(given[1], figure, percentiles or one[1][0].percentiles)
+    result = _compared_sides(given, sides, figure, alpha, partly=limit is not None)
+    if limit is None:
+        return result
+    faster = figure is None or bool(figure.larger_is_faster)
+    return result.model_copy(update={"checks": judge(result, limit, larger_is_faster=faster)})
+
+
+def _compared_sides(
+    given: tuple[Named, Named], sides: tuple[Side, Side], figure: Metric | None, alpha: float, *, partly: bool
+) -> ComparisonResult:
+    """The comparison of two sides; ``partly`` says whether it is one where no point can be compared, too.
+
+    Raises:
+        InputError: it is not.
+    """
+    one, two = sides
     pairs, unmatched = matched(one, two)
     if not pairs:
-        raise InputError.at(second, f"has no point in common with {first}")
+        raise InputError.at(given[1].label, f"has no point in common with {given[0].label}")
     lacks = [text for pair in pairs for text in _lacking(*pair)]
     pairs = [pair for pair in pairs if not _lacking(*pair)]
-    if not pairs and limit is None:
-        raise InputError.at(second, f"cannot be compared with {first}: {'; '.join(lacks)}")
-    directories = [split(text)[0] for text in (first, second)]
+    if not pairs and not partly:
+        raise InputError.at(given[1].label, f"cannot be compared with {given[0].label}: {'; '.join(lacks)}")
+    directories = [each.directory for each in given]
     apart = incomparable(*directories) if figure is None else []
-    larger_is_faster = figure is None or bool(figure.larger_is_faster)
-    made = _tested([(a, b) for _, a, b in pairs], alpha, larger_is_faster=larger_is_faster)
+    faster = figure is None or bool(figure.larger_is_faster)
+    made = _tested([(a, b) for _, a, b in pairs], alpha, larger_is_faster=faster)
     points = [
         _compared(varied, a, b, found, alpha, len(pairs)) for (varied, a, b), found in zip(pairs, made, strict=True)
     ]
     if apart:
         points = [point.model_copy(update={"verdict": NOT_COMPARABLE}) for point in points]
-    result = ComparisonResult(
-        a=first,
-        b=second,
+    asked = [] if figure is None else percentiles_of([figure])
+    a, b = _labels(*given)
+    return ComparisonResult(
+        a=a,
+        b=b,
         metric=_found_by(directories) if figure is None else str(figure),
         alpha=alpha,
         points=points,
@@ -293,12 +334,15 @@ def compare_results(
         valid=not apart and all(point.valid for point in points),
         percentiles=every_percentile([*one[1][0].percentiles, *asked], always=()),
     )
-    if limit is None:
-        return result
-    return result.model_copy(update={"checks": judge(result, limit, larger_is_faster=larger_is_faster)})
 
 
-def _figure(first: str, second: str, metric: str) -> Metric | None:
+def _labels(one: Named, two: Named) -> tuple[str, str]:
+    """What A and B are called; other results under one name are told apart."""
+    alike = one.label == two.label and not one.is_same(two)
+    return (f"{one.label} (A)", f"{two.label} (B)") if alike else (one.label, two.label)
+
+
+def _figure(given: tuple[Named, Named], metric: str) -> Metric | None:
     """The figure that is compared; None of two searches for capacity.
 
     Raises:
@@ -308,14 +352,14 @@ def _figure(first: str, second: str, metric: str) -> Metric | None:
         figure = compared(metric)
     except FieldError as error:
         raise InputError.at(Argument("metric"), str(error), metric) from None
-    searched = [_is_capacity(text) for text in (first, second)]
+    searched = [_is_capacity(each.directory) for each in given]
     if not any(searched):
         return figure
-    for directory in (split(text)[0] for text in (first, second)):
-        if not Path(directory).is_dir():
-            raise InputError.at(directory, "there is no such directory")
+    for each in given:
+        if not Path(each.directory).is_dir():
+            raise InputError.at(each.directory, "there is no such directory")
     if not all(searched):
-        raise InputError.at(second, "one of the two is a search for capacity, and the other is not")
+        raise InputError.at(given[1].label, "one of the two is a search for capacity, and the other is not")
     if metric != "throughput":
         raise InputError.at(Argument("metric"), "capacities are compared by what was found", metric)
     return None
@@ -372,7 +416,8 @@ def _keyed(points: Sequence[Candidate], paths: set[str], name: str) -> dict[str,
     for point in points:
         key = show({path: point.varied.get(path) for path in sorted(paths)}, 10_000)
         if key in found:
-            message = f"{text_of(found[key].varied)} and {text_of(point.varied)} both match; choose with DIR@path=value"
+            how = "choose (DIR@path=value, or study.at in Python)"
+            message = f"{text_of(found[key].varied)} and {text_of(point.varied)} both match; {how}"
             raise InputError.at(name, message)
         found[key] = point
     return found

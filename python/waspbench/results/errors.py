@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 NOTED = 0.01
 """Share of the transactions that ended from which errors are noted wherever their figures are shown."""
 
+OUTCOMES = (
+    "ok", "http_error", "malformed", "refused", "reset", "timed_out", "truncated", "aborted", "unfinished",
+)  # fmt: skip
+"""Every outcome of a transaction."""
+
 UNFINISHED = "unfinished"
 """The outcome of what the end of the run cut off: it did not end, and counts as no error."""
 

@@ -20,6 +20,7 @@ class Estimate(Record):
     """A mean over runs."""
 
     mean: float
+    """The mean, in the unit of the figure that it is of."""
     ci90: tuple[float, float] | None
     """90 % Student-t interval over the runs, ``[low, high]``; None with one run."""
 
@@ -53,6 +54,7 @@ class ResponseTime(Record):
     p99_ci90: tuple[float, float] | None = None
     """Its 90 % interval, likewise."""
     max: float | None
+    """The longest of all runs."""
 
     @property
     def percentiles(self) -> dict[str, float | None]:

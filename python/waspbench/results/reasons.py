@@ -18,12 +18,21 @@ class Reason(Lengths):
     group: str | None = None
     """Name of the group of clients that it is about; None where it is about all, and where there is only one."""
     code: str
+    """Kind of the reason, for programs, such as ``lag``; docs/concepts.md lists all."""
     message: str
+    """The reason with its figures, for people."""
 
     @classmethod
     def of(cls, reason: Invalid, run: int | None) -> Reason:
         """One that is given of a run; of all where ``run`` is None."""
         return cls(run=run, **reason.model_dump())
+
+    def is_about(self, run: int | None, group: str | None) -> bool:
+        """Whether it speaks against the figures of a ``run``, or of all together if there is none, and of a ``group``,
+        or of all clients. What all runs together show speaks against each of them; that some are missing does not.
+        """
+        of_run = run is None or self.run == run or (self.run is None and self.code in together.CODES)
+        return of_run and (group is None or self.group in (None, group))
 
 
 class Advice(Record):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from waspbench.experiment import loss_label
+from waspbench.experiment import Mode, loss_label
 from waspbench.experiment.metrics import PERCENTILES
 from waspbench.results import errors, together
 from waspbench.results.check import Check
@@ -34,6 +34,7 @@ from waspbench.results.groups import (
 )
 from waspbench.results.lengths import FoundLengths
 from waspbench.results.reasons import Advice, Reason, advice_of
+from waspbench.results.shown import WithTables
 from waspbench.results.summary import (
     Censoring,
     Emulator,
@@ -47,6 +48,9 @@ from waspbench.results.summary import (
 )
 from waspbench.stats import Populations
 from waspbench.tabular import Listing
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class OpenLoop(Record):
@@ -67,6 +71,7 @@ class Direction(Record):
     """Packets of all runs in one direction."""
 
     packets: int
+    """Packets that came to a link."""
     lost: int
     """By the loss model."""
     loss_rate: float | None
@@ -85,7 +90,9 @@ class Network(Record):
     """The emulated network as it was."""
 
     up: Direction
+    """Packets from the clients."""
     down: Direction
+    """Packets to the clients."""
 
 
 class LogReading(Record):
@@ -134,13 +141,15 @@ class Asked(Record):
     """Mean size of the bodies of ``ok`` transactions; None without any."""
 
 
-class Result(Record):
+class Result(WithTables):
     """What an experiment found. Its JSON is what ``wasp bench --json`` prints."""
 
     name: str
-    mode: str
+    """Name of the experiment."""
+    mode: Mode
     """live or sim."""
     seed: int
+    """Seed from which every random choice follows."""
     throughput: Estimate
     """``ok`` transactions a second."""
     response_time_ms: ResponseTime
@@ -178,6 +187,7 @@ class Result(Record):
     valid: bool
     """Whether every run is valid, nothing speaks against all of them together, and none is missing."""
     invalid_reasons: list[Reason]
+    """Why it must not be trusted; none if it is valid."""
     advice: Advice | None = None
     """Lengths to try next; None where none would help, and in results of older versions."""
     notes: list[str]
@@ -199,7 +209,7 @@ class Result(Record):
     checks: list[Check] = Field(default_factory=list)
     """What became of the experiment's conditions (``assert``); none where results are read again."""
     results: str | None = None
-    """Directory of the results."""
+    """Directory of the results; None where none was named."""
     percentiles: list[str] = Field(default_factory=lambda: list(PERCENTILES))
     """Names of the percentiles that tables show."""
     asked: Asked | None = None
@@ -222,6 +232,17 @@ class Result(Record):
     def listing(self) -> Listing:
         """A table of all clients and of each group of them."""
         return with_groups([({}, self.line, self.group_lines)], self.percentiles)
+
+    def to_frame(self, *, by_group: bool = False) -> pl.DataFrame:
+        """A row for each run, with its figures and whether it may be trusted, as polars' frame; ``to_pandas()`` makes
+        one of pandas of it.
+
+        Args:
+            by_group: whether each group of clients has a row beside that of all clients.
+        """
+        from waspbench.results.frames.runs import run_frame  # which takes polars to be imported
+
+        return run_frame(self, by_group=by_group)
 
     def to_json(self) -> str:
         """The result as one JSON object, the rows of its `listing` included."""

@@ -85,5 +85,6 @@ def whole_seconds(result: Result, run: RunSummary) -> int:
 
 def _tables(result: Result, name: str) -> list[Path] | None:
     """The files of a table, one a run."""
-    found = [table_path(Path(result.results), name, run.run) for run in result.runs] if result.results else []
+    folder = result.directory
+    found = [] if folder is None else [table_path(folder, name, run.run) for run in result.runs]
     return found if found and all(path.exists() for path in found) else None

@@ -129,12 +129,27 @@ def load_manifest(path: str | Path) -> Manifest:
         InputError: there is none, or it is not valid or newer than this version.
     """
     file = Path(path) / MANIFEST
+    if not Path(path).is_dir():
+        raise InputError.at(str(path), "there is no such directory")
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise InputError.at(str(file), f"cannot be read: {said}") from None
     return read_manifest(text, str(file))
+
+
+def _manifest_of_one(path: str | Path) -> Manifest:
+    """The manifest of one result.
+
+    Raises:
+        InputError: there is none, or something else.
+    """
+    from waspbench.results.study import held, is_study  # which reads results by this module
+
+    if is_study(path) and not (Path(path) / MANIFEST).exists():
+        raise InputError.at(str(path), held(path))
+    return load_manifest(path)
 
 
 def load(
@@ -151,7 +166,7 @@ def load(
     Raises:
         InputError: there is none, or it is not valid or newer than this version.
     """
-    manifest = load_manifest(path)
+    manifest = _manifest_of_one(path)
     populations = [
         populations_of(read_table(Path(path) / "histogram" / f"run-{run.run}.parquet")) for run in manifest.runs
     ]
@@ -162,7 +177,7 @@ def load(
     else:
         shown = asked_percentiles(percentiles)
     try:
-        return combine(
+        made = combine(
             manifest.runs,
             populations,
             missing=missing,
@@ -181,3 +196,4 @@ def load(
         )
     except InputError as error:
         raise InputError.at(str(path), str(error)) from None
+    return made.owned()

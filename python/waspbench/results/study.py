@@ -10,23 +10,30 @@ DIR/points/0000/lengths.json        pilots of a point whose lengths are to be fo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, computed_field
 
-from waspbench.errors import InputError
+from waspbench.errors import Argument, InputError, check_choice
+from waspbench.experiment import Mode
 from waspbench.experiment.metrics import PERCENTILES
-from waspbench.experiment.sweep import settings_of
+from waspbench.experiment.sweep import settings_of, text_of
 from waspbench.results.check import Check
+from waspbench.results.chosen import check_swept, is_chosen
 from waspbench.results.columns import no_line, settings, swept, with_groups
+from waspbench.results.files import Files
 from waspbench.results.formats import FORMAT, Record, json_of, read_document
 from waspbench.results.records import failure_without_figures, records_of
 from waspbench.results.result import Result
+from waspbench.results.shown import WithTables
 from waspbench.results.store import MANIFEST, load, load_manifest
 from waspbench.tabular import Listing
+
+if TYPE_CHECKING:
+    import polars as pl
 
 STUDY = "study.json"
 JOURNAL = "journal.jsonl"
@@ -40,11 +47,14 @@ class StudyPlan(Record):
     """Names these results wherever their directory is moved."""
     created: str
     """UTC, ISO 8601."""
-    kind: str = "sweep"
+    kind: Literal["sweep", "capacity"] = "sweep"
     """sweep or capacity."""
     name: str
-    mode: str
+    """Name of the experiment."""
+    mode: Mode
+    """live or sim."""
     seed: int
+    """Seed from which every random choice follows."""
     document: dict[str, Any]
     """The experiment file, with what the command line set."""
     points: int
@@ -63,6 +73,7 @@ class StudyPoint(Record):
     """One point of a sweep."""
 
     index: int
+    """Number of the point, from 0."""
     varied: dict[str, Any]
     """Values of the swept fields, by path."""
     result: Result | None
@@ -71,19 +82,23 @@ class StudyPoint(Record):
     """Why it has none, where its runs failed."""
 
 
-class StudyResult(Record):
+class StudyResult(WithTables):
     """What an experiment with a sweep found. Its JSON is what ``wasp run --json`` prints for one."""
 
     name: str
-    mode: str
+    """Name of the experiment."""
+    mode: Mode
+    """live or sim."""
     seed: int
-    results: str
-    """Directory; empty where none is kept."""
+    """Seed from which every random choice follows."""
+    results: str = ""
+    """Directory of the results; empty where none was named."""
     complete: bool
     """Whether every point has all its runs."""
     valid: bool
     """Whether it is complete and every point is valid."""
     points: list[StudyPoint] = Field(default_factory=list)
+    """The points of the sweep, in its order; one without a sweep."""
     checks: list[Check] = Field(default_factory=list)
     """What became of the experiment's conditions (``assert``), and of those from the command line; none where results
     are read again.
@@ -108,9 +123,75 @@ class StudyResult(Record):
         """Names of the percentiles that tables show."""
         return next((point.result.percentiles for point in self.points if point.result), list(PERCENTILES))
 
+    def to_frame(self, rows: Literal["points", "runs"] = "points", *, by_group: bool = False) -> pl.DataFrame:
+        """The swept fields and the figures, with their 90 % intervals, and whether they may be trusted, as polars'
+        frame; ``to_pandas()`` makes one of pandas of it.
+
+        Args:
+            rows: what has a row each: the ``points`` of the sweep, or all their ``runs``, whose figures have no
+                intervals.
+            by_group: whether each group of clients has a row beside that of all clients.
+
+        Raises:
+            InputError: there are no such rows.
+        """
+        from waspbench.results.frames.runs import point_frame, run_frame  # which take polars to be imported
+
+        made = check_choice("rows", rows, {"points": point_frame, "runs": run_frame})
+        return made(self, by_group=by_group)
+
+    def at(self, varied: Mapping[str, Any]) -> Result:
+        """The result of the one point whose swept fields have these values, such as ``{"clients.rtt": "20ms"}``.
+
+        Raises:
+            InputError: there is none or there are several, or it has no figures.
+        """
+        argument = Argument("varied")
+        check_swept(argument, varied, (point.varied for point in self.points))
+        found = [point for point in self.points if is_chosen(point.varied, varied)]
+        if len(found) != 1:
+            names = "; ".join(text_of(point.varied) for point in found or self.points)
+            count = f"{len(found)} points have" if found else "no point has"
+            raise InputError.at(argument, f"{count} these values: {names}", dict(varied))
+        if found[0].result is None:
+            raise InputError.at(argument, found[0].failure or "no run of this point is finished", dict(varied))
+        return found[0].result
+
+    def with_files(self, files: Files) -> Self:
+        """These results with files that no directory was named for, and so those of each point."""
+
+        def own(point: StudyPoint) -> StudyPoint:
+            found = point.result
+            if found is None or found.directory is None:
+                return point
+            return point.model_copy(update={"result": found.with_files(files.at(found.directory))})
+
+        made = super().with_files(files)
+        return made.model_copy(update={"points": [own(point) for point in self.points]})
+
     def to_json(self) -> str:
         """The result as one JSON object, the rows of its `listing` included."""
         return json_of(self, self.listing.rows)
+
+
+def check_kind(path: str | Path, kind: Literal["sweep", "capacity"]) -> None:
+    """Makes sure that what is in the directory ``path``, if anything, is of this kind.
+
+    Raises:
+        InputError: there is no such directory, or something else in it.
+    """
+    if not os.path.isdir(path):
+        raise InputError.at(str(path), "there is no such directory")
+    if is_study(path) and read_plan(path).kind != kind:
+        raise InputError.at(str(path), held(path))
+
+
+def held(path: str | Path) -> str:
+    """What is in the directory of a study, in words, and what reads it."""
+    plan = read_plan(path)
+    if plan.kind == "capacity":
+        return "holds a search for capacity, which load_capacity reads"
+    return f"holds {'a sweep' if plan.points > 1 else 'an experiment'}, which load_study reads"
 
 
 def point_directory(study: Path, index: int, points: int) -> Path:
@@ -151,6 +232,7 @@ def load_study(
         InputError: there are none, or something in them is not valid, missing, or newer than this version.
     """
     directory = Path(path)
+    check_kind(directory, "sweep")
     read = partial(load, percentiles=percentiles, judged_percentiles=list(judged_percentiles))
     if not is_study(directory):
         return study_of(read(directory), load_manifest(directory).varied)
@@ -159,12 +241,12 @@ def load_study(
     if any(point.result is None for point in points):
         varied = settings_of(plan.document.get("sweep") or {})
         points = [point.model_copy(update={"varied": each}) for point, each in zip(points, varied, strict=True)]
-    return study_result(plan, directory, points)
+    return study_result(plan, directory, points).owned()
 
 
 def study_of(only: Result, varied: dict[str, Any] | None = None) -> StudyResult:
     """A study of one point."""
-    return StudyResult(
+    made = StudyResult(
         name=only.name,
         mode=only.mode,
         seed=only.seed,
@@ -173,6 +255,8 @@ def study_of(only: Result, varied: dict[str, Any] | None = None) -> StudyResult:
         valid=only.valid,
         points=[StudyPoint(index=0, varied=varied or {}, result=only)],
     )
+    made._files = only._files
+    return made
 
 
 def study_result(plan: StudyPlan, directory: Path, points: Sequence[StudyPoint]) -> StudyResult:

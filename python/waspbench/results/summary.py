@@ -54,10 +54,15 @@ class RunResponseTime(Record):
     """
 
     mean: float | None
+    """Their mean."""
     p50: float | None
+    """The median."""
     p90: float | None
+    """90 % took no longer."""
     p99: float | None
+    """99 % took no longer."""
     max: float | None
+    """The longest."""
 
     def at(self, name: str) -> float | None:
         """The figure called so, such as ``mean`` or ``p99.9``; for errors see `asked_for`."""
@@ -260,6 +265,7 @@ class ServerTcp(Record):
     connections: int
     """Those that began, with a SYN."""
     segments_sent: int
+    """Segments that it sent, those sent again included."""
     retransmitted: int
     """Segments sent again, SYN-ACKs included."""
     fast_retransmits: int
@@ -276,8 +282,11 @@ class Waits(Record):
     """How long packets waited in the emulator, in microseconds; None in simulation."""
 
     p50: float | None = None
+    """Half of the packets waited no longer."""
     p99: float | None = None
+    """99 % of the packets waited no longer."""
     max: float | None = None
+    """The longest wait."""
 
 
 class Emulator(Record):
@@ -321,9 +330,11 @@ class RunDirection(Finite):
     """Packets of all clients' paths in one direction."""
 
     packets: Count
+    """Packets that came to a link."""
     lost: Count
     """By the loss model."""
     loss_rate: float | None
+    """lost / packets; None when there were no packets."""
     dropped: Count
     """For any other reason, such as a full queue."""
     expected_loss_rate: float | None = None
@@ -338,7 +349,9 @@ class RunNetwork(Record):
     """The emulated network as it was."""
 
     up: RunDirection
+    """Packets from the clients."""
     down: RunDirection
+    """Packets to the clients."""
 
 
 class Stability(Record):
@@ -429,6 +442,7 @@ class RunGroup(Record):
     """One group of clients. Results of older versions have outcomes and status codes only."""
 
     name: str
+    """Name of the group."""
     background: bool = False
     """Whether the figures of all groups together leave it out."""
     throughput: float | None = None
@@ -509,14 +523,17 @@ class RunSummary(Record):
     versions.
     """
     server_cpu: ServerCpu
+    """Use of the server's CPUs; in simulation the model's."""
     server_tcp: ServerTcp | None = None
     """What the server's TCP did in the measured interval, in simulation; of the whole run, warm-up included, in results
     of older versions.
     """
     emulator: Emulator | None
+    """The emulator's own part; None in simulation."""
     lateness: list[GroupLateness] | None = None
     """The emulator's by group of clients; None in simulation and in results of older versions."""
     network: RunNetwork
+    """The emulated network as it was."""
     device: dict[str, int] | None = None
     """Increase of the device's counters over the measured interval; None in simulation."""
     client_device: dict[str, int] | None = None

@@ -12,6 +12,14 @@ _COUNTED = {CAPACITY: ("/s", 1.0)} | {find: (UNITS[find], 1.0) for find in FINDS
 """Units of what searches find."""
 
 
+def unit_of_means(figure: str) -> str:
+    """The unit in which the means of a comparison of a figure are."""
+    if figure in _COUNTED:
+        return _COUNTED[figure][0]
+    kind = metric(figure).kind
+    return "bit/s" if kind == "rate" else SCALES[kind][0]
+
+
 def means(point: Compared, figure: str) -> str:
     """What A and B have of the figure that is compared: ``640.0 -> 611.2 /s``."""
     unit, scale = _COUNTED[figure] if figure in _COUNTED else SCALES[metric(figure).kind]

@@ -11,6 +11,7 @@ from waspbench.errors import InputError
 from waspbench.experiment import Mode, parse
 from waspbench.results import Result
 from waspbench.results.capacity import CapacityResult
+from waspbench.results.files import Files
 from waspbench.results.study import StudyResult, read_plan
 from waspbench.runner.capacity import CapacityStudy
 from waspbench.runner.pipeline import OnProgress, StudyProgress
@@ -115,7 +116,7 @@ def start(
     Args:
         experiment: the path of an experiment file, its content as a mapping, or an `Experiment`.
         mode: live or sim; unless given the experiment's own, else live where this machine can do it.
-        output: directory to make for the results; without it they are only returned, without their tables.
+        output: directory to make for the results; unless given, their files go with them.
         server_cpus: CPUs of the server in a live run, such as "0" or "0-1"; chosen unless given.
         emulator_cpus: CPUs of the emulator in a live run, a thread on each; one is chosen unless given.
 
@@ -149,7 +150,7 @@ def run(
     Args:
         experiment: the path of an experiment file, its content as a mapping, or an `Experiment`.
         mode: live or sim; unless given the experiment's own, else live where this machine can do it.
-        output: directory to make for the results; without it they are only returned, without their tables.
+        output: directory to make for the results; unless given, their files go with them.
         server_cpus: CPUs of the server in a live run, such as "0" or "0-1"; chosen unless given.
         emulator_cpus: CPUs of the emulator in a live run, a thread on each; one is chosen unless given.
         on_progress: called once a second.
@@ -197,7 +198,9 @@ def resume(
         CannotRunError: this machine cannot do it.
         RunFailedError: it could not be finished; what is finished is kept.
     """
-    return opened(Path(directory)).run(jobs=jobs, on_progress=on_progress)
+    files = Files.of_another(Path(directory))  # a temporary directory stays while its runs are made
+    found = opened(Path(directory)).run(jobs=jobs, on_progress=on_progress)
+    return found if files is None else found.with_files(files)
 
 
 def opened(directory: Path) -> Study | CapacityStudy:

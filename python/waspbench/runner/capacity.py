@@ -147,13 +147,13 @@ class CapacityStudy(Pipeline[CapacityResult]):
         return not any(read_record(path).summary for path in self.directory.rglob("runs/run-*.json"))
 
     def _finished(self) -> CapacityResult:
-        if any(not reading.unmade for searched in self._searched for reading in searched.readings):
-            return self.summarise()
-        if not self.stopped:
-            raise self._failure or RunFailedError("no run was finished")
-        if self.empty:
-            raise NothingMeasuredError
-        return self.summarise()
+        if all(reading.unmade for searched in self._searched for reading in searched.readings):
+            if not self.stopped:
+                raise self._failure or RunFailedError("no run was finished")
+            if self.empty:
+                raise NothingMeasuredError
+        result = self.summarise()
+        return result if self._kept else result.with_files(self._given_away())
 
     def _look(self) -> None:
         self._searched = self._all_anew()  # an interrupt may have come while it was told of earlier runs
@@ -323,7 +323,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
 def capacity(
     experiment: Source,
     *,
-    output: str | Path,
+    output: str | Path | None = None,
     search: Search | None = None,
     mode: Mode | None = None,
     jobs: int | None = None,
@@ -331,11 +331,28 @@ def capacity(
     emulator_cpus: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> CapacityResult:
-    """Finds the capacity at every point of an experiment, into the new directory ``output``. ``search`` is what is
-    looked for; unless given, what the experiment's ``capacity`` says. Its ``assert`` is left alone: a search has
-    objectives. For the other arguments and errors see `waspbench.study`.
+    """Finds the capacity at every point of an experiment. Its ``assert`` is left alone: a search has objectives.
+
+    Args:
+        experiment: the path of an experiment file, its content as a mapping, or an `Experiment`.
+        output: directory to make for the results; unless given, their files go with them.
+        search: what is looked for, and how; unless given, what the experiment's ``capacity`` says.
+        mode: live or sim; unless given the experiment's own, else live where this machine can do it.
+        jobs: processes side by side in simulation of a sweep; the CPUs unless given.
+        server_cpus: CPUs of the server in live runs, such as "0" or "0-1"; chosen unless given.
+        emulator_cpus: CPUs of the emulator in live runs, a thread on each; one is chosen unless given.
+        on_progress: called about once a second.
+
+    Raises:
+        InputError: something is not valid.
+        CannotRunError: this machine cannot do it.
+        RunFailedError: all runs failed, or it could not be finished; `waspbench.resume` goes on where anything is kept.
     """
-    document, directory = document_of(experiment), Path(output)
+    document, directory = document_of(experiment), None if output is None else Path(output)
+    if not isinstance(search, Search | None):
+        raise InputError.at(
+            Argument("search"), 'must be a Search, such as Search(find="clients", objectives="p99 < 1s")'
+        )
     with nullcontext() if search else renamed(field_of_table):
         plan, found = prepare_capacity(
             document,

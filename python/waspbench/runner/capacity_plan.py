@@ -24,7 +24,7 @@ Machine = CapacitySearch | CapacitySweep | ObjectiveSearch
 
 def prepare_capacity(
     document: Mapping[str, Any],
-    directory: Path,
+    directory: Path | None,
     search: Search,
     *,
     mode: Mode | None = None,

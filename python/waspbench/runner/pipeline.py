@@ -24,6 +24,7 @@ from waspbench.experiment import Experiment, Mode
 from waspbench.experiment.sweep import Point, points
 from waspbench.interrupts import ignored, postponed
 from waspbench.results import check_free
+from waspbench.results.files import Files
 from waspbench.results.formats import FORMAT
 from waspbench.results.manifest import now
 from waspbench.results.records import write_record, write_text
@@ -117,7 +118,7 @@ class Pipeline(Closeable, Generic[R_co]):
         self._kept = kept
         self._new = False
         self._jobs: int | None = None
-        self._mode: Mode = "live" if plan.mode == "live" else "sim"
+        self._mode: Mode = plan.mode
         self._placement: Placement | None = None
         self._times: list[float] = []
         self._numbers: dict[tuple[int, int], int] = {}
@@ -125,7 +126,7 @@ class Pipeline(Closeable, Generic[R_co]):
         self._again: list[Begun] = []
         self._told: dict[tuple[int, float | None], str] = {}
         self._last = ""
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._temporary: Files | None = None
         self._lock: DirectoryLock | None = None
         self._room = Room(directory, _room_for(self.points))
         self._executor: Executor | None = None
@@ -135,7 +136,7 @@ class Pipeline(Closeable, Generic[R_co]):
 
     @classmethod
     def begin(cls, plan: StudyPlan, found: Sequence[Point], directory: Path | None) -> Self:
-        """Makes the directory with the plan in it; without one the results are in one that is removed at the end.
+        """Makes the directory with the plan in it; without one the results are in one that is removed with them.
 
         Raises:
             InputError: it exists, or cannot be made.
@@ -147,8 +148,8 @@ class Pipeline(Closeable, Generic[R_co]):
         try:
             with postponed():
                 if directory is None:
-                    temporary = temporary_directory()
-                    made = cls(plan, found, Path(temporary.name), kept=False)
+                    temporary, path = _temporary_files()
+                    made = cls(plan, found, path, kept=False)
                     made._temporary = temporary
                 else:
                     made = cls(plan, found, directory)
@@ -407,6 +408,12 @@ class Pipeline(Closeable, Generic[R_co]):
             self._error = self._with_results(error)
             raise self._error from None
 
+    def _given_away(self) -> Files:
+        """The directory that no name was given for, which is the result's from now on."""
+        assert self._temporary is not None, "a directory was named"
+        files, self._temporary = self._temporary, None
+        return files
+
     def _with_results(self, error: WaspError) -> WaspError:
         """The error, and where what was measured is kept. The disk has room again for what says so."""
         self._room.release()
@@ -423,7 +430,7 @@ class Pipeline(Closeable, Generic[R_co]):
         """Leaves of the directory what is to be kept."""
         self._room.release()
         if self._temporary is not None:
-            self._temporary.cleanup()
+            self._temporary.remove()
         elif self._new and self.empty:
             shutil.rmtree(self.directory, ignore_errors=True)
         elif self._result is None and begun and not self.empty:
@@ -544,8 +551,23 @@ def temporary_directory() -> tempfile.TemporaryDirectory[str]:
     try:
         return tempfile.TemporaryDirectory(prefix="waspbench-", ignore_cleanup_errors=True)
     except OSError as error:
-        message = f"there is no room for what is removed at the end: {error.strerror or error}"
-        raise CannotRunError(f"{message}; name a directory for the results (output)") from None
+        raise _no_room(error) from None
+
+
+def _temporary_files() -> tuple[Files, Path]:
+    """A directory that is removed with the result, and its path. Raises CannotRunError if there is no room for it."""
+    try:
+        files = Files.temporary()
+    except OSError as error:
+        raise _no_room(error) from None
+    path = files.directory(None)
+    assert path is not None, "it is there"
+    return files, path
+
+
+def _no_room(error: OSError) -> CannotRunError:
+    message = f"there is no room for what is removed at the end: {error.strerror or error}"
+    return CannotRunError(f"{message}; name a directory for the results (output)")
 
 
 def _make(directory: Path) -> None:

@@ -97,8 +97,6 @@ def prepare(
         conditions(point.experiment, thresholds)
     if directory is not None:
         check_free(directory)
-    elif first.server.access_log:
-        raise InputError.at("server.access_log", "is kept with the results; name a directory for them (output)", True)
     plan = StudyPlan(
         id=uuid.uuid4().hex,
         created=now(),
@@ -154,7 +152,7 @@ class Study(Pipeline[StudyResult]):
         result = self.summarise()
         records = [record for point in self.points for record in records_of(self.directory_of(point.index))]
         if any(record.summary and (record.failure is None or self.stopped) for record in records):
-            return result if self._kept else _without_directory(result)
+            return result if self._kept else result.with_files(self._given_away())
         if self.stopped:
             raise NothingMeasuredError
         raise self._failure or RunFailedError("no run was finished")
@@ -235,7 +233,6 @@ class Study(Pipeline[StudyResult]):
             attempt=task.attempt,
             earlier=() if first is None else first.wrong,
             first=None if first is None else first.figures,
-            kept=self._kept,
         )
 
     # What became of it.
@@ -370,15 +367,6 @@ def _has_figures(directory: Path) -> bool:
     return any(record.summary for record in records_of(directory))
 
 
-def _without_directory(result: StudyResult) -> StudyResult:
-    """A result that has no directory."""
-    made = [
-        point.model_copy(update={"result": point.result and point.result.model_copy(update={"results": None})})
-        for point in result.points
-    ]
-    return result.model_copy(update={"results": "", "points": made})
-
-
 def _until(experiment: Experiment) -> Until | None:
     measure = experiment.measure
     if measure.until is None:
@@ -389,21 +377,21 @@ def _until(experiment: Experiment) -> Until | None:
 def study(
     experiment: Source,
     *,
-    output: str | Path,
+    output: str | Path | None = None,
     mode: Mode | None = None,
     jobs: int | None = None,
     server_cpus: str | None = None,
     emulator_cpus: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> StudyResult:
-    """Makes every run of an experiment with a sweep, into the new directory ``output``.
+    """Makes every run of an experiment with a sweep.
 
     A KeyboardInterrupt ends it early: what was measured is returned, not ``complete``, and `resume` goes on. If nothing
     was measured, the interrupt is raised again.
 
     Args:
         experiment: the path of an experiment file, its content as a mapping, or an `Experiment`.
-        output: directory to make.
+        output: directory to make for the results; unless given, their files go with them.
         mode: live or sim; unless given the experiment's own, else live where this machine can do it.
         jobs: processes side by side in simulation; the CPUs unless given.
         server_cpus: CPUs of the server in live runs, such as "0" or "0-1"; chosen unless given.
@@ -415,7 +403,6 @@ def study(
         CannotRunError: this machine cannot do it.
         RunFailedError: all runs failed, or it could not be finished; `resume` goes on where anything is kept.
     """
-    plan, found = prepare(
-        document_of(experiment), Path(output), mode=mode, server_cpus=server_cpus, emulator_cpus=emulator_cpus
-    )
-    return Study.begin(plan, found, Path(output)).run(jobs=jobs, on_progress=on_progress)
+    document, directory = document_of(experiment), None if output is None else Path(output)
+    plan, found = prepare(document, directory, mode=mode, server_cpus=server_cpus, emulator_cpus=emulator_cpus)
+    return Study.begin(plan, found, directory).run(jobs=jobs, on_progress=on_progress)

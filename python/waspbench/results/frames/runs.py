@@ -1,0 +1,247 @@
+"""Frames of experiments: a row a run, or a row a point. Their figures are those of checks and of drawn figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from waspbench.experiment.metrics import Metric
+from waspbench.results.checks import estimate, lacking, run_value
+from waspbench.results.frames.columns import (
+    POINT,
+    FrameColumn,
+    column_name,
+    frame_of,
+    meaning_of,
+    metrics,
+    outcome_columns,
+    swept_columns,
+    with_interval,
+)
+from waspbench.results.groups import Group
+from waspbench.results.result import Result
+from waspbench.results.study import StudyResult, study_of
+from waspbench.results.summary import Emulator, RunGroup, RunSummary
+
+
+@dataclass(frozen=True)
+class _PointRow:
+    """A point of a study or a run of it, or one group of clients there."""
+
+    index: int
+    """Number of the point."""
+    varied: Mapping[str, Any]
+    result: Result | None
+    run: RunSummary | None = None
+    """The run that the row is about; None where it is about all."""
+    group: str | None = None
+    failure: str | None = None
+    """Why there is no result, where its runs failed."""
+
+    @property
+    def part(self) -> Result | Group | RunSummary | RunGroup | None:
+        """What has its outcomes."""
+        whole = self.whole
+        if self.group is None or whole is None:
+            return whole
+        groups: Sequence[Group | RunGroup] = whole.groups if isinstance(whole, Result) else whole.by_group or ()
+        return next((group for group in groups if group.name == self.group), None)
+
+    @property
+    def whole(self) -> Result | RunSummary | None:
+        """The run or the result with all its clients."""
+        return self.result if self.run is None else self.run
+
+    @property
+    def of_all(self) -> Result | RunSummary | None:
+        """The same in the row of all clients; None in that of a group."""
+        return None if self.group is not None else self.whole
+
+    def figure(self, of: Metric) -> float | None:
+        """A figure."""
+        asked = self._asked(of)
+        if self.result is None or asked is None:
+            return None
+        if self.run is None:
+            return estimate(self.result, asked)[0]
+        return None if lacking(self.run, asked) else run_value(self.run, asked)
+
+    def ends(self, of: Metric) -> tuple[float, float] | None:
+        """The ends of its interval."""
+        asked = self._asked(of)
+        return None if self.result is None or asked is None else estimate(self.result, asked)[1]
+
+    def _asked(self, of: Metric) -> Metric | None:
+        if of.name == "server_cpu" and self.group is not None:
+            return None
+        return Metric(of.name, self.group, of.all)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Codes of the reasons why its figures must not be trusted, or why it has none."""
+        if self.result is None:
+            return ["failed" if self.failure else "interrupted"]
+        run = None if self.run is None else self.run.run
+        found = [reason.code for reason in self.result.invalid_reasons if reason.is_about(run, self.group)]
+        return list(dict.fromkeys(found))
+
+    @property
+    def valid(self) -> bool:
+        """Whether its figures may be trusted."""
+        return not self.reasons
+
+
+GROUP = FrameColumn(
+    "group", "String", "Name of the group of clients; null in the row of all clients.", lambda row: row.group
+)
+
+_GROUPS = (
+    GROUP,
+    FrameColumn(
+        "background", "Boolean", "Whether the figures of all clients leave the group out; null in the row of all.",
+        lambda row: _background(row),
+    ),
+)  # fmt: skip
+"""The columns of rows that may be about a group."""
+
+_CLIENTS = FrameColumn(
+    "client_count", "Int64", "Clients; in the row of all without those of background groups.", lambda row: _clients(row)
+)
+
+_RUN = FrameColumn("run", "UInt32", "Number of the run, from 0.", lambda row: row.run.run)
+_INTERVAL = FrameColumn(
+    "interval_s", "Float64", "Length of the measured interval in seconds.", lambda row: row.run.interval_s
+)
+_RUNS = FrameColumn("runs", "UInt32", "Finished runs.", lambda row: 0 if row.result is None else len(row.result.runs))
+
+
+def _background(row: _PointRow) -> bool | None:
+    part = row.part
+    return part.background if isinstance(part, (Group, RunGroup)) else None
+
+
+def _clients(row: _PointRow) -> int | None:
+    groups = [] if row.result is None else row.result.clients
+    own = [
+        int(group["count"])
+        for group in groups
+        if (not group.get("background") if row.group is None else group["name"] == row.group)
+    ]
+    return sum(own) if own else None
+
+
+def _verdict(of: str) -> list[FrameColumn]:
+    return [
+        FrameColumn("valid", "Boolean", f"Whether the figures of the {of} may be trusted.", lambda row: row.valid),
+        FrameColumn(
+            "reasons", "String", "Codes of the reasons why they must not, with commas; empty where they may.",
+            lambda row: ", ".join(row.reasons),
+        ),
+    ]  # fmt: skip
+
+
+def _network() -> list[FrameColumn]:
+    """What the emulated network and the emulator did; of all clients together."""
+    return [
+        FrameColumn(
+            "lost_down", "Float64", "Share of the packets to the clients that the loss models took.",
+            lambda row: None if row.of_all is None else row.of_all.network.down.loss_rate,
+        ),
+        FrameColumn(
+            "lost_up", "Float64", "Share of the packets from the clients that they took.",
+            lambda row: None if row.of_all is None else row.of_all.network.up.loss_rate,
+        ),
+        FrameColumn(
+            "lag_p99_us", "Float64", "99 % of the packets left the emulator no later than this, in microseconds; null "
+            "in simulation.",
+            lambda row: _emulator(row).lag_us.p99,
+        ),
+    ]  # fmt: skip
+
+
+def _emulator(row: _PointRow) -> Emulator:
+    return (None if row.of_all is None else row.of_all.emulator) or Emulator()
+
+
+def _outcomes(row: _PointRow) -> Mapping[str, int] | None:
+    return None if row.part is None else row.part.outcomes
+
+
+def run_columns(
+    percentiles: Sequence[str], *, by_group: bool = False, before: Iterable[FrameColumn] = ()
+) -> list[FrameColumn]:
+    """The columns of frames with a row a run, those of the point ``before``."""
+    return [
+        *before,
+        _RUN,
+        *(_GROUPS if by_group else ()),
+        _CLIENTS,
+        _INTERVAL,
+        *(FrameColumn(column_name(of), "Float64", meaning_of(of), _figure(of)) for of in metrics(percentiles)),
+        *outcome_columns(_outcomes),
+        *_network(),
+        *_verdict("run"),
+    ]
+
+
+def point_columns(
+    percentiles: Sequence[str], *, by_group: bool = False, swept: Iterable[FrameColumn] = ()
+) -> list[FrameColumn]:
+    """The columns of frames with a row a point, and those of its ``swept`` fields."""
+    return [
+        POINT,
+        *swept,
+        *(_GROUPS if by_group else ()),
+        _CLIENTS,
+        _RUNS,
+        *(column for of in metrics(percentiles) for column in _estimated(of)),
+        *outcome_columns(_outcomes),
+        *_network(),
+        *_verdict("point"),
+    ]
+
+
+def _figure(of: Metric) -> Callable[[_PointRow], float | None]:
+    return lambda row: row.figure(of)
+
+
+def _estimated(of: Metric) -> Iterator[FrameColumn]:
+    """A figure over runs, with its interval if it can have one."""
+    column = FrameColumn(column_name(of), "Float64", meaning_of(of), _figure(of))
+    if of.name == "max":
+        yield column
+    else:
+        yield from with_interval(column, lambda row: row.ends(of))
+
+
+def run_frame(results: Result | StudyResult, *, by_group: bool = False) -> pl.DataFrame:
+    """A row for each run, of a study at each point, and for each group of clients in it if ``by_group``."""
+    study = study_of(results) if isinstance(results, Result) else results
+    before = [] if isinstance(results, Result) else [POINT, *swept_columns([each.varied for each in study.points])]
+    rows = [
+        _PointRow(point.index, point.varied, point.result, run, group)
+        for point in study.points
+        if point.result is not None
+        for run in point.result.runs
+        for group in _groups(point.result, by_group=by_group)
+    ]
+    return frame_of(run_columns(study.percentiles, by_group=by_group, before=before), rows)
+
+
+def point_frame(study: StudyResult, *, by_group: bool = False) -> pl.DataFrame:
+    """A row for each point, and for each group of clients at it if ``by_group``."""
+    rows = [
+        _PointRow(point.index, point.varied, point.result, group=group, failure=point.failure)
+        for point in study.points
+        for group in _groups(point.result, by_group=by_group)
+    ]
+    swept = swept_columns([point.varied for point in study.points])
+    return frame_of(point_columns(study.percentiles, by_group=by_group, swept=swept), rows)
+
+
+def _groups(result: Result | None, *, by_group: bool) -> list[str | None]:
+    """What there are rows of: all clients, and the groups."""
+    return [None, *([group.name for group in result.groups] if by_group and result is not None else [])]

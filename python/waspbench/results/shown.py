@@ -1,0 +1,113 @@
+"""Results that show themselves: in a line, in a notebook, as a figure when one is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import PrivateAttr
+
+from waspbench.results.files import Files
+from waspbench.results.formats import Record
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from waspbench.figures.options import Log
+    from waspbench.figures.plots import Plot
+
+
+class Shown(Record):
+    """Results that show themselves. What is needed for that is imported when it is asked for."""
+
+    def plot(
+        self,
+        figure: str | None = None,
+        *,
+        x: str | None = None,
+        by: str | Sequence[str] = (),
+        log: Log | None = None,
+    ) -> Plot:
+        """A figure of these results, which a notebook shows; see `waspbench.plot` for the arguments and errors."""
+        from waspbench.figures.plots import plot
+
+        found: Any = self  # figures name the kinds of results, which this module cannot
+        return plot(found, figure, x=x, by=by, log=log)
+
+    def __repr__(self) -> str:
+        from waspbench.results.glance import line
+
+        try:
+            return line(self)
+        except Exception:
+            return super().__repr__()
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the line, the table, and what speaks against the results."""
+        from waspbench.results.glance import html
+
+        return html(self)
+
+
+class WithFiles(Shown):
+    """Results with files: in a directory that was named for them, or in one that is removed with them."""
+
+    _files: Files = PrivateAttr(default_factory=Files.here)
+
+    @property
+    def directory(self) -> Path | None:
+        """Where their files are; None if there are none, as of results that were sent to another process."""
+        named: str | None = getattr(self, "results", None)  # each kind of results declares it where its JSON has it
+        return self._files.directory(named)
+
+    def with_files(self, files: Files) -> Self:
+        """These results with files that no directory was named for."""
+        made = self.model_copy(update={"results": type(self).model_fields["results"].default})
+        made._files = files
+        return made
+
+    def owned(self) -> Self:
+        """These results, which keep their files if they were read from where others keep theirs."""
+        files = None if self.directory is None else Files.of_another(self.directory)
+        return self if files is None else self.with_files(files)
+
+
+class WithTables(WithFiles):
+    """Results whose files have a table of each kind for each run, which are read as polars' frames: `waspbench`'s
+    reference has their columns. The column ``group`` has the name of the group of clients; in the files it is an index.
+    A study's frames begin with the number of the ``point``.
+
+    Each method raises InputError where there are no files, or one of them cannot be read.
+    """
+
+    def transactions(self) -> pl.DataFrame:
+        """A row a transaction of any run, those before the measured interval included. Times are nanoseconds since the
+        start of the run.
+        """
+        return self._table("transactions")
+
+    def connections(self) -> pl.DataFrame:
+        """A row a connection of any run: when it was open, its packets, and those that the loss models took."""
+        return self._table("connections")
+
+    def series(self) -> pl.DataFrame:
+        """A row a second of a run: transactions, packets, and the busy share of the server's CPUs."""
+        return self._table("series")
+
+    def links(self) -> pl.DataFrame:
+        """A row a link and direction of a run: its packets, and the bytes that waited before it."""
+        return self._table("links")
+
+    def histogram(self) -> pl.DataFrame:
+        """A row a bucket of the response times of a run, in nanoseconds, of all clients and of each group."""
+        return self._table("histogram")
+
+    def _table(self, name: str) -> pl.DataFrame:
+        from waspbench.results.frames.tables import table_frame
+
+        found: Any = self  # the module names the classes that have tables, which this one cannot
+        return table_frame(found, name)
