@@ -6,12 +6,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waspbench.errors import InputError
+from waspbench.errors import Argument, InputError
 
 if TYPE_CHECKING:
     from waspbench.results.brief import Reported
 
 _NOTHING = "has no effect beside --dry-run, which makes no runs"
+
+
+def check_new(file: Path, *, force: bool) -> None:
+    """Makes sure that a file can be written, and that none is lost.
+
+    Raises:
+        InputError: it cannot, or one is there already and ``force`` does not say that it may be written over.
+    """
+    if file.is_dir():
+        raise InputError.at(Argument("output"), "is a directory; name a file", str(file))
+    if file.exists() and not force:
+        message = "exists already; name a new file, or write over it with --force"
+        raise InputError.at(Argument("output"), message, str(file))
+    if not file.parent.is_dir():
+        raise InputError.at(Argument("output"), "cannot be written: there is no such directory", str(file))
 
 
 @dataclass(frozen=True)

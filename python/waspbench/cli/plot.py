@@ -10,7 +10,8 @@ from cyclopts import Parameter
 
 from waspbench.cli import status
 from waspbench.cli.options import OUTPUT, Json
-from waspbench.errors import Argument, InputError
+from waspbench.cli.outputs import check_new
+from waspbench.errors import InputError
 
 if TYPE_CHECKING:
     from waspbench.figures.figure import Figure
@@ -104,12 +105,7 @@ def _new_file(path: Path, *, force: bool) -> Path:
     from waspbench.figures.matplotlib import format_of
 
     format_of(path)
-    if path.exists() and not force:
-        raise InputError.at(
-            Argument("output"), "exists already; name a new file, or write over it with --force", str(path)
-        )
-    if not path.parent.is_dir():
-        raise InputError.at(Argument("output"), "cannot be written: there is no such directory", str(path))
+    check_new(path, force=force)
     return path
 
 

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 from waspbench.colour import Tone, paint, tone_of
-from waspbench.experiment.search import Find
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
 from waspbench.results.answers import against, answer, sought
@@ -17,11 +16,11 @@ from waspbench.results.catalogue import Entry
 from waspbench.results.check import WORDS, Check
 from waspbench.results.comparing import Compared, ComparisonResult
 from waspbench.results.differences import listed as differences_listed
-from waspbench.results.loads import LoadReading, load_columns, load_number, load_text
+from waspbench.results.loads import load_columns
 from waspbench.results.normal import NormalityResult
 from waspbench.results.regression import untrusted
-from waspbench.results.verdicts import change, means
-from waspbench.stats.capacity import More
+from waspbench.results.search_notes import ALARMS, beside, excluded, made
+from waspbench.results.verdicts import change, failing, means, tested
 from waspbench.tabular import NONE, Column, Listing, aligned, whole
 
 __all__ = ["capacity", "check", "comparison", "entries", "normality", "table"]
@@ -58,127 +57,25 @@ def capacity(result: CapacityResult) -> str:
 
 
 def _capacity(point: PointCapacity, result: CapacityResult) -> list[str]:
-    find = result.find
     name = text_of(point.varied)
     lines = [f"{name}:"] if name else []
     lines += [f"  {sentence}" for sentence in answer(point, result)]
-    if point.capacity is not None:
-        lines += _there(point, find)
-        lines.append(f"  bottleneck: {point.bottleneck}; {point.why}")
-        if not point.confirmed:
-            lines.append(_unconfirmed(point, find))
-        lines += _notes(point)
-    lines += _hints(point)
-    again = sum(reading.attempts > 1 for reading in point.readings)
-    runs = "1 run" if point.runs == 1 else f"{point.runs} runs"
-    lines.append(f"  {runs}{f' ({again} of them tried twice)' if again else ''}:")
-    return [*lines, *_loads(point, find, result.percentiles), ""]
+    lines += [f"  {_alarmed(text)}" for text in beside(point, result.find)]
+    columns = load_columns(point.loads, result.percentiles, result.find)
+    lines += [f"  {made(point)}:", *Listing(columns, [load.figures for load in point.loads]).terminal(indent=4)]
+    for said in excluded(point, result.find):
+        lines += textwrap.wrap(said, 79, initial_indent="    ", subsequent_indent="      ")
+    return [*lines, ""]
 
 
 def _bad(text: str) -> str:
     return paint(text, "bad")
 
 
-def _unconfirmed(point: PointCapacity, find: Find) -> str:
-    fresh = [reading for reading in point.readings if reading.confirming]
-    here = [reading for reading in fresh if reading.load == point.load]
-    if any(not (reading.counts and reading.meets) for reading in here):
-        return f"  {_bad('NOT CONFIRMED:')} fresh runs at this load failed or did not meet the objective"
-    if fresh or find != "throughput":
-        runs = "run" if len(here) == 1 else "runs"
-        return f"  {_bad('NOT CONFIRMED:')} {len(here)} fresh {runs} at this load, too few; --max-runs allows more"
-    return "  not confirmed: no fresh runs; the largest of several means is too high on average"
-
-
-def _there(point: PointCapacity, find: Find) -> list[str]:
-    """What else is to be known of a largest load."""
-    if find == "throughput":
-        return []
-    ends = point.line.throughput_ci90
-    interval = "" if ends is None else f"   (90 %: {ends[0]:,.1f} to {ends[1]:,.1f})"
-    lines = [f"  throughput there: {point.line.throughput or 0:,.1f} /s{interval}"]
-    if point.again is not None:
-        lines.append(f"  the objective is met again at {load_text(point.again, find)}")
-    return lines
-
-
-UNEXPLORED = 1.1
-"""How much more than what was found other loads may have without that being said."""
-
-_MORE: dict[More, str] = {
-    "below": "a lower --low",
-    "above": "a higher --high",
-}
-
-
-def _hints(point: PointCapacity) -> list[str]:
-    """What may find more."""
-    found = "some" if point.capacity is None else "more"
-    lines = [f"  {_MORE[point.more]} may find {found}"] if point.more is not None else []
-    if point.outcome == "not reached" and point.more is None:
-        lines.append("  out of runs: more of them (--max-runs) may find more")
-    if point.refined is False:
-        lines.append("  out of runs: more of them (--max-runs) would narrow the interval down")
-    if point.bound is not None and point.bound > UNEXPLORED * (point.capacity or point.bound):
-        may_have = f"loads between those that were tried may have up to {point.bound:,.0f} /s"
-        lines.append(f"  {may_have}: --max-runs allows more of them")
-    return lines
-
-
-def _loads(point: PointCapacity, find: Find, percentiles: Sequence[str]) -> list[str]:
-    """A line for each load, and what speaks against those that do not count: of loads that are excluded for the same
-    kind of reason by what the least says.
-    """
-    columns = load_columns(point.loads, percentiles, find)
-    lines = Listing(columns, [load.figures for load in point.loads]).terminal(indent=4)
-    excluded: dict[str, list[LoadReading]] = {}
-    for load in sorted({reading.load for reading in point.readings}):
-        reading = _excluding(point, load, find)
-        if reading is not None:
-            excluded.setdefault(_why_excluded(reading), []).append(reading)
-    for why, (first, *others) in excluded.items():
-        said = f"at {load_text(first.load, find)}: {'; '.join(first.notes)}"
-        if others:
-            loads = f"{', '.join(load_number(other.load) for other in others[:-1])}{', ' if others[1:] else ''}"
-            said += f" ({why} at {loads}{load_text(others[-1].load, find)}, too; see --json)"
-        lines += textwrap.wrap(said, 79, initial_indent="    ", subsequent_indent="      ")
-    return lines
-
-
-def _excluding(point: PointCapacity, load: float, find: Find) -> LoadReading | None:
-    """The run that tells why a load does not count; None where that needs not be said."""
-    behind = [reading.run for reading in point.behind]
-    # Of loads that miss the objective the least tells why; the table shows the others.
-    nearest = min((each.load for each in point.readings if each.counts and each.meets is False), default=None)
-    excluded = [
-        reading
-        for reading in point.readings
-        if reading.load == load
-        and reading.run not in behind
-        and (not (reading.counts and reading.meets) or reading.valid is False)
-        and (find == "throughput" or load == nearest or not reading.counts)
-    ]
-    return next((each for each in excluded if each.meets is False), excluded[0]) if excluded else None
-
-
-def _why_excluded(reading: LoadReading) -> str:
-    if reading.failed:
-        return "runs failed"
-    if not reading.counts:
-        return "the emulator was the limit"
-    return "runs are not valid" if reading.meets else "the objective was missed"
-
-
-def _notes(point: PointCapacity) -> list[str]:
-    """What speaks against the runs that make up a capacity: each note with its runs."""
-    found: dict[tuple[bool, str], list[str]] = {}
-    for reading in point.behind:
-        for note in reading.notes:
-            found.setdefault((reading.valid is False, note), []).append(str(reading.run + 1))
-    return [
-        f"  {_bad('NOT VALID:') if wrong else 'note on'} run{'s' if len(runs) > 1 else ''} {', '.join(runs)}: {note}"
-        for (wrong, note), runs in found.items()
-    ]
+def _alarmed(text: str) -> str:
+    """``text`` with the word in colour that it begins with if it tells that something is wrong."""
+    word = next((word for word in ALARMS if text.startswith(word)), "")
+    return (_bad(word) if word else "") + text.removeprefix(word)
 
 
 def check(judged: Check) -> str:
@@ -223,11 +120,14 @@ def _differences(result: ComparisonResult) -> list[str]:
 def _compared(point: Compared, figure: str) -> list[str]:
     name = f"{text_of(point.varied)}: " if point.varied else ""
     said = change(point, "   ")
-    figures = f"  {means(point, figure)}{f'  {said}' if said else ''}"
-    p = f"p = {point.p_holm:.3g}" if point.p_holm == point.p else f"p = {point.p:.3g}, corrected {point.p_holm:.3g}"
-    test = f"  {point.test} test, {point.runs[0]} and {point.runs[1]} runs: {p}"
-    note = [f"  {point.note}"] if point.note else []
-    return [f"{name}{_painted(point.verdict)}", figures, test, *_noted(point), *note, ""]
+    figures = f"{means(point, figure)}{f'  {said}' if said else ''}"
+    lines = [
+        figures,
+        tested(point),
+        *(f"note: {text}" for text in failing(point)),
+        *([point.note] if point.note else []),
+    ]
+    return [f"{name}{_painted(point.verdict)}", *(f"  {line}" for line in lines), ""]
 
 
 _TONES: dict[str, Tone] = {"faster": "good", "slower": "bad"}
@@ -235,15 +135,6 @@ _TONES: dict[str, Tone] = {"faster": "good", "slower": "bad"}
 
 def _painted(verdict: str) -> str:
     return paint(verdict, _TONES[verdict]) if verdict in _TONES else verdict
-
-
-def _noted(point: Compared) -> list[str]:
-    """That many transactions of one side were not ok."""
-    return [
-        f"  note: more than {100 * errors.NOTED:.0f} % of {side}'s transactions were not ok"
-        for side, line in zip("AB", point.lines, strict=True)
-        if line.errors is not None and line.errors > errors.NOTED
-    ]
 
 
 def normality(result: NormalityResult) -> str:

@@ -6,11 +6,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from waspbench import _core
 from waspbench.cli.drawing import drawing
 from waspbench.colour import paint
-from waspbench.experiment import loss_label
-from waspbench.results import Direction, Result, Waits, errors
+from waspbench.results import Result, Waits, errors, wording
 from waspbench.results.columns import GROUP, every, of_groups
 from waspbench.results.estimates import ResponseTime
 from waspbench.results.result import OpenLoop
@@ -42,36 +40,7 @@ def report(result: Result) -> str:
 
 def title(result: Result) -> str:
     """What was measured, in one or two lines."""
-    measure = result.scenario["measure"]
-    server = f"{result.server['kind']} {result.server.get('version') or ''}".strip()
-    if result.mode == "sim":
-        server = "modelled server"
-    runs = f"{len(result.runs)} run{'s' if len(result.runs) != 1 else ''} of {measure['duration']}"
-    groups = "; ".join(_group(group) for group in result.clients)
-    text = f"{result.name}: {server}, {groups}. {result.mode}, {runs} after {measure['warmup']}, seed {result.seed}"
-    return textwrap.fill(text, WIDTH - 1, subsequent_indent="  ")
-
-
-def _group(group: dict[str, object]) -> str:
-    loss = group["loss"]
-    assert isinstance(loss, dict)
-    sides = {way: _loss(loss[way]) for way in ("up", "down") if loss[way]}
-    if not sides:
-        shown = "no loss"
-    elif len(sides) == 2 and sides["up"] == sides["down"]:
-        shown = f"loss {sides['up']}"
-    else:
-        shown = ", ".join(f"loss {way} {side}" for way, side in sides.items())
-    return f"{group['count']} {group['name']} at {group['rtt']}, {shown}"
-
-
-def _loss(loss: dict[str, Any]) -> str:
-    if loss["model"] == "independent":
-        return f"{loss['rate']} independent"
-    if loss["model"] == "periodic":
-        return f"one packet of {loss['every']:,}"
-    p, r = (f"{100 * _core.parse_probability(loss[name]):.4g}%" for name in ("p", "r"))
-    return f"{100 * loss_label(loss):.4g}% two-state (p={p} r={r})"
+    return textwrap.fill(wording.title(result), WIDTH - 1, subsequent_indent="  ")
 
 
 def _figures(result: Result) -> list[str]:
@@ -98,8 +67,8 @@ def _figures(result: Result) -> list[str]:
         if emulator.others is not None and emulator.run_delay is not None:
             others, delay = _percent(emulator.others), _percent(emulator.run_delay)
             lines.append(_row("", f"{others} of its CPU used by other programs, run delay {delay}"))
-    lines += _wrapped("network down", _direction(result.network.down))
-    lines += _wrapped("network up", _direction(result.network.up))
+    lines += _wrapped("network down", wording.direction(result.network.down))
+    lines += _wrapped("network up", wording.direction(result.network.up))
     return lines
 
 
@@ -142,7 +111,7 @@ def _open_loop(loop: OpenLoop | None, offered: str) -> list[str]:
 def _verdict(result: Result) -> list[str]:
     said = [line for note in result.notes for line in _wrapped("note", note)]
     if result.valid:
-        return [_row("valid", "yes" + _hidden(result)), *said]
+        return [_row("valid", "; ".join(filter(None, ["yes", wording.hidden(result)]))), *said]
     lines = [_row("valid", paint("NO: do not trust these figures", "bad"))]
     for reason in result.invalid_reasons:
         where = "" if reason.run is None else f"run {reason.run + 1}: "
@@ -150,14 +119,6 @@ def _verdict(result: Result) -> list[str]:
     if result.advice is not None:
         lines += _wrapped("advice", result.advice.text)
     return lines + said
-
-
-def _hidden(result: Result) -> str:
-    """What the measured intervals were too short for, by the upper estimate."""
-    most = None if result.censoring is None else result.censoring.at_most
-    if most is None:
-        return ""
-    return f"; long transactions may hide up to {max(0.1, 100 * most):.1f} % of the mean"
 
 
 _BESIDE: dict[str, Column] = {
@@ -233,12 +194,3 @@ def _waits(waits: Waits) -> str:
 
 def _percent(part: float | None) -> str:
     return NONE if part is None else f"{100 * part:.1f} %"
-
-
-def _direction(way: Direction) -> str:
-    rate = "" if way.loss_rate is None else f" ({100 * way.loss_rate:.2f} %)"
-    shown = f"{way.packets:,d} packets, {way.lost:,d} lost{rate}, {way.dropped:,d} dropped"
-    rates = {"label": way.label_loss_rate, "stationary": way.stationary_loss_rate, "expected": way.expected_loss_rate}
-    if not way.stationary_loss_rate:
-        return shown
-    return shown + "; loss " + ", ".join(f"{name} {100 * value:.4g} %" for name, value in rates.items() if value)

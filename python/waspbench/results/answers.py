@@ -55,12 +55,16 @@ def _number(value: float, find: Find) -> str:
     return f"{value:,.1f}" if find == "throughput" else load_number(value)
 
 
-def _interval(point: PointCapacity, find: Find) -> str:
-    """The interval of what was found, in brackets, with its unit; nothing where an end of it is not known."""
+def interval(point: PointCapacity, find: Find) -> str:
+    """The 90 % interval of what was found, without its unit; empty where an end of it is not known."""
     low, high = (point.ci90 or (None, None)) if find == "throughput" else point.ends
-    if low is None or high is None:
-        return ""
-    return f"   (90 %: {_number(low, find)} to {_number(high, find)})"
+    return "" if low is None or high is None else f"{_number(low, find)} to {_number(high, find)}"
+
+
+def _interval(point: PointCapacity, find: Find) -> str:
+    """The same in brackets."""
+    found = interval(point, find)
+    return f"   (90 %: {found})" if found else ""
 
 
 def against(result: CapacityResult) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,12 +70,14 @@ def brief_of(result: Reported) -> Brief:
     )
 
 
-def notes(study: StudyResult) -> list[str]:
-    """What is to be known of the points and speaks not against them: each note with its points, unless it is of all."""
+def notes(study: StudyResult, name: Callable[[Mapping[str, Any]], str] = text_of) -> list[str]:
+    """What is to be known of the points and speaks not against them: each note with its points, by their ``name``,
+    unless it is of all.
+    """
     found: dict[str, list[str]] = {}
     for point in study.points:
         for note in () if point.result is None else point.result.notes:
-            found.setdefault(note, []).append(text_of(point.varied))
+            found.setdefault(note, []).append(name(point.varied))
     return [
         note if len(points) == len(study.points) else f"{note} ({'; '.join(points)})" for note, points in found.items()
     ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from waspbench.experiment.sweep import text_of
 from waspbench.results.formats import Record
+from waspbench.tabular import Column, Listing
 
 WORDS = {True: "passed", False: "FAILED", None: "undecided"}
 """What became of a check."""
@@ -40,3 +42,18 @@ class Check(Record):
         """What became of it, where, and why."""
         at = f" at {text_of(self.varied)}" if self.varied else ""
         return f"{WORDS[self.passed]}  {self.condition}{at}: {self.why}"
+
+
+def listing(checks: Sequence[Check]) -> Listing:
+    """A table with a line for each check."""
+    return Listing(_COLUMNS, [check.model_dump() for check in checks])
+
+
+_COLUMNS = {
+    "condition": Column("check", left=True),
+    "varied": Column("point", text_of, left=True),
+    "passed": Column(
+        "result", of_row=lambda row: WORDS[row["passed"]], alarms=lambda row: not row["passed"], left=True
+    ),
+    "why": Column("", left=True),
+}

@@ -21,6 +21,10 @@ def _validity(row: Figures) -> str:
     return NONE if valid is None else "yes" if valid else "NO"
 
 
+def _has_errors(row: Figures) -> bool:
+    return (row.get("errors") or 0.0) > errors.NOTED
+
+
 def _ended(row: Figures) -> str:
     outcomes = row.get("outcomes")
     return NONE if outcomes is None else errors.text(outcomes, row.get("statuses"))
@@ -39,7 +43,7 @@ class Line(Record):
     """Mean response time of ``ok`` transactions in milliseconds, mean of the runs' means."""
     percentiles_ms: dict[str, float | None]
     """Their percentiles, of all runs together, and others that were asked for; None of too few."""
-    errors: Annotated[float | None, Column("errors %", percent(2), label="errors (%)")]
+    errors: Annotated[float | None, Column("errors %", percent(2), label="errors (%)", alarms=_has_errors)]
     """Share of the transactions that ended which were not ok; None where none ended."""
     server_cpu: Annotated[float | None, Column("CPU %", percent(), label="server CPU busy (%)")]
     """Busy share of the server's CPUs, mean over the runs; in a search for capacity without what other programs took of
@@ -114,7 +118,7 @@ def every(percentiles: Iterable[str]) -> dict[str, Column]:
 
 def _named(names: Iterable[str], percentiles: Iterable[str]) -> dict[str, Column]:
     declared = {name: None if name == _PERCENTILES else _OF_LINES[name] for name in names}
-    of_percentiles = {f"{name}_ms": _percentile(name) for name in percentiles}
+    of_percentiles = {f"{name}_ms": _time(name) for name in percentiles}
     return {
         name: column
         for declared_name, told in declared.items()
@@ -122,16 +126,21 @@ def _named(names: Iterable[str], percentiles: Iterable[str]) -> dict[str, Column
     }
 
 
-def _percentile(name: str) -> Column:
+def _time(name: str) -> Column:
+    """The column of a response time, such as ``mean`` or ``p99``."""
     return Column(f"{name} ms", decimals(), label=f"response time {name} (ms)")
+
+
+def column_of(metric: Metric) -> Column:
+    """The column of a figure, of whatever clients it is."""
+    if metric.kind != "duration":
+        return _OF_LINES["goodput_bps" if metric.name == "goodput" else metric.name]
+    return _time(metric.name)
 
 
 def label_of(metric: Metric) -> str:
     """What a figure is called where it has a line or an axis of its own, with its unit."""
-    if metric.kind != "duration":
-        said = _OF_LINES["goodput_bps" if metric.name == "goodput" else metric.name].label
-    else:
-        said = _percentile(metric.name).label if metric.is_percentile else f"response time {metric.name} (ms)"
+    said = column_of(metric).label
     if metric.all:
         said = f"{said.removesuffix(' (ms)')} of all that ended (ms)"
     return said if metric.group is None else f"{metric.group}: {said}"

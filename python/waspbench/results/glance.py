@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from html import escape
 
 from waspbench.experiment.search import Find
-from waspbench.experiment.sweep import text_of
 from waspbench.results.answers import against, amount, answer, between
 from waspbench.results.brief import Brief, Reported, brief_of, unmet
 from waspbench.results.capacity import CapacityResult
-from waspbench.results.check import WORDS, Check
+from waspbench.results.check import Check, listing
 from waspbench.results.columns import Line, shown
 from waspbench.results.comparing import ComparisonResult
 from waspbench.results.result import Result
@@ -140,18 +139,8 @@ def _beside(short: Brief) -> str:
     return "".join(f"<p>{escape(heading)}:</p>{_list(texts)}" for heading, texts in short.beside.items())
 
 
-_CHECKS = {
-    "condition": Column("check", left=True),
-    "varied": Column("point", text_of, left=True),
-    "passed": Column(
-        "result", of_row=lambda row: WORDS[row["passed"]], alarms=lambda row: not row["passed"], left=True
-    ),
-    "why": Column("", left=True),
-}
-
-
 def _checks(checks: Sequence[Check]) -> str:
-    return _drawn(Listing(_CHECKS, [check.model_dump() for check in checks])) if checks else ""
+    return _drawn(listing(checks)) if checks else ""
 
 
 def _drawn(table: Listing) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from waspbench.experiment.metrics import SCALES, metric
 from waspbench.experiment.search import FINDS
+from waspbench.results import errors
 from waspbench.results.comparing import Compared
 from waspbench.results.loads import UNITS
 from waspbench.results.regression import CAPACITY
@@ -46,3 +47,18 @@ def sentence(point: Compared, figure: str) -> str:
     """The verdict with the figures."""
     said = change(point)
     return f"{point.verdict}: {means(point, figure)}{f', {said}' if said else ''}"
+
+
+def tested(point: Compared) -> str:
+    """The test, and the chance of such a difference where there is none."""
+    p = f"p = {point.p_holm:.3g}" if point.p_holm == point.p else f"p = {point.p:.3g}, corrected {point.p_holm:.3g}"
+    return f"{point.test} test, {point.runs[0]} and {point.runs[1]} runs: {p}"
+
+
+def failing(point: Compared, letters: str = "AB") -> list[str]:
+    """That many transactions of one side were not ok; ``letters`` is what the sides are called."""
+    return [
+        f"more than {100 * errors.NOTED:.0f} % of {side}'s transactions were not ok"
+        for side, line in zip(letters, point.lines, strict=True)
+        if line.errors is not None and line.errors > errors.NOTED
+    ]
