@@ -63,7 +63,8 @@ OTHER_WORDS: dict[str, tuple[str, ...]] = {
     "capacity": ("search", "find", "max"),
     "compare": ("diff", "regression"),
     "list": ("ls", "history"),
-    "show": ("cat", "print", "report", "summary", "view", "info", "results", "inspect"),
+    "show": ("cat", "print", "summary", "view", "info", "results", "inspect"),
+    "report": ("html", "page", "export"),
     "doctor": ("check", "preflight", "env"),
     "init": ("new", "template", "example", "create"),
 }

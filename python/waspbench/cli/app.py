@@ -69,6 +69,11 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
         RESULTS,
         "Say whether B is faster or slower than A, by how much, and how sure that is.",
     ),
+    "report": (
+        "report:report",
+        RESULTS,
+        "Write a report on results, or on several of them compared: a page, Markdown, JSON or CSV.",
+    ),
     "plot": (
         "plot:plot",
         RESULTS,

@@ -1,0 +1,40 @@
+"""The kinds of results that have a report. A new kind is an entry of `KINDS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from waspbench.errors import Argument, InputError
+from waspbench.report.comparisons import comparison_report
+from waspbench.report.content import Report
+from waspbench.report.searches import search_report
+from waspbench.report.sources import kind_of, read_comparison, read_search, read_study
+from waspbench.report.studies import study_report
+
+KINDS: dict[str, Callable[[str], Report]] = {
+    "sweep": lambda name: study_report(read_study(name)),
+    "capacity": lambda name: search_report(read_search(name)),
+}
+"""What the plan of results says that they are (`waspbench.results.study.StudyPlan`), and the report on them. A bench is
+a sweep of one point.
+"""
+
+
+def report_of(names: Sequence[str], *, metric: str | None = None) -> Report:
+    """The report on results, or on the comparison of several with the first.
+
+    Args:
+        names: ``DIR`` or ``DIR@path=value,path=value``, one or more.
+        metric: what a comparison is of, as `waspbench.compare_results` takes it: throughput unless given.
+
+    Raises:
+        InputError: there are no results, they cannot be read, or some do not belong together.
+    """
+    if not names:
+        raise InputError.at("DIR", "missing; name a directory of results")
+    if len(names) > 1:
+        return comparison_report(read_comparison(names, metric or "throughput"))
+    [name] = names
+    if metric is not None:
+        raise InputError.at(Argument("metric"), "is for a comparison; name what the results are held against", metric)
+    return KINDS[kind_of(name)](name)
