@@ -186,6 +186,7 @@ def stages(uv: str, asked: Asked) -> list[Stage]:
     """Every stage, in the order in which they run: what takes seconds to fail comes before what is compiled."""
     pytest_arguments = asked.pytest_arguments
     tool = ".venv/bin/"
+    sync = [uv, "sync", "--locked", "--quiet", "--no-install-project", "--inexact"]
     ruff = [f"{tool}ruff", "check", "--output-format=concise", *PYTHON], [f"{tool}ruff", "format", "--check", *PYTHON]
     clippy = ["cargo", "clippy", *PROFILE, "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]
     # In words of the command, so that what the log shows can be run again.
@@ -198,7 +199,7 @@ def stages(uv: str, asked: Asked) -> list[Stage]:
     seeded = f"--hypothesis-seed={asked.seed}"
     gate_tests = [pytest, *WORKERS, seeded, *pytest_arguments]
     return [
-        Stage("tools", "", 15, [[uv, "sync", "--locked", "--quiet", "--no-install-project", "--inexact"]]),
+        Stage("tools", "", 15, [sync]),
         Stage("rustfmt", "lint", 2, [["cargo", "fmt", "--all", "--check"]]),
         Stage("ruff", "lint", 2, ruff, ["tools"]),
         Stage("mypy", "lint", 5, [[f"{tool}mypy"]], ["tools"]),
@@ -215,13 +216,14 @@ def stages(uv: str, asked: Asked) -> list[Stage]:
         Stage("fuzz", "fuzz", 30, [["./run", "fuzz", str(asked.seed)]]),
         # The engine that is released takes the place of the one for tests.
         Stage("build-release", "", 30, [["./run", "build"]], ["tools"]),
+        Stage("browser", "", 15, [[*sync, "--group", "e2e"]], ["build-release"]),
         Stage("release", "release", 30, [gate_tests], ["programs", "build-release"], none),
         Stage(
             "live",
             "live",
             60,
             [[pytest, "--only-full", seeded, *pytest_arguments]],
-            ["programs", "servers", "build-release"],
+            ["programs", "servers", "build-release", "browser"],
             measuring,
         ),
     ]

@@ -353,6 +353,7 @@ def test_the_parts_bring_the_stages_that_they_need() -> None:
         "programs",
         "servers",
         "build-release",
+        "browser",
         "live",
     ]
     assert {each.part for each in known} == {"", *suite.PARTS}

@@ -9,16 +9,21 @@ from waspbench.figures.style import (
     COLOURS,
     NARROW,
     WIDE,
+    aside,
     bottom,
     end_of,
     ends,
     from_zero,
     is_empty,
     is_halo,
+    is_hollow,
+    is_joined,
     key,
     legend,
+    limits,
     number,
     reference_width,
+    shade,
     style_at,
     styles,
     ticks,
@@ -179,3 +184,48 @@ def test_points_are_seen_behind_the_markers_of_lines() -> None:
     [panel] = figure_of(line, found).panels
     assert (is_halo(found, panel), is_halo(line, panel)) == (True, False)
     assert not is_halo(found, figure_of(found).panels[0])
+
+
+def test_the_ends_of_an_axis_of_values_are_beyond_them() -> None:
+    def panel(y: Axis, *traces: Trace) -> Panel:
+        return Panel(Axis("x"), y, traces)
+
+    bars = Trace("a", (1.0, 2.0), (3.0, 8.0), (2.0, 5.0), (4.0, 9.0))
+    assert limits(panel(Axis("y"), bars)) == pytest.approx((0.0, 1.08 * 9))
+    assert limits(panel(Axis("y", from_zero=False), bars)) == pytest.approx((2 - 0.42, 9 + 0.42))
+    assert limits(panel(Axis("y", log=True), bars)) == pytest.approx((2 / 1.5, 1.3 * 9))
+    flat = Trace("a", (1.0,), (5.0,))
+    assert limits(panel(Axis("y", from_zero=False), flat)) == (4.5, 5.5)
+    nothing = Trace("a", (1.0,), (None,))
+    for y in (Axis("y"), Axis("y", log=True), Axis("y", from_zero=False)):
+        low, high = limits(panel(y, nothing))
+        assert low < high
+    model = Trace("m", (1.0, 2.0), (0.0, 900.0), kind="reference")
+    assert limits(panel(Axis("y", from_zero=False), bars, model))[1] < 20
+
+
+def test_values_of_names_stand_beside_each_other_whatever_else_is_drawn() -> None:
+    names = Axis("server", categories=("a", "b"))
+    limit = Trace("limit", (0.0, 1.0), (1.0, 1.0), kind="reference")
+    one, two = (Trace(name, (0.0, 1.0), (1.0, 2.0)) for name in "ab")
+    assert aside(one, Panel(names, Axis("y"), (limit, one))) == 0.0
+    assert [aside(each, Panel(names, Axis("y"), (limit, one, two))) for each in (one, two)] == [-0.125, 0.125]
+    assert aside(two, Panel(Axis("x"), Axis("y"), (one, two))) == 0.0
+    assert not is_joined(one, Panel(names, Axis("y"), (one,)))
+    assert is_joined(one, Panel(Axis("x"), Axis("y"), (one,)))
+
+
+def test_a_name_is_hollow_where_nothing_of_it_may_be_trusted() -> None:
+    assert is_hollow(Trace("a", (1.0, 2.0), (None, 1.0), invalid=(False, True)))
+    assert not is_hollow(Trace("a", (1.0, 2.0), (1.0, 1.0), invalid=(False, True)))
+    assert not is_hollow(Trace("a", (1.0,), (1.0,)))
+    assert not is_hollow(Trace("a", (1.0,), (None,), invalid=(True,)))
+
+
+@pytest.mark.parametrize(("log", "middle"), [(True, 0.5), (False, 9 / 99)])
+def test_shades_go_from_the_least_value_to_the_greatest(log: bool, middle: float) -> None:
+    cells = Trace("a", (0.0, 1.0, 2.0), (1.0, 10.0, 100.0), kind="cells")
+    made = Panel(Axis("x"), Axis("y", log=log), (cells,))
+    assert [shade(made, value) for value in (1.0, 10.0, 100.0)] == pytest.approx([0.0, middle, 1.0])
+    alone = Panel(Axis("x"), Axis("y"), (Trace("a", (0.0,), (7.0,), kind="cells"),))
+    assert shade(alone, 7.0) == 0.0

@@ -212,10 +212,10 @@ def test_a_probability_plot_is_that_of_the_test() -> None:
         assert (runs.kind, runs.x, runs.y) == ("points", tuple(found.normal_quantiles), tuple(found.values))
         assert (normal.kind, normal.x) == ("reference", normal.y)
         assert made.notes[0].startswith(f"Shapiro and Wilk: W = {found.w:.4f}, p = {found.p:.3g}: normality is ")
-    with pytest.raises(
-        NoFigureError, match="cannot be made of the throughput of these runs: 2: the test needs at least 3"
-    ):
+    with pytest.raises(NoFigureError, match="needs at least 3 runs, and there are 2"):
         figure(result([1.0, 2.0]), "normal-probability")
+    with pytest.raises(NoFigureError, match="needs at least 3 runs, and there is one"):
+        figure(result([1.0]), "normal-probability")
     with pytest.raises(NoFigureError, match="cannot be made of the throughput of these runs: all are equal"):
         figure(result([1.0] * 5), "normal-probability")
 

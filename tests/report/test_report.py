@@ -24,14 +24,14 @@ from waspbench.cli.app import invoke
 from waspbench.experiment.sweep import Point
 from waspbench.experiment.sweep import points as sweep_of
 from waspbench.report import Report, report_of, study_words, to_csv, to_html, to_markdown
-from waspbench.report.content import Block, Cell, Code, Head, Items, Section, Table, Words
+from waspbench.report.content import Block, Cell, Code, Drawn, Head, Items, Section, Table, Words
 from waspbench.report.searches import search_report
 from waspbench.report.sources import Origin, SearchSource, StudySource
 from waspbench.results.capacity import PointCapacity
 from waspbench.results.store import MANIFEST
 from waspbench.results.study import STUDY
 
-ORDER = ["finding", "trust", "setting", "tables", "groups", "server", "again"]
+ORDER = ["finding", "trust", "setting", "tables", "figures", "groups", "server", "again"]
 STORED = Path(__file__).parents[1] / "results" / "stored"
 OLD = sorted(path for path in STORED.glob("*/*") if path.is_dir())
 
@@ -85,6 +85,8 @@ def sensible(report: Report) -> None:
                 assert {one_line(cell.text) for row in block.rows for cell in row} <= seen
             elif isinstance(block, (Words, Code)):
                 assert one_line(block.text) in page.text
+            elif isinstance(block, Drawn):
+                assert {one_line(text) for text in (block.figure.title, *block.figure.notes)} <= seen
             else:
                 assert {one_line(item) for item in block.items} <= seen
     for alert in report.alerts:
@@ -325,8 +327,9 @@ def test_several_results_are_each_held_against_the_first(made: dict[str, Path]) 
     verdicts = tables(section(report, "tables"))["throughput, called at 5 %"]
     assert [row[0] for row in texts(verdicts)] == ["B", "C", "D"]
     assert [(row["side"], row["results"]) for row in report.points] == list(zip("BCD", names[1:], strict=True))
-    trusted, failing = report.alerts
+    trusted, few, failing = report.alerts
     assert {item.split(":")[0] for item in trusted.items} == {"C"}
+    assert {item.split(":")[0] for item in few.items} == {"B and A", "C and A", "D and A"}
     assert {item.split(":")[0].split(",")[0] for item in failing.items} == {"D"}
     assert commands(report).endswith("\nwasp report again-a again-b again-c again-d\n")
     with pytest.raises(InputError, match="13 results are too many; at most 11 are held against one"):

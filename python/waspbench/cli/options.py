@@ -115,6 +115,7 @@ ARGUMENTS = {
     "percentiles": "--percentiles",
     "fail_on": "--fail-on",
     "figure": "--figure",
+    "format": "--format",
     "x": "--x",
     "by": "--by",
     "log": "--log-axes",

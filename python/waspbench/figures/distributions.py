@@ -42,6 +42,8 @@ class Sample:
         return sum(run.total for run in self.runs)
 
 
+ENDED = "all that ended"
+"""The transactions of which some were not ok."""
 MOST_BANDS = 4
 """Curves of a panel up to which each has its band; more bands hide each other."""
 
@@ -61,12 +63,13 @@ def distribution(*, above: bool) -> Callable[[Sequence[Source], Options], Figure
         of_counts = [f"transactions of all runs: {counted}"] if filled else []
         traces = tuple(curve(sample, above=above, banded=len(filled) <= MOST_BANDS) for sample in filled)
         x = Axis("response time (ms)", log=bool(traces) and all(each.x[0] > 0 for each in traces))
-        y = Axis(f"share of transactions that took {'' if above else 'no '}longer", log=above and bool(traces))
+        what = ENDED if [sample.name for sample in filled] == [ENDED] else "transactions"
+        y = Axis(f"share of {what} that took {'' if above else 'no '}longer", log=above and bool(traces))
         drawn = {name for name, _ in shown}
         judged = [part for part in parts if part.result is None or part.name in drawn]
         return Figure(
             name="response-time-ccdf" if above else "response-time-cdf",
-            title=f"Response times: {title_of(sources)}",
+            title=f"{'Tail of the response times' if above else 'Response times'}: {title_of(sources)}",
             panels=(Panel(x, y, traces),),
             warnings=(*warnings_of(judged), *(f"{each.name}: no transaction" for each in samples if not each.total)),
             notes=(*_of_bands(filled), *of_counts, *left_out(len(finished), len(shown), "points")),
@@ -114,7 +117,7 @@ def _parts(result: Result) -> list[Sample]:
         made.append(Sample(group.name, own, group.response_time_ms.max, group.valid))
     if result.errors and result.all_response_time_ms is not None:
         every = tuple(population.all for population in runs)
-        made.append(Sample("all that ended", every, result.all_response_time_ms.max, result.valid))
+        made.append(Sample(ENDED, every, result.all_response_time_ms.max, result.valid))
     return [made[index] for index in choose([sample.total for sample in made])]
 
 

@@ -83,10 +83,6 @@ MARGIN = 0.8
 """Width in inches of what is beside the axes of a panel."""
 ARROW = 17.0
 """Length in points of an arrow to an end that is not known."""
-DODGE = 0.5
-"""Part of the room of a name along an axis in which the values of all curves are."""
-LIGHT = 0.5
-"""Part of the scale of shades from which they are light, so that what is written on them is black."""
 NOTE_COLOUR, WARNING_COLOUR = "#333333", "#a00000"
 
 _MARKERS = {
@@ -242,7 +238,6 @@ def _draw_panel(panel: Panel, axes: Axes, figure: Figure, room: float) -> None:
         _matrix(panel, axes)
         return
     looks = style.styles(figure)
-    lines = [trace for trace in panel.traces if trace.kind in ("line", "points")]
     for order, trace in enumerate(panel.traces):
         look = looks[style.key(trace)]
         if trace.kind == "steps":
@@ -250,7 +245,7 @@ def _draw_panel(panel: Panel, axes: Axes, figure: Figure, room: float) -> None:
         elif trace.kind == "reference":
             _reference(trace, axes, look)
         elif panel.x.categories:
-            aside = DODGE * ((order + 0.5) / len(lines) - 0.5)
+            aside = style.aside(trace, panel)
             _marks(replace(trace, x=tuple(x + aside for x in trace.x)), axes, look)
         else:
             if trace.kind == "line":
@@ -262,18 +257,13 @@ def _draw_panel(panel: Panel, axes: Axes, figure: Figure, room: float) -> None:
 def _matrix(panel: Panel, axes: Axes) -> None:
     """A row a trace, a shade a value, which is written in its cell."""
     colours = needed("matplotlib", "plots").colormaps["cividis"].with_extremes(bad="#eeeeee")
-    least, most = style.shades(panel)
-    log = panel.y.log and least > 0
-    scale = needed("matplotlib.colors", "plots")
-    norm = (scale.LogNorm if log else scale.Normalize)(least, most if most > least else least + 1)
-    values = [_numbers(trace.y) for trace in panel.traces]
-    axes.pcolormesh(values, cmap=colours, norm=norm, edgecolors="white", linewidth=0.8)
+    shades = [[math.nan if value is None else style.shade(panel, value) for value in trace.y] for trace in panel.traces]
+    axes.pcolormesh(shades, cmap=colours, vmin=0, vmax=1, edgecolors="white", linewidth=0.8)
     for down, trace in enumerate(panel.traces):
         for along, value in enumerate(trace.y):
             if value is not None:
-                light = norm(value) > LIGHT
                 said = style.cell(trace, along)
-                colour = "black" if light else "white"
+                colour = "black" if style.shade(panel, value) > style.LIGHT else "white"
                 axes.text(along + 0.5, down + 0.5, said, ha="center", va="center", fontsize=NOTE_SIZE, color=colour)
     axes.set_xticks([place + 0.5 for place in range(len(panel.x.categories))], panel.x.categories)
     axes.set_yticks([place + 0.5 for place in range(len(panel.traces))], [trace.name for trace in panel.traces])
@@ -347,7 +337,6 @@ def _steps(trace: Trace, axes: Axes, look: Style, order: int) -> None:
     """Steps, with a few markers along them so that they are told apart in grey, on the band of their intervals."""
     if all(value is None for value in trace.y):
         return  # markers have no place along nothing
-    hollow = bool(trace.invalid) and any(trace.invalid)
     if trace.low:
         axes.fill_between(
             trace.x,
@@ -365,7 +354,7 @@ def _steps(trace: Trace, axes: Axes, look: Style, order: int) -> None:
         color=look.colour,
         linestyle=_DASHES[look.dash],
         marker=_MARKERS[look.marker],
-        markerfacecolor="white" if hollow else look.colour,
+        markerfacecolor="white" if style.is_hollow(trace) else look.colour,
         markevery=(0.03 + 0.01 * order, 0.14),
         clip_on=False,
     )
@@ -393,10 +382,7 @@ def _scale(axes: Axes, panel: Panel, figure: Figure, room: float) -> None:
             drawn.set_minor_locator(ticker.NullLocator())
         drawn.set_major_formatter(ticker.FuncFormatter(lambda value, _: style.number(value)))
         drawn.set_minor_formatter(ticker.NullFormatter())
-    if style.from_zero(alike):
-        axes.set_ylim(0, style.end_of(alike))
-    else:
-        axes.set_ylim(style.bottom(alike), style.top(alike))
+    axes.set_ylim(style.limits(alike))
 
 
 def _categories(axes: Axes, axis: Axis) -> None:
@@ -451,15 +437,14 @@ class _Legend:
 
 
 def _handle(look: Style, trace: Trace, panel: Panel) -> Line2D:
-    joined = trace.kind != "points" and (trace.kind != "line" or not panel.x.categories)
     line: Line2D = needed("matplotlib.lines", "plots").Line2D(
         [],
         [],
         color=look.colour,
-        linestyle=_DASHES[look.dash] if joined else "none",
+        linestyle=_DASHES[look.dash] if style.is_joined(trace, panel) else "none",
         linewidth=style.reference_width(trace) if trace.kind == "reference" else 1.4,
         marker=_MARKERS[look.marker],
-        markersize=style.HALO if style.is_halo(trace, panel) and not panel.x.categories else HOUSE["lines.markersize"],
-        markerfacecolor="white" if trace.invalid and all(trace.invalid) else look.colour,
+        markersize=style.HALO if style.is_halo(trace, panel) else HOUSE["lines.markersize"],
+        markerfacecolor="white" if style.is_hollow(trace) else look.colour,
     )
     return line

@@ -12,7 +12,7 @@ from waspbench.figures.values import Part, trusted, warnings_of
 from waspbench.results.checks import run_values
 from waspbench.results.columns import label_of
 from waspbench.results.normal import LEVEL, judge_normality
-from waspbench.stats.normality import ValuesError
+from waspbench.stats.normality import LEAST, ValuesError
 
 THROUGHPUT = Metric("throughput")
 
@@ -26,6 +26,9 @@ def normal_probability(metric: Metric | None) -> Callable[[Sequence[Source], Opt
         of = THROUGHPUT if metric is None else metric
         study = only_study(sources)
         result = only_point(study)
+        if len(result.runs) < LEAST:
+            there = "there is one" if len(result.runs) == 1 else f"there are {len(result.runs)}"
+            raise NoFigureError.because(f"needs at least {LEAST} runs, and {there}")
         try:
             found = judge_normality(result, of)
         except ValuesError as error:

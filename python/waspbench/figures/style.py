@@ -193,10 +193,29 @@ MOST_BELOW = 10.0
 """How far bars go below the least value of a logarithmic axis at most, as a factor."""
 ROOM_BELOW = 1.5
 """How far a logarithmic axis goes below the least value, as a factor."""
+ROOM_ABOVE = 1.3
+"""How far a logarithmic axis goes above the greatest value, as a factor."""
+ROOM_BESIDE = 0.06
+"""How far a linear axis that does not begin at 0 goes beyond the values, as a part of their range."""
 HEADROOM = 1.08
 """How far an axis of values goes beyond the greatest of them."""
 ROOM = 1.15
 """How far a linear axis of values goes beyond the greatest of them, where a model goes on above."""
+
+
+def limits(panel: Panel) -> tuple[float, float]:
+    """The ends of the axis of values."""
+    if from_zero(panel):
+        return 0.0, end_of(panel)
+    least = bottom(panel)
+    values = [value for trace in panel.traces for value in (*trace.y, *trace.low, *trace.high) if value is not None]
+    if least is not None:
+        return least, ROOM_ABOVE * max(values)
+    if panel.y.log or not values:
+        return (0.1, 1.0) if panel.y.log else (0.0, 1.0)
+    low, high = min(values), top(panel) or max(values)
+    beside = ROOM_BESIDE * (high - low) or 0.5
+    return low - beside, high + beside
 
 
 def end_of(panel: Panel) -> float:
@@ -231,8 +250,30 @@ HALO = 9.0
 
 
 def is_halo(trace: Trace, panel: Panel) -> bool:
-    """Whether points may be at the places of lines."""
-    return trace.kind == "points" and any(each.kind == "line" for each in panel.traces)
+    """Whether points may be at the places of lines, where they are larger and behind these."""
+    lines = any(each.kind == "line" for each in panel.traces)
+    return trace.kind == "points" and lines and not panel.x.categories
+
+
+def is_joined(trace: Trace, panel: Panel) -> bool:
+    """Whether its values are joined. Those of names are not."""
+    return trace.kind != "points" and (trace.kind != "line" or not panel.x.categories)
+
+
+def is_hollow(trace: Trace) -> bool:
+    """Whether none of its values may be trusted."""
+    known = [place for place, value in enumerate(trace.y) if value is not None]
+    return bool(known) and all(is_invalid(trace, place) for place in known)
+
+
+DODGE = 0.5
+"""Part of the room of a name along an axis in which the values of all curves are."""
+
+
+def aside(trace: Trace, panel: Panel) -> float:
+    """How far the values of a trace stand beside the names along an axis, so that those of others have room."""
+    beside = [each for each in panel.traces if each.kind in ("line", "points")]
+    return DODGE * ((beside.index(trace) + 0.5) / len(beside) - 0.5) if panel.x.categories else 0.0
 
 
 def is_matrix(panel: Panel) -> bool:
@@ -278,10 +319,19 @@ def _decimals(value: float) -> int:
     return next((digits for digits, least in enumerate((100, 10, 1)) if abs(value) >= least), 3)
 
 
-def shades(panel: Panel) -> tuple[float, float]:
-    """The least and the greatest value of a matrix."""
-    known = [value for trace in panel.traces for value in trace.y if value is not None]
-    return (min(known), max(known)) if known else (0.0, 1.0)
+LIGHT = 0.5
+"""The shade from which a cell is light, so that what is written on it is black."""
+
+
+def shade(panel: Panel, value: float) -> float:
+    """The shade of a value of a matrix: 0 for the least of them, 1 for the greatest."""
+    known = [each for trace in panel.traces for each in trace.y if each is not None]
+    least, most = min(known), max(known)
+    if most == least:
+        return 0.0
+    if panel.y.log and least > 0:
+        return math.log(value / least) / math.log(most / least)
+    return (value - least) / (most - least)
 
 
 def is_empty(panel: Panel) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from waspbench.experiment.metrics import metric
 from waspbench.experiment.search import FINDS
-from waspbench.figures.sources import settings_of, short_name
-from waspbench.report import again, alerts, searches, server, setting, studies
+from waspbench.figures.sources import Source, settings_of, short_name
+from waspbench.report import again, alerts, figures, searches, server, setting, studies
 from waspbench.report.content import Block, Items, Report, Section, Table, Words, items, table, with_blocks
 from waspbench.report.sources import ComparisonSource, Side, StudySource
 from waspbench.results import answers
@@ -46,6 +46,7 @@ def comparison_report(source: ComparisonSource) -> Report:
             _trust(source),
             setting.of_comparison(source),
             _tables(source),
+            _figures(source),
             server.of_sides(source.lettered),
             again.of_comparison(source),
         ),
@@ -74,6 +75,9 @@ def _alerts(source: ComparisonSource) -> Iterator[Items]:
     apart = [text for letter, found in source.against_first for text in _not_compared(found, letter)]
     if apart:
         yield items("Points that are not compared", apart, "bad")
+    few = [f"{letter} and A: {text}" for letter, found in source.against_first for text in _too_few(source, found)]
+    if few:
+        yield items("Too few runs to show a difference", few, "doubt")
     yield from alerts.failing(
         [
             (", ".join(filter(None, (letter, settings_of(point.varied)))), point.result)
@@ -83,6 +87,13 @@ def _alerts(source: ComparisonSource) -> Iterator[Items]:
             if point.result is not None
         ]
     )
+
+
+def _too_few(source: ComparisonSource, found: ComparisonResult) -> list[str]:
+    """Why no difference could have been shown; that of searches is no matter of runs."""
+    if not all(isinstance(side, StudySource) for side in source.sides):
+        return []
+    return list(dict.fromkeys(point.note for point in found.points if point.note is not None))
 
 
 def _not_compared(found: ComparisonResult, letter: str) -> Iterator[str]:
@@ -184,7 +195,7 @@ def _tables(source: ComparisonSource) -> Section:
             for block in made.blocks
             if isinstance(block, Table)
         ]
-    return Section(name="tables", title="Figures with their intervals", blocks=blocks)
+    return Section(name="tables", title="Numbers with their intervals", blocks=blocks)
 
 
 def _verdicts(source: ComparisonSource) -> list[Block]:
@@ -234,6 +245,23 @@ _VERDICT = {
     "runs": Column("runs"),
     "valid": columns_of(Line)["valid"],
 }
+
+
+def _figures(source: ComparisonSource) -> Section:
+    """The changes; then what the runs of all sides say side by side."""
+    first = source.comparisons[0]
+    compared = [Source(found, _called(letter, found.b)) for letter, found in source.against_first]
+    changes = f"{first.metric}-comparison" if again.metric_flag(first.metric) else "comparison"
+    wanted = [figures.Wanted(compared, [changes])]
+    if all(isinstance(side, StudySource) for side in source.sides):
+        sides = [side.drawn(_called(letter, side.name)) for letter, side in source.lettered]
+        wanted.append(figures.Wanted(sides, figures.OF_SIDES))
+    return figures.section(wanted, [first.a, *(found.b for found in source.comparisons)])
+
+
+def _called(letter: str, name: str) -> str:
+    """A side in a legend."""
+    return f"{letter}, {short_name(name)}"
 
 
 def _rows(source: ComparisonSource) -> list[dict[str, object]]:

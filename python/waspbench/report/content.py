@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
+from waspbench.figures.figure import Figure
+from waspbench.report.written import Format, format_of, text_in, write
 from waspbench.results.formats import Record
 from waspbench.tabular import Figures, Listing
 
@@ -101,14 +104,22 @@ class Code(Record):
     """Whether the page shows it only when asked."""
 
 
-Block = Words | Items | Table | Code
+class Drawn(Record):
+    """A figure."""
+
+    kind: Literal["figure"] = "figure"
+    figure: Figure
+    """What is drawn, over which axes, with warnings and notes."""
+
+
+Block = Words | Items | Table | Code | Drawn
 
 
 class Section(Record):
     """One part of a report."""
 
     name: str
-    """By which links find it: finding, trust, setting, tables, groups, server, again."""
+    """By which links find it: finding, trust, setting, tables, figures, groups, server, again."""
     title: str
     """What stands above it."""
     blocks: list[Block]
@@ -150,6 +161,31 @@ class Report(Record):
     def to_json(self) -> str:
         """The report as one JSON object."""
         return self.model_dump_json(indent=2) + "\n"
+
+    def save(self, path: str | Path, format: Format | None = None) -> None:
+        """Writes it into a file, over one that is there.
+
+        Args:
+            path: the file.
+            format: ``html``, ``markdown``, ``json`` or ``csv``; what the name of the file says unless given.
+
+        Raises:
+            InputError: the name says another format or none, or the file cannot be written.
+            CannotRunError: what the page needs is not installed: jinja2, or plotly for figures.
+        """
+        write(Path(path), text_in(self, format_of(Path(path), format)))
+
+    def __repr__(self) -> str:
+        said = "" if self.valid else ", NOT VALID"
+        return f"<Report on {self.title!r}, {self.kind}, {self.mode}{said}>"
+
+    __str__ = __repr__
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows: its words and tables."""
+        from waspbench.report.markdown import to_markdown
+
+        return to_markdown(self)
 
 
 Interval = Callable[[str, Figures], str]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from waspbench.errors import Argument, InputError
 from waspbench.report.comparisons import comparison_report
 from waspbench.report.content import Report
 from waspbench.report.searches import search_report
-from waspbench.report.sources import kind_of, read_comparison, read_search, read_study
+from waspbench.report.sources import kind_of, name_of, read_comparison, read_search, read_study
 from waspbench.report.studies import study_report
+from waspbench.results.named import Comparable
 
 KINDS: dict[str, Callable[[str], Report]] = {
     "sweep": lambda name: study_report(read_study(name)),
@@ -20,18 +22,20 @@ a sweep of one point.
 """
 
 
-def report_of(names: Sequence[str], *, metric: str | None = None) -> Report:
+def report_of(results: Comparable | Sequence[Comparable], *, metric: str | None = None) -> Report:
     """The report on results, or on the comparison of several with the first.
 
     Args:
-        names: ``DIR`` or ``DIR@path=value,path=value``, one or more.
+        results: results in memory, ``DIR`` or ``DIR@path=value,path=value``; or several of these.
         metric: what a comparison is of, as `waspbench.compare_results` takes it: throughput unless given.
 
     Raises:
-        InputError: there are no results, they cannot be read, or some do not belong together.
+        InputError: there are no results, they cannot be read or have no files, or some do not belong together.
     """
+    given: Any = results  # a text is a sequence, too
+    names = [name_of(each) for each in (given if isinstance(given, (list, tuple)) else [given])]
     if not names:
-        raise InputError.at("DIR", "missing; name a directory of results")
+        raise InputError.at(Argument("results"), "missing; give at least one result")
     if len(names) > 1:
         return comparison_report(read_comparison(names, metric or "throughput"))
     [name] = names

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from waspbench.experiment.metrics import Metric
 from waspbench.figures.sources import settings_of
-from waspbench.report import again, alerts, amounts, server, setting
+from waspbench.report import again, alerts, amounts, figures, server, setting
 from waspbench.report.content import Block, Cell, Items, Report, Section, Table, Tone, Words, items, table, with_blocks
 from waspbench.report.costs import COSTS, UNTOLD, baselines, changed, costs_table, trusted_costs, validity
 from waspbench.report.sources import SearchSource
@@ -46,6 +46,7 @@ def search_report(source: SearchSource) -> Report:
             _trust(source),
             setting.of_search(source),
             tables(source),
+            figures.section([figures.Wanted([source.drawn()], figures.OF_SEARCH)], [source.name]),
             server.of(source.origin),
             again.of_search(source.origin, source.name),
         ),
@@ -193,7 +194,7 @@ def tables(source: SearchSource) -> Section:
     if len(search.points) > MOST_POINTS:
         rest = f"The loads of {len(search.points) - MOST_POINTS} more points are in capacity.json."
         blocks.append(Words(text=rest))
-    return Section(name="tables", title="Figures with their intervals", blocks=blocks)
+    return Section(name="tables", title="Numbers with their intervals", blocks=blocks)
 
 
 def _found(search: CapacityResult) -> Table:

@@ -9,17 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from waspbench.errors import InputError
+from waspbench.errors import Argument, InputError
 from waspbench.experiment.conditions import Condition, all_of
 from waspbench.experiment.metrics import percentiles_of
 from waspbench.experiment.resolve import resolve, settings_used
 from waspbench.experiment.sweep import Point, points, text_of
-from waspbench.figures.sources import load_source
+from waspbench.figures.sources import Source, load_source, short_name
 from waspbench.results.capacity import CAPACITY, CapacityResult
 from waspbench.results.checks import judge
 from waspbench.results.chosen import split
 from waspbench.results.comparing import ComparisonResult, compare_results
 from waspbench.results.manifest import Manifest
+from waspbench.results.named import Comparable, named
 from waspbench.results.records import records_of
 from waspbench.results.result import Result
 from waspbench.results.store import MANIFEST, load_manifest
@@ -111,6 +112,10 @@ class StudySource:
         chosen = {point.index for point in self.study.points}
         return [point for point in self.origin.points if point.index in chosen]
 
+    def drawn(self, label: str = "") -> Source:
+        """What figures are made of, called by a ``label``, or else by its name."""
+        return Source(self.study, label or short_name(self.name), self.name)
+
     @property
     def made(self) -> list[tuple[StudyPoint, Result]]:
         """The points that have a result, with it."""
@@ -136,6 +141,10 @@ class SearchSource:
         """What was to be measured at each of its points; none where this version cannot read the file."""
         chosen = {point.index for point in self.search.points}
         return [point for point in self.origin.points if point.index in chosen]
+
+    def drawn(self, label: str = "") -> Source:
+        """What figures are made of, called by a ``label``, or else by its name."""
+        return Source(self.search, label or short_name(self.name), self.name)
 
 
 Side = StudySource | SearchSource
@@ -164,6 +173,31 @@ class ComparisonSource:
     def valid(self) -> bool:
         """Whether every side may be trusted, and can be compared."""
         return all(found.valid for found in self.comparisons)
+
+
+def name_of(given: Comparable) -> str:
+    """The text that names results: ``DIR`` or ``DIR@path=value``.
+
+    Raises:
+        InputError: they have no files, or are a part of what is in their directory.
+    """
+    found = named(given, "results")
+    if isinstance(given, (str, Path)):
+        return str(given)
+    if found.points is not None and is_study(found.directory) and len(found.points) < read_plan(found.directory).points:
+        message = "is a part of the results in its directory; name the points by a text, such as DIR@clients.rtt=50ms"
+        raise InputError.at(Argument("results"), message, found.directory)
+    return _point(Path(found.directory)) if found.alone else found.directory
+
+
+def _point(directory: Path) -> str:
+    """What names the results of one point: those of a sweep by the values of its fields, as ``DIR@path=value``."""
+    study = directory.parent.parent
+    if not is_study(study) or is_study(directory):
+        return str(directory)
+    varied = load_manifest(directory).varied
+    text = f"{study}@{','.join(f'{path}={value}' for path, value in varied.items())}"
+    return text if split(text) == (str(study), varied) else str(directory)
 
 
 def kind_of(name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from waspbench.experiment.metrics import Metric
 from waspbench.figures.sources import settings_of, short_name
-from waspbench.report import again, alerts, amounts, server, setting, study_words
+from waspbench.report import again, alerts, amounts, figures, server, setting, study_words
 from waspbench.report.content import Block, Cell, Report, Section, Table, Words, items, with_blocks
 from waspbench.report.costs import COSTS, UNTOLD, baselines, changed, costs_table, validity
 from waspbench.report.sources import Origin, StudySource
@@ -49,6 +49,7 @@ def study_report(source: StudySource) -> Report:
             _trust(source),
             setting.of_study(source),
             tables(source),
+            _figures(source),
             _groups(source),
             server.of(source.origin),
             again.of_study(source.origin, source.name),
@@ -163,7 +164,7 @@ def tables(source: StudySource) -> Section:
         blocks = [points_table("A line for each point", study)]
         costs = _costs(source)
         blocks += [] if costs is None else [costs]
-    return Section(name="tables", title="Figures with their intervals", blocks=blocks)
+    return Section(name="tables", title="Numbers with their intervals", blocks=blocks)
 
 
 def _costs(source: StudySource) -> Table | None:
@@ -187,6 +188,11 @@ def _costs(source: StudySource) -> Table | None:
 
 def _cell(of: Metric, result: Result) -> Cell:
     return Cell(text=amounts.text(of, result), interval=amounts.interval(of, result))
+
+
+def _figures(source: StudySource) -> Section:
+    names = figures.OF_SWEEP if len(source.study.points) > 1 else figures.OF_POINT
+    return figures.section([figures.Wanted([source.drawn()], names)], [source.name])
 
 
 def _groups(source: StudySource) -> Section:

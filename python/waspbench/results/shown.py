@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from waspbench.figures.options import Log
     from waspbench.figures.plots import Plot
+    from waspbench.report import Report
 
 
 class Shown(Record):
@@ -63,6 +64,17 @@ class WithFiles(Shown):
         """Where their files are; None if there are none, as of results that were sent to another process."""
         named: str | None = getattr(self, "results", None)  # each kind of results declares it where its JSON has it
         return self._files.directory(named)
+
+    def report(self) -> Report:
+        """The report on these results, which a notebook shows, and ``save("report.html")`` writes as a page.
+
+        Raises:
+            InputError: they have no files, or are a part of those in their directory; see `waspbench.report.report_of`.
+        """
+        from waspbench.report import report_of
+
+        found: Any = self  # reports name the kinds of results, which this module cannot
+        return report_of(found)
 
     def with_files(self, files: Files) -> Self:
         """These results with files that no directory was named for."""
