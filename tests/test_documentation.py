@@ -10,6 +10,7 @@ from typing import get_args
 import polars as pl
 import pytest
 
+from snippets import PAGES, prose
 from waspbench import _core
 from waspbench.cli import reference
 from waspbench.cli.app import invoke
@@ -32,7 +33,6 @@ from waspbench.validation.kept import ALIKE
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def small_run() -> tuple[dict[str, object], dict[str, pl.DataFrame]]:
@@ -96,8 +96,7 @@ def test_every_example_is_a_valid_experiment(file: Path) -> None:
 
 def anchors(page: Path) -> set[str]:
     """What a link to a heading of a page may name."""
-    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
-    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 

@@ -19,6 +19,7 @@ from waspbench.extras import needed
 from waspbench.figures import style
 from waspbench.figures.figure import Axis, Figure, Panel, Trace
 from waspbench.figures.style import Style
+from waspbench.figures.thin import distinct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -241,7 +242,7 @@ def _draw_panel(panel: Panel, axes: Axes, figure: Figure, room: float) -> None:
     for order, trace in enumerate(panel.traces):
         look = looks[style.key(trace)]
         if trace.kind == "steps":
-            _steps(trace, axes, look, order)
+            _steps(distinct(trace, panel), axes, look, order)
         elif trace.kind == "reference":
             _reference(trace, axes, look)
         elif panel.x.categories:
