@@ -14,8 +14,8 @@ import waspbench
 from waspbench.experiment import parse
 from waspbench.testbed import Placement, TestbedError, cpus
 
-RAMP = 2_000
-"""Clients that start in a second."""
+WARM_UP = "10s"
+"""All clients ask at its beginning, and what is lost of so many handshakes at once is repeated within it."""
 
 
 def idle_slope(placement: Placement, few: int, many: int) -> dict[str, Any]:
@@ -39,19 +39,20 @@ def _in_a_process(placement: Placement, clients: int) -> int:
 
 def idle(clients: int, server_cpus: str, emulator_cpus: str) -> dict[str, int]:
     """Resident bytes of this process while so many clients have a connection that waits."""
-    warm_up = 2 * max(1, clients // RAMP) + 2
     document = {
         "name": "idle",
         "server": {"kind": "nginx"},
-        "clients": [{"count": clients, "rtt": "20ms", "think": "1h"}],
-        "measure": {"warmup": f"{warm_up}s", "duration": "1h", "runs": 1},
+        "clients": [{"count": clients, "rtt": "20ms", "think": "1h", "start": "together"}],
+        "measure": {"warmup": WARM_UP, "duration": "1h", "runs": 1},
     }
     with waspbench.start(parse(document), mode="live", server_cpus=server_cpus, emulator_cpus=emulator_cpus) as handle:
         while True:
             progress = handle.next_sample()
             if progress is not None and progress.measuring:
                 break
-        assert progress.completed == clients, f"{progress.completed} of {clients} clients have asked"
+        assert progress.completed == clients, (
+            f"{progress.completed} of {clients} clients have an answer after {WARM_UP}"
+        )
         return {"clients": clients, "rss": _resident()}
 
 

@@ -29,8 +29,9 @@ BULK = 1.5e9
 BULK_LINK = {"rtt": "10ms", "bandwidth": "2Gbit/s", "queue": "8MB"}
 """A link that is faster than the goal, and slower than what the emulator can carry at most: it then keeps up."""
 SCALE = 20_000
-"""Clients at once, of which `SCALE_RAMP` start a second."""
-SCALE_RAMP = 2_000
+"""Clients at once."""
+SCALE_WARM_UP = "20s"
+"""Some pauses. Each client begins in one, so all connections are open well before the end."""
 THINK = "4s"
 PEAK = 4_096
 """Clients in the first run for the highest rate; each that is valid is followed by one with half as many more."""
@@ -205,14 +206,12 @@ class Wan:
         return None if median is None else median / 1e3, against
 
     def scale(self, clients: int = SCALE) -> dict[str, Any]:
-        """So many clients with an address each, ramped, each asking every four seconds; and what an idle one weighs."""
-        ramp = max(2, clients // SCALE_RAMP)
-        # Starts are spread over the first half of the warm-up.
-        asking = {"think": THINK, "warmup": f"{2 * ramp}s", "duration": "8s"}
+        """So many clients with an address each, each asking every four seconds; and what an idle one weighs."""
+        asking = {"think": THINK, "warmup": SCALE_WARM_UP, "duration": "8s"}
         row = first_that_counts(
             lambda: self.once("scale", clients, **asking), lambda row: not (row.complaints or row.unsettled)
         )
-        return {**row.as_dict(), "ramp_s": ramp, **scale.idle_slope(self.placement, clients // 10, clients)}
+        return {**row.as_dict(), **scale.idle_slope(self.placement, clients // 10, clients)}
 
     def at_rate(self, what: str, rate: float, **more: Any) -> tuple[Row, float]:
         """As many clients as give `rate`, or what is within reach; and the rate that they are to give."""
@@ -380,7 +379,7 @@ def repeat_lines(row: dict[str, Any]) -> list[str]:
 def readable_scale(found: dict[str, Any]) -> list[str]:
     """The run with many clients, and the memory of idle ones."""
     lines = [
-        f"scale: {found['clients']:,} clients, each with its own address, started within {found['ramp_s']} s, a "
+        f"scale: {found['clients']:,} clients, each with its own address and a kept connection, a "
         f"request every {THINK} each",
         f"  {found['requests_per_s']:,.0f} requests/s, {found['ok']:,} ok, {found['not_ok']} not; server "
         f"{share(found['server_busy'])} busy, emulator {share(found['emulator_busy'])}, lag p99 "
