@@ -26,6 +26,7 @@ _FENCE = re.compile(r"^\s*```(.*)$")
 _OF_COMMANDS = {"sh", "sh no-run", "yaml"}
 _OF_WORKFLOW = re.compile(r"^[-\s]*(?:run:)?\s*((?:sudo |\./run )*wasp .*)$")
 _OPERATOR = re.compile(r"[();<>|&]+")
+_FOUND_BY_SHELL = "$(command -v wasp)"
 
 
 @dataclass(frozen=True)
@@ -113,4 +114,5 @@ def _bare(command: list[str]) -> Iterator[list[str]]:
     if words[:2] == ["./run", "wasp"]:
         words = words[1:]
     if words:
-        yield ["wasp", *words[1:]] if Path(words[0]).name == "wasp" else words
+        is_wasp = Path(words[0]).name == "wasp" or words[0] == _FOUND_BY_SHELL
+        yield ["wasp", *words[1:]] if is_wasp else words

@@ -25,6 +25,7 @@ from waspbench.experiment.resolve import accept
 from waspbench.experiment.sweep import points
 from waspbench.runner.run_lengths import RunLengths
 from waspbench.testbed import Support
+from waspbench.testbed.commandline import words
 
 SHOWN = {page: snippets(page) for page in PAGES}
 WITH_CODE = [page for page, found in SHOWN.items() if found]
@@ -34,7 +35,7 @@ MEASURING = {"bench", "run", "capacity"}
 """Commands that take ``--mode``."""
 ENDLESS = {"serve"}
 """Commands that run until Ctrl-C."""
-NOT_RUN = {"pip", "python3", "cargo", "ln", "source", "jq", "cd", "git"}
+NOT_RUN = {"pip", "python3", "cargo", "ln", "source", "jq", "cd", "git", "go", "docker", "mkdir", "tar", "chown"}
 """Other programs that the documentation calls."""
 PARTS_OF_RUN = set(re.findall(r"; valid: nothing, (.*)\" ;;", (ROOT / "run").read_text())[-1].split(", "))
 """What `./run` does. It is not run either."""
@@ -45,9 +46,11 @@ LOGGED = "".join(
     f'198.18.0.1 - - [20/Nov/2026:15:02:{second} +0000] "GET /{second}.html HTTP/1.1" 200 1000 "-" "-"\n'
     for second in range(10, 60)
 )
+[URLS] = [snippet.text.encode() for snippet in SHOWN[ROOT / "docs/recipes.md"] if not snippet.mark]
 EXPERIMENT = (ROOT / "examples" / "homes-and-phones.toml").read_bytes()
 READERS_FILES = {
     "docs/continuous-integration.md": {"experiment.toml": EXPERIMENT},
+    "docs/recipes.md": {"urls.txt": URLS},
     "docs/guide.md": {"access.log.gz": gzip.compress(LOGGED.encode())},
     "docs/workloads.md": {"access.log.gz": gzip.compress(LOGGED.encode())},
 }
@@ -86,10 +89,16 @@ def simulated(arguments: list[str]) -> list[str]:
     if command not in MEASURING or "sim" in rest:
         return arguments
     rest = [word for word in rest if word != "--access-log" and "://" not in word]
-    for flag in ("--command", "--mode"):
+    live_only = ("--command", "--path", "--mode") if "--command" in rest else ("--mode",)
+    for flag in live_only:
         if flag in rest:
             del rest[rest.index(flag) : rest.index(flag) + 2]
     return [command, *rest, "--mode", "sim"]
+
+
+def check_start_line(line: str) -> None:
+    """A simulation does not look at the line that starts a server."""
+    words(line, dict.fromkeys(("address", "port", "root"), "x"), "server.command")
 
 
 def expected(arguments: list[str]) -> set[Status]:
@@ -109,6 +118,8 @@ def run_commands(snippet: Snippet) -> None:
     made = []
     for arguments in snippet.of_wasp:
         app.parse_args(arguments, print_error=False, exit_on_error=False)
+        if "--command" in arguments:
+            check_start_line(arguments[arguments.index("--command") + 1])
         command = simulated(arguments)
         if snippet.mark != "sh no-run" and arguments[0] not in ENDLESS and command not in made:  # a live one's twin
             assert invoke(command) in expected(arguments), " ".join(arguments)
@@ -121,6 +132,8 @@ def read_file(snippet: Snippet) -> None:
     groups = [{"name": "phones"} if "phones" in snippet.text else {}]
     for point in points({"name": "x", "clients": groups, **given}):
         accept(point.experiment, "sim", point.settings)
+        if point.experiment.server.command is not None:
+            check_start_line(point.experiment.server.command)
 
 
 def has_no_command(snippet: Snippet) -> None:
