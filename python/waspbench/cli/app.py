@@ -28,10 +28,10 @@ _COMMAND_NAME = re.compile(r'^Command "[^"]*" parameter ')
 
 app = App(
     name="wasp",
-    help="How will this web server behave on the real Internet? WASP puts emulated wide-area clients before it.",
+    help="How will this web server behave on the real Internet? WASP puts emulated wide-area clients in front of it.",
     help_epilogue="Exit status: 0 done and valid, 1 a check failed, 2 bad usage or input, 3 this machine cannot do it, "
-    "4 the run failed, 5 done but invalid, or a check is undecided, 130 interrupted (what was measured is kept and "
-    "marked).",
+    "4 no run came to its end, 5 done but not valid, or a check is undecided, 130 interrupted (the results up to then "
+    "are kept and marked).",
     help_format="plaintext",
     version=version.TEXT,
     default_parameter=Parameter(negative=(), show_default=False, allow_leading_hyphen=False),
@@ -44,17 +44,17 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
     "run": (
         "study:run",
         MEASURE,
-        "Make the experiment that a file describes: every point of its sweep, and its checks.",
+        "Run the experiment of a file: every point of its sweep, and its checks.",
     ),
     "capacity": (
         "capacity:capacity",
         MEASURE,
-        "Find the load at which a server's throughput is largest, or the most users that meet an objective.",
+        "Find a server's largest throughput, or the most users for whom it meets an objective.",
     ),
     "resume": (
         "study:resume",
         MEASURE,
-        "Make the runs that are missing in a directory of results, after whatever interrupted them.",
+        "Go on with an interrupted experiment: make the runs that its results lack.",
     ),
     "demo": (
         "tools:demo",
@@ -72,24 +72,24 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
     "report": (
         "report:report",
         RESULTS,
-        "Write a report on results, or on several of them compared: a page, Markdown, JSON or CSV.",
+        "Write a report on results, or a comparison of several: a page, Markdown, JSON or CSV.",
     ),
     "plot": (
         "plot:plot",
         RESULTS,
-        "Draw a figure of results as PDF, SVG or PNG, or list the figures that there are.",
+        "Draw a figure of results as PDF, SVG or PNG, or list the figures that they have.",
     ),
     "normality": (
         "comparison:normality",
         RESULTS,
-        "Test whether runs vary normally, as the intervals take for granted.",
+        "Test whether the runs are normally distributed, as the intervals assume.",
     ),
     "query": (
         "lookup:query",
         RESULTS,
-        "Ask SQL over all results: tables results, transactions, connections, series, links, histogram (needs DuckDB).",
+        "Query results with SQL: tables results, transactions, connections, series, links, histogram (needs DuckDB).",
     ),
-    "serve": ("tools:serve", TOOLS, "Run the built-in web server until Ctrl-C: /N is answered with N bytes."),
+    "serve": ("tools:serve", TOOLS, "Run the built-in web server until Ctrl-C: it answers /N with N bytes."),
     "files": (
         "files:files",
         TOOLS,
@@ -101,13 +101,17 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
         TOOLS,
         "Say what this machine can do for live runs, what is missing, and how to get it.",
     ),
-    "validate": ("validation:validate", TOOLS, "Hold the model to formulas, to the papers' findings and to Linux."),
+    "validate": (
+        "validation:validate",
+        TOOLS,
+        "Compare the model with formulas, with the papers' findings and with Linux.",
+    ),
     "completion": (
         "tools:completion",
         TOOLS,
-        "Print what a shell needs to complete commands and flags; for bash: source <(wasp completion bash).",
+        "Print the completion of commands and flags for a shell; for bash: source <(wasp completion bash).",
     ),
-    "version": ("tools:version", TOOLS, "Print the version; wasp --version does so, too."),
+    "version": ("tools:version", TOOLS, "Print the version, like wasp --version."),
 }
 """Each command: where it is defined in this package, its section of the help, and its summary. The summary is the first
 sentence of its own documentation, which stands here too so that the list of commands imports none of them."""

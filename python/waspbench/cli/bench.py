@@ -27,7 +27,7 @@ from waspbench.cli.outputs import Outputs
 from waspbench.cli.study import set_percentiles
 from waspbench.errors import renamed
 
-_URL = "A server that runs already on this machine, and what to ask it for, such as http://127.0.0.1:8080/."
+_URL = "URL to ask for, of a server that already runs on this machine, such as http://127.0.0.1:8080/."
 
 
 def bench(

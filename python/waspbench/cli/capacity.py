@@ -34,16 +34,17 @@ from waspbench.experiment.search import FINDS, HIGH, Search
 SEARCH = Search()
 """How capacity is searched unless told otherwise."""
 
-_TARGET = "An experiment, or a server that runs already on this machine, such as http://127.0.0.1:8080/."
+_TARGET = "An experiment, or the URL of a server that already runs on this machine, such as http://127.0.0.1:8080/."
 
 _TEXTS = {
-    "arrivals": "How arrivals are spread, with --find rate. [default: poisson]",
-    "outstanding": "Most arrivals that wait, with --find rate; more are counted and shed. [default: 1000]",
-    "clients": "Clients, with --find rate; otherwise their number is what is searched. [default: 256]",
-    "warmup": "Time before the measured interval, in which clients start one after another; a run that needs a longer "
-    "one is made again. [default: 5s]",
-    "duration": "Length of the measured interval; a run that is too short is made again. [default: 10s]",
-    "runs": "Runs at each load, with --sweep. [default: 3]",
+    "arrivals": "How arrivals are spread in time, with --find rate. [default: poisson]",
+    "outstanding": "Number of arrivals that may wait for busy clients, in equal parts, with --find rate; further ones "
+    "are dropped. [default: 1000, or the number of clients if that is larger]",
+    "clients": "Number of clients, with --find rate only: other searches vary the number of clients. [default: 256]",
+    "warmup": "Time before the measured interval, in which clients start one after another. WASP repeats a run that "
+    "needs a longer one. [default: 5s]",
+    "duration": "Length of the measured interval. WASP repeats a run that needs a longer one. [default: 10s]",
+    "runs": "Number of runs at each load, with --sweep. [default: 3]",
 }
 """What is said of flags that mean something else in a search."""
 
@@ -71,8 +72,9 @@ def capacity(
         Parameter(
             metavar="|".join(FINDS),
             group=MEASURE,
-            help="The largest throughput, or the most clients or the highest rate of arrivals that meet --slo. "
-            "[default: what the file's table capacity says, as for --slo, --low, --high and --at-least; throughput]",
+            help="What to find: the largest throughput, the most clients that meet --slo, or the highest rate of "
+            "arrivals that meets it. Defaults of this flag, --slo, --low, --high and --at-least come from the file's "
+            "table capacity. [default: throughput]",
         ),
     ] = None,
     slo: Annotated[
@@ -80,9 +82,9 @@ def capacity(
         Parameter(
             metavar="CONDITION",
             group=MEASURE,
-            help='What each run must meet for its load to count, such as "p99 < 500ms"; may be repeated, and stands in '
-            "place of all that the file says. Percentiles are those of all transactions that ended (all.p99); ok.p99 "
-            "is that of ok ones.",
+            help='Objective that each run of a load must meet, such as "p99 < 500ms"; may be repeated. It replaces the '
+            "objectives of the file. p99 is the percentile of all transactions that ended, errors included (all.p99); "
+            "ok.p99 is that of the ok ones.",
         ),
     ] = None,
     low: Annotated[
@@ -90,7 +92,8 @@ def capacity(
         Parameter(
             metavar="N",
             group=MEASURE,
-            help=f"Fewest clients, or with --find rate the least rate, such as 50/s. [default: {SEARCH.low}]",
+            help="Smallest load to try: clients, or with --find rate a rate such as 50/s. "
+            f"[default: {SEARCH.low} clients, or {SEARCH.low}/s]",
         ),
     ] = None,
     high: Annotated[
@@ -98,8 +101,8 @@ def capacity(
         Parameter(
             metavar="N",
             group=MEASURE,
-            help=f"Most clients, or the highest rate. [default: {HIGH['throughput']} for throughput, "
-            f"{HIGH['clients']} clients, {HIGH['rate']}/s]",
+            help=f"Largest load to try: clients, or a rate. [default: {HIGH['throughput']} clients for throughput, "
+            f"{HIGH['clients']} clients with --find clients, {HIGH['rate']}/s with --find rate]",
         ),
     ] = None,
     max_runs: Annotated[
@@ -107,7 +110,7 @@ def capacity(
         Parameter(
             metavar="N",
             group=MEASURE,
-            help=f"Runs of a search at most [{SEARCH.most}]; one that is made again counts once.",
+            help=f"Maximum number of runs of a search; a run that WASP repeats counts once. [default: {SEARCH.most}]",
         ),
     ] = None,
     at_least: Annotated[
@@ -115,20 +118,25 @@ def capacity(
         Parameter(
             metavar="N",
             group=MEASURE,
-            help="What must be found: clients, a rate such as 50/s, or ok transactions a second. The command ends with "
-            "status 0 if the lower end of the 90 % interval is at least this, with 1 if the upper end is below, and "
-            "else with 5.",
+            help="Capacity that the server must reach: clients, a rate such as 50/s, or ok transactions a second. The "
+            "command ends with status 0 if the lower end of the 90 % confidence interval is at least this, with 1 if "
+            "the upper end is below, and with 5 if neither holds.",
         ),
     ] = None,
     confirm: Annotated[
         int | None,
-        Parameter(metavar="N", group=MEASURE, help=f"Fresh runs at the load that a search found [{SEARCH.confirm}]."),
+        Parameter(
+            metavar="N",
+            group=MEASURE,
+            help=f"Number of fresh runs that confirm the load which a search found. [default: {SEARCH.confirm}]",
+        ),
     ] = None,
     sweep: Annotated[
         bool,
         Parameter(
             group=MEASURE,
-            help="Measure every power of two times --low, measure.runs times, and take the largest throughput.",
+            help="Find the largest throughput without a search: measure the loads --low, 2 x --low and so on up to "
+            "--high, measure.runs times each.",
         ),
     ] = False,
     given: Annotated[Flags, Parameter(name="*")] = NONE,
@@ -144,7 +152,7 @@ def capacity(
     quiet: Quiet = False,
     output: Output = None,
 ) -> int:
-    """Find the load at which a server's throughput is largest, or the most users that meet an objective."""
+    """Find a server's largest throughput, or the most users for whom it meets an objective."""
     asked = {
         name: value
         for name, value in (("find", find), ("slo", slo), ("low", low), ("high", high), ("at_least", at_least))

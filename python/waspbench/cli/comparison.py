@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from waspbench.runner.study import Study
 
 
-_BY_GROUP = "Of a group of clients it is such as phones.p95."
-_COMPARED = f"What to compare: {VALID_COMPARED}. {_BY_GROUP}"
-_JUDGED = f"What to judge: {VALID}. {_BY_GROUP}"
+_BY_GROUP = "phones.p95 is that of the group phones."
+_COMPARED = f"Figure to compare: {VALID_COMPARED}. {_BY_GROUP}"
+_JUDGED = f"Figure to judge: {VALID}. {_BY_GROUP}"
 
 
 def compare(
     first: Annotated[str, Parameter(name="A", help="Results: DIR, or points of it: DIR@path=value,path=value.")],
-    second: Annotated[str, Parameter(name="B", help="Results that are held against A.")],
+    second: Annotated[str, Parameter(name="B", help="Results to compare with A.")],
     /,
     *,
     metric: Annotated[
@@ -53,17 +53,18 @@ def compare(
     alpha: Annotated[
         float,
         Parameter(
-            metavar="P",
+            metavar="PROBABILITY",
             show_default=True,
-            help="Chance to call a difference where there is none, over all points.",
+            help="Significance level: the chance to report a difference at any point if there is none.",
         ),
     ] = ALPHA,
     fail_on: Annotated[
         Text,
         Parameter(
             metavar="slower:P",
-            help="Exit with 1 if B is slower than A by more than this share, such as slower:5%, and with 5 if that "
-            "cannot be told, by the 90 % interval at each point.",
+            help="Largest slowdown of B against A, such as slower:5%. The command ends with status 1 if the 90 % "
+            "confidence interval at a point shows a larger one, and with 5 if it does not decide, or if A or B has "
+            "fewer than 5 runs.",
         ),
     ] = None,
     percentiles: Percentiles = None,
@@ -87,7 +88,7 @@ def compare(
 
 
 def normality(
-    source: Annotated[Path, Parameter(name="FILE|DIR", help="An experiment to run, or results.")],
+    source: Annotated[Path, Parameter(name="FILE|DIR", help="An experiment to run, or a directory of results.")],
     /,
     *,
     runs: Annotated[
@@ -96,7 +97,7 @@ def normality(
             metavar="N",
             show_default=True,
             validator=Number(gte=3, lte=1000),
-            help="Runs to make of an experiment.",
+            help="Number of runs to make of an experiment.",
         ),
     ] = NORMALITY_RUNS,
     metric: Annotated[str, Parameter(metavar="NAME", show_default=True, help=_JUDGED)] = "throughput",
@@ -106,7 +107,7 @@ def normality(
     quiet: Quiet = False,
     output: Output = None,
 ) -> int:
-    """Test whether runs vary normally, as the intervals take for granted."""
+    """Test whether the runs are normally distributed, as the intervals assume."""
     asked = _figure(metric)
     directory = source
     if not source.is_dir():

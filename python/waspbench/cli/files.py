@@ -27,7 +27,7 @@ Directory = Annotated[Path, Parameter(name="DIR", help="New directory for the fi
 Seed = Annotated[int, Parameter(metavar="N", show_default=True, validator=Number(gte=0), help="Seed of the set.")]
 Requests = Annotated[
     int | None,
-    Parameter(metavar="N", help="References to all files together. [default: the preset's]"),
+    Parameter(metavar="N", help="Number of requests in the sequence, for all files together. [default: the preset's]"),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -46,7 +46,12 @@ def surge(
     *,
     seed: Seed = 1,
     preset: Annotated[
-        str, Parameter(metavar="NAME", show_default=True, help="surge98, surge-50MB, surge99 or pries2012.")
+        str,
+        Parameter(
+            metavar="NAME",
+            show_default=True,
+            help="Named set of parameters: surge98, surge-50MB, surge99 or pries2012.",
+        ),
     ] = "surge98",
     count: Annotated[
         int | None, Parameter(name="--files", metavar="N", help="Number of files. [default: the preset's]")
@@ -54,7 +59,11 @@ def surge(
     requests: Requests = None,
     matching: Annotated[
         str | None,
-        Parameter(metavar="optimal|random", help="Popularity to files. [default: the preset's]"),
+        Parameter(
+            metavar="optimal|random",
+            help="Which files are popular: those that give the intended sizes of requested files, or files at random. "
+            "[default: the preset's]",
+        ),
     ] = None,
     settings: Settings = None,
     json: Json = False,
@@ -70,7 +79,9 @@ def prowgen(
     /,
     *,
     seed: Seed = 1,
-    preset: Annotated[str, Parameter(metavar="NAME", show_default=True, help="ip-tne or webtraff.")] = "ip-tne",
+    preset: Annotated[
+        str, Parameter(metavar="NAME", show_default=True, help="Named set of parameters: ip-tne or webtraff.")
+    ] = "ip-tne",
     objects: Annotated[int | None, Parameter(metavar="N", help="Number of files. [default: the preset's]")] = None,
     requests: Requests = None,
     settings: Settings = None,
@@ -92,17 +103,19 @@ def check(
             metavar="N",
             show_default=True,
             validator=Number(gte=0, lte=2**32 - 1),
-            help="Run whose order of requests is taken.",
+            help="Number of the run whose order of requests is checked.",
         ),
     ] = 0,
-    figures: Annotated[Path | None, Parameter(metavar="DIR", help="Where figures go. [default: <DIR>-figures]")] = None,
+    figures: Annotated[
+        Path | None, Parameter(metavar="DIR", help="Directory for the figures. [default: <DIR>-figures]")
+    ] = None,
     kind: Annotated[
         str,
         Parameter(name="--format", metavar="svg|png|pdf", show_default=True, help="Format of the figures."),
     ] = "svg",
     json: Json = False,
 ) -> int:
-    """Compare files with their manifest and each distribution with what was intended, in numbers and in figures."""
+    """Compare files with their manifest, and each distribution with the intended one, in numbers and figures."""
     from waspbench.workload.check import examine, verify
 
     # Drawing takes a second to import, which the other commands need not wait for.

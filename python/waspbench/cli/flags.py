@@ -41,28 +41,41 @@ class Flag:
 
 
 _COMMAND = (
-    "Start line of a server of any kind, such as 'python3 -m http.server {port} --directory {root}'; "
-    "it implies --server command."
+    "Command line that starts the server, such as 'python3 -m http.server {port} --directory {root}'. "
+    "It implies --server command."
 )
-_ACCESS_LOG = "nginx or apache logs each request, which costs it CPU time; the logs are kept with the results."
-_PROFILE = "Access profile, such as cable: sets RTT, bandwidth and queue unless they are given; see wasp profiles."
-_WORKLOAD = "What is asked for: single, surge, prowgen or replay. [default: single]"
-_PRESET = "Published parameters of surge (surge98...) or prowgen (ip-tne...). [default: the first]"
+_ACCESS_LOG = "Let nginx or apache log each request, which costs CPU time. The logs are kept with the results."
+_PROFILE = (
+    "Access profile, such as cable. It sets RTT, bandwidth, queue, and for some profiles loss, unless flags do; "
+    "wasp profiles lists all."
+)
+_WORKLOAD = (
+    "What clients ask for: one file (single), a generated set of files (surge, prowgen), or a log (replay). "
+    "[default: single]"
+)
+_PRESET = "Named set of parameters of surge (surge98...) or prowgen (ip-tne...). [default: the first]"
 _THINK = "Pause of a client between two pages or requests. [default: the workload's own]"
 _RATE = "Open loop: arrivals of all clients together, such as 100/s. [default: closed loop]"
 _WARMUP = "Time before the measured interval, in which clients start one after another; auto finds it. [default: 5s]"
-_RUNS = "Independent repeats, from which means and intervals follow. [default: 3]"
-_UNTIL = "Add runs until half the interval of throughput is at most this part of its mean."
-_MAX_ERRORS = "Share of the transactions that may fail before a run counts as not valid. [default: 10%]"
-_START = "Begin as in the long run, or all at once with a request. [default: equilibrium]"
-_MODEL = "Loss model (wasp2001 too). [default: two-state]"
-_BURST = "Probability that the packet after a lost one is lost. [default: 35%]"
+_RUNS = "Number of independent runs, from which means and intervals follow. [default: 3]"
+_UNTIL = "Make runs until half the width of throughput's 90 % confidence interval is at most this share of its mean."
+_MAX_ERRORS = "Largest share of errors among the transactions of a valid run. [default: 10%]"
+_OUTSTANDING = (
+    "Number of arrivals that may wait for busy clients, in equal parts, with --rate; further ones are dropped. "
+    "[default: 1000, or the number of clients if that is larger]"
+)
+_PATH = "Path that the clients ask for, with --command. [default: a file of --file-size, which WASP writes to {root}]"
+_TCP = "TCP stack of the clients, and of a simulated server: today's Linux, or BSD as of 1999. [default: linux]"
+_MSS = "Largest segment that the clients announce (MSS), in bytes of payload. [default: 1460]"
+_START = "How clients begin: as in the middle of a long run, or all at once with a request. [default: equilibrium]"
+_MODEL = "Loss model: two-state (bursts), independent, or wasp2001 (the WASP paper's table). [default: two-state]"
+_BURST = "Probability that the packet after a lost one is lost, too. [default: 35%]"
 
 FLAGS: dict[str, Flag] = {
     "server": Flag(("server.kind",), SERVER, "NAME", short="-s"),
     "mpm": Flag(("server.mpm",), SERVER, "event|prefork"),
     "command": Flag(("server.command",), SERVER, "LINE", _COMMAND, as_given=True),
-    "path": Flag(("server.path",), SERVER, "PATH", as_given=True),
+    "path": Flag(("server.path",), SERVER, "PATH", _PATH, as_given=True),
     "access_log": Flag(("server.access_log",), SERVER, None, _ACCESS_LOG, as_given=True),
     "congestion": Flag(("server.congestion",), SERVER, "NAME"),
     "clients": Flag(("clients.count",), CLIENTS, "N", short="-c"),
@@ -71,49 +84,49 @@ FLAGS: dict[str, Flag] = {
     "pipeline": Flag(("clients.http.pipeline",), CLIENTS, "N"),
     "http_version": Flag(("clients.http.version",), CLIENTS, "1.0|1.1", as_given=True),
     "method": Flag(("clients.http.method",), CLIENTS, "GET|HEAD|POST"),
-    "think": Flag(("clients.think",), CLIENTS, "D", _THINK),
+    "think": Flag(("clients.think",), CLIENTS, "DURATION", _THINK),
     "start": Flag(("clients.start",), CLIENTS, "equilibrium|together", _START),
-    "timeout": Flag(("clients.http.timeout",), CLIENTS, "D"),
-    "tcp": Flag(("clients.tcp.preset", "server.tcp.preset"), CLIENTS, "linux|bsd1999"),
-    "mss": Flag(("clients.tcp.mss",), CLIENTS, "N"),
-    "rate": Flag(("clients.arrivals.rate",), CLIENTS, "F", _RATE),
+    "timeout": Flag(("clients.http.timeout",), CLIENTS, "DURATION"),
+    "tcp": Flag(("clients.tcp.preset", "server.tcp.preset"), CLIENTS, "linux|bsd1999", _TCP),
+    "mss": Flag(("clients.tcp.mss",), CLIENTS, "N", _MSS),
+    "rate": Flag(("clients.arrivals.rate",), CLIENTS, "FREQUENCY", _RATE),
     "arrivals": Flag(
         ("clients.arrivals.model",),
         CLIENTS,
         "poisson|constant",
-        "How arrivals are spread, with --rate. [default: poisson]",
+        "How arrivals are spread in time, with --rate. [default: poisson]",
     ),
     "outstanding": Flag(
         ("clients.arrivals.outstanding",),
         CLIENTS,
         "N",
-        "Most arrivals that wait, with --rate; more are counted and shed. [default: 1000]",
+        _OUTSTANDING,
     ),
     "profile": Flag(("clients.profile",), NETWORK, "NAME", _PROFILE, as_given=True),
-    "rtt": Flag(("clients.rtt",), NETWORK, "D", short="-r"),
-    "loss": Flag((), NETWORK, "P", "Packet loss in each direction. [default: none]", short="-l"),
-    "loss_up": Flag((), NETWORK, "P", "Packet loss from clients to server."),
-    "loss_down": Flag((), NETWORK, "P", "Packet loss from server to clients."),
-    "loss_model": Flag((), NETWORK, "two-state|independent", _MODEL),
-    "burst": Flag((), NETWORK, "P", _BURST),
+    "rtt": Flag(("clients.rtt",), NETWORK, "DURATION", short="-r"),
+    "loss": Flag((), NETWORK, "PROBABILITY", "Packet loss in each direction. [default: none]", short="-l"),
+    "loss_up": Flag((), NETWORK, "PROBABILITY", "Packet loss from clients to server."),
+    "loss_down": Flag((), NETWORK, "PROBABILITY", "Packet loss from server to clients."),
+    "loss_model": Flag((), NETWORK, "MODEL", _MODEL),
+    "burst": Flag((), NETWORK, "PROBABILITY", _BURST),
     "down": Flag(("clients.bandwidth.down",), NETWORK, "RATE", "Bandwidth to each client. [default: unlimited]"),
     "up": Flag(("clients.bandwidth.up",), NETWORK, "RATE", "Bandwidth from each client. [default: unlimited]"),
     "queue": Flag(
         ("clients.queue.up", "clients.queue.down"),
         NETWORK,
         "SIZE",
-        "Queue of each access link, in bytes. [default: unlimited]",
+        "Size of the queues of each access link, in bytes. [default: unlimited]",
     ),
     "workload": Flag(("workload.kind",), WORKLOAD, "KIND", _WORKLOAD, short="-w"),
     "file_size": Flag(("workload.size",), WORKLOAD, "SIZE", short="-f"),
     "preset": Flag(("workload.preset",), WORKLOAD, "NAME", _PRESET),
     "log": Flag(("workload.log",), WORKLOAD, "FILE", "Access log to replay, with --workload replay.", as_given=True),
-    "warmup": Flag(("measure.warmup",), MEASURE, "D", _WARMUP),
-    "duration": Flag(("measure.duration",), MEASURE, "D", short="-d"),
+    "warmup": Flag(("measure.warmup",), MEASURE, "DURATION", _WARMUP),
+    "duration": Flag(("measure.duration",), MEASURE, "DURATION", short="-d"),
     "runs": Flag(("measure.runs",), MEASURE, "N", _RUNS, short="-n"),
-    "until": Flag(("measure.until.ci",), MEASURE, "P", _UNTIL),
-    "max_runs": Flag(("measure.until.max_runs",), MEASURE, "N", "Runs at most, with --until. [default: 20]"),
-    "max_errors": Flag(("measure.max_errors",), MEASURE, "P", _MAX_ERRORS),
+    "until": Flag(("measure.until.ci",), MEASURE, "SHARE", _UNTIL),
+    "max_runs": Flag(("measure.until.max_runs",), MEASURE, "N", "Maximum number of runs, with --until. [default: 20]"),
+    "max_errors": Flag(("measure.max_errors",), MEASURE, "SHARE", _MAX_ERRORS),
     "seed": Flag(("seed",), MEASURE, "N"),
     "mode": Flag(("mode",), option=options.Mode),
 }

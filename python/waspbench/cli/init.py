@@ -18,13 +18,13 @@ from waspbench.errors import InputError, renamed
 
 Question = Literal["static-site", "application", "two-servers", "change"]
 
-_QUESTION = "The question, by its name; without one, all are listed."
+_QUESTION = "Name of the question; without one, the command lists all."
 _FILE = "New file. [default: QUESTION.toml]"
 _COMMAND = "Command line that starts the application, such as 'uvicorn app:app --host {address} --port {port}'."
 _URL = "URL of the application, if it runs already on this machine, such as http://127.0.0.1:8000/."
 
 _PLACE = "#SERVER#"
-_ASKED = 'path = "/"                          # what is asked for'
+_ASKED = 'path = "/"                          # what the clients ask for'
 _UNKNOWN = f"""kind = "command"
 command = "python3 -m http.server --protocol HTTP/1.1 {{port}}"   # your own; or kind = "url" and url = "http://127.0.0.1:8000/"
 {_ASKED}"""

@@ -67,7 +67,7 @@ def query(
     root: Root = RESULTS,
     json: Json = False,
 ) -> int:
-    """Ask SQL over all results: tables results, transactions, connections, series, links, histogram (needs DuckDB)."""
+    """Query results with SQL: tables results, transactions, connections, series, links, histogram (needs DuckDB)."""
     import json as jsonlib
 
     from waspbench.cli import science_text as words

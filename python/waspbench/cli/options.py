@@ -30,24 +30,29 @@ Output = Annotated[
 ]
 Quiet = Annotated[
     bool,
-    Parameter(name=("--quiet", "-q"), group=OUTPUT, help="Print nothing on standard error but what goes wrong."),
+    Parameter(
+        name=("--quiet", "-q"), group=OUTPUT, help="Print only errors on standard error: no progress and no notes."
+    ),
 ]
 Json = Annotated[bool, Parameter(group=OUTPUT, help="Print JSON instead of a table.")]
 JUnit = Annotated[Path | None, Parameter(metavar="FILE", group=OUTPUT, help="Write the checks as JUnit XML.")]
 Markdown = Annotated[Path | None, Parameter(metavar="FILE", group=OUTPUT, help="Write a summary in Markdown.")]
-DryRun = Annotated[bool, Parameter(group=MEASURE, help="Print the points and the time that they will take.")]
+DryRun = Annotated[
+    bool, Parameter(group=MEASURE, help="Print the points and how long they will take, and run nothing.")
+]
 ServerCpus = Annotated[
     Text, Parameter(metavar="LIST", group=MACHINE, help="CPUs of the server in a live run, such as 0 or 0-1.")
 ]
 EmulatorCpus = Annotated[
-    Text, Parameter(metavar="LIST", group=MACHINE, help="CPUs of the emulator in a live run, a thread on each.")
+    Text, Parameter(metavar="LIST", group=MACHINE, help="CPUs of the emulator in a live run; one thread runs on each.")
 ]
 Jobs = Annotated[
     int | None,
     Parameter(
         metavar="N",
         group=MACHINE,
-        help="Simulated runs side by side in a sweep; 1 makes them in this process. [default: the CPUs]",
+        help="Number of simulated runs of a sweep at the same time; 1 runs them in this process. [default: number of "
+        "CPUs]",
     ),
 ]
 FileArgument = Annotated[Path, Parameter(name="FILE.toml", help="The experiment.")]
@@ -57,7 +62,7 @@ Mode = Annotated[
         name=("--mode", "-m"),
         metavar="live|sim",
         group=MACHINE,
-        help="live or sim; live where the machine can do it unless set.",
+        help="Measure a real server (live) or a simulated one (sim). [default: live if the machine can]",
     ),
 ]
 Settings = Annotated[
@@ -75,7 +80,9 @@ Thresholds = Annotated[
         name="--assert",
         metavar="CONDITION",
         group=MEASURE,
-        help='Exit with 1 if it fails, such as "phones.p99 < 800ms", with 5 if it is undecided; may be repeated.',
+        help='Condition that every point must meet, such as "phones.p99 < 800ms"; may be repeated. The command ends '
+        "with "
+        "status 1 if it fails, and with 5 if it is undecided.",
     ),
 ]
 Percentiles = Annotated[
@@ -84,13 +91,15 @@ Percentiles = Annotated[
         name="--percentiles",
         metavar="LIST",
         group=OUTPUT,
-        help="Percentiles of response times to show, such as 50,99.9. [default: those of the experiment, or else "
+        help="Percentiles of response times to show, such as 50,99.9. [default: those of the experiment, or "
         "50,90,95,99,99.9]",
     ),
 ]
 Root = Annotated[
     Path,
-    Parameter(metavar="DIR", help="Directory below which results are looked for, moved ones too."),
+    Parameter(
+        metavar="DIR", help="Directory to search for results that the catalogue does not know, such as moved ones."
+    ),
 ]
 
 ARGUMENTS = {

@@ -24,16 +24,16 @@ def plot(
         str,
         Parameter(
             name="DIR",
-            help="Results: DIR, or points of it: DIR@path=value,path=value. comparison holds several against the "
-            "first; response-time-cdf, response-time-ccdf and outcomes lay several over each other.",
+            help="Results: DIR, or points of it: DIR@path=value,path=value. The figure comparison compares several "
+            "with the first; response-time-cdf, response-time-ccdf and outcomes draw several over each other.",
         ),
     ],
     figure: Annotated[
         str | None,
         Parameter(
             metavar="NAME",
-            help="What is drawn, such as throughput-vs-load, phones.p99-vs-rtt or load-search. [default: a list of "
-            "what there is]",
+            help="Figure to draw, such as throughput-vs-load, phones.p99-vs-rtt or load-search. [default: a list of "
+            "the figures]",
         ),
     ] = None,
     x: Annotated[
@@ -43,14 +43,16 @@ def plot(
         list[str] | None,
         Parameter(
             metavar="PATH",
-            help="Swept field with a curve for each of its values, or group for each group of clients, or in a "
-            "comparison of more than two result for each; may be repeated. The other swept fields become panels. "
+            help="Swept field whose values get a curve each; may be repeated. group draws a curve for each group of "
+            "clients, and result one for each of more than two results compared. Other swept fields become panels. "
             "[default: all but the axis]",
         ),
     ] = None,
     log: Annotated[
         Literal["x", "y", "xy", "none"] | None,
-        Parameter(name="--log-axes", metavar="x|y|xy|none", help="Logarithmic axes. [default: as fits the values]"),
+        Parameter(
+            name="--log-axes", metavar="x|y|xy|none", help="Which axes are logarithmic. [default: as fits the values]"
+        ),
     ] = None,
     output: Annotated[
         Path | None,
@@ -67,16 +69,18 @@ def plot(
         Parameter(
             metavar="INCHES",
             group=OUTPUT,
-            help="Width, such as 3.3 for a column of a paper. [default: 6.6, or more for several panels]",
+            help="Width of the figure, such as 3.3 for a column of a paper. [default: 6.6, or more for several panels]",
         ),
     ] = None,
     bare: Annotated[
         bool,
-        Parameter(group=OUTPUT, help="Leave the title and the notes out; what speaks against the figure stays."),
+        Parameter(
+            group=OUTPUT, help="Leave out the title and the notes; the warning that a result is not valid stays."
+        ),
     ] = False,
     json: Json = False,
 ) -> int:
-    """Draw a figure of results as PDF, SVG or PNG, or list the figures that there are."""
+    """Draw a figure of results as PDF, SVG or PNG, or list the figures that they have."""
     from waspbench.figures.kinds import kind_named
     from waspbench.figures.sources import load_source
 

@@ -7,6 +7,7 @@ Flags come from the commands, fields from the models of the experiment file and 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
@@ -35,35 +36,40 @@ Schema = Mapping[str, Any]
 
 STATUS: dict[Status, str] = {
     Status.DONE: "Done, and valid.",
-    Status.CHECK_FAILED: "A check failed: a condition of `[assert]` or `--assert` at some point, or normality.",
+    Status.CHECK_FAILED: "A check failed: a condition of `[assert]`, `--assert`, `--at-least` or `--fail-on`, or the "
+    "test of normality.",
     Status.BAD_INPUT: "The arguments or a file are not valid: one line on standard error for each problem.",
-    Status.CANNOT: "This machine cannot do it: live mode without the means for it, a server that is not installed.",
-    Status.FAILED: "A run began and could not be finished. Earlier runs of the experiment are kept.",
-    Status.INVALID: "Done, but at least one run must not be trusted (see `invalid_reasons`), or a check is undecided, "
-    "because there are too few transactions for its figure.",
-    Status.INTERRUPTED: "Ended by Ctrl-C or SIGTERM. What was measured until then is kept and marked.",
-    Status.PIPE_CLOSED: "Who read standard output closed it before its end, as `head` does. What was measured is kept.",
+    Status.CANNOT: "This machine cannot do it: it lacks what live mode needs, or the server is not installed.",
+    Status.FAILED: "No run came to its end, or the experiment could not go on, as on a full disk. What was "
+    "measured is kept.",
+    Status.INVALID: "Done, but the result is not valid (see `invalid_reasons`), or a check is undecided: too few "
+    "transactions ended, or the interval does not decide it.",
+    Status.INTERRUPTED: "Ctrl-C or SIGTERM ended the command. The results up to then are kept and marked as "
+    "interrupted.",
+    Status.PIPE_CLOSED: "The reader of standard output closed it before its end, as `head` does. The results are kept.",
 }
 
 BESIDE = {"abc_limit": {"ack_counting": "bytes"}, "cubic": {"congestion": "cubic"}}
 """Constants of ``tcp`` that there are beside another option only."""
 
 SUMMARY: dict[str, str] = {
-    "fates": "Packets of the whole run by what became of them, warm-up included.",
-    "packets": "`made` by hosts and device, and `in_flight` at the end: made = sum of fates + in flight.",
-    "little": "Both sides of Little's law over the measured interval, in seconds, equal to rounding: `integral_s` of "
-    "the transactions in progress over time, `records_s` of the records' parts inside the interval.",
-    "groups": "Names of the groups of clients; the column `group` of the tables is an index into them.",
-    "events": "Events that the engine's kernel handled.",
+    "fates": "Number of packets of the whole run, warm-up included, by what became of them.",
+    "packets": "Number of packets that hosts and device `made`, and of packets `in_flight` at the end: made = sum of "
+    "fates + in flight.",
+    "little": "Both sides of Little's law over the measured interval, in seconds: `integral_s` is the number of "
+    "transactions in progress, integrated over time; `records_s` is the sum of the transactions' parts inside the "
+    "interval. They are equal but for rounding.",
+    "groups": "Names of the groups of clients. The column `group` of the tables is an index into this list.",
+    "events": "Number of events that the engine handled.",
 }
-"""What a run's summary holds beside the declared fields."""
+"""Fields of a run's summary in addition to the declared ones."""
 
 UNITS = (
     ("duration", "`ns`, `us`, `ms`, `s`, `min`, `h`", "`100ms`, `1.5s`"),
     ("size", "`B`, `KB`, `KiB`, `MB`, `MiB`, `GB`, `GiB`", "`64KiB`, `20KB`"),
     ("rate", "`bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`", "`10Mbit/s`"),
     ("frequency", "`/s`, `/min`, `/h`", "`100/s`, `30/min`"),
-    ("probability", "`%`, or none from 0 to 1", "`3%`, `0.03`"),
+    ("probability", "`%`, or a number from 0 to 1 without a unit", "`3%`, `0.03`"),
 )
 
 
@@ -129,7 +135,7 @@ def _statuses() -> Iterator[str]:
 def _fields() -> Iterator[str]:
     schema = Experiment.model_json_schema()
     yield "## Experiment file\n"
-    yield "TOML. Unknown fields are errors. Quantities are texts with a unit and without a blank in between:\n"
+    yield "The file is TOML. An unknown field is an error. A quantity is a text, a number followed by its unit:\n"
     yield _table(("kind", "units", "examples"), UNITS)
     for name, paths in _paths(schema).items():
         part = schema if name == "" else schema["$defs"][name]
@@ -276,21 +282,22 @@ def _range(shape: Schema) -> str:
 def _figures() -> Iterator[str]:
     yield "## Figures in conditions\n"
     yield (
-        "`[assert]`, `--assert`, `--slo` and `--metric` name a figure by `[group.][all.]figure`: `p99` is that of all "
-        "groups that are no background, `phones.p99` that of the group `phones`. A response time (`mean`, `max` and "
-        "percentiles) is that of `ok` transactions, and with `all.` before it (`phones.all.p99`) that of all that "
-        "ended, whatever their outcome. In an objective (`--slo`) a percentile is that of all that ended, and `ok.p99` "
-        "that of `ok` ones. No group can be called `all`, `ok` or like a figure. `wasp compare` takes `throughput`, "
-        "`goodput`, `mean` and percentiles.\n"
+        "`[assert]`, `--assert`, `--slo` and `--metric` name a figure by `[group.][all.]figure`. `p99` is computed "
+        "over all groups together, background groups left out, and `phones.p99` over the group `phones`. Response "
+        "times (`mean`, `max` and percentiles) are those of `ok` transactions. With `all.` in front (`phones.all.p99`) "
+        "they are those of all transactions that ended, errors included. An objective (`--slo`) is different: there "
+        "`p99` is the percentile of all transactions that ended, and `ok.p99` is that of the `ok` ones. No group can "
+        "have the name `all`, `ok` or that of a figure. `wasp compare` takes `throughput`, `goodput`, `mean` and "
+        "percentiles.\n"
     )
     rows = [(f"`{name}`", _LIMITS[kind], meaning) for name, (kind, meaning) in FIGURES.items()]
     percentile = ("`p50`, `p99.9` and so on", _LIMITS["duration"], "response time that so many per cent do not exceed")
     yield _table(("figure", "limit such as", "meaning"), [*rows, percentile])
-    yield ('TOML takes a dot for a table. So `p99.9` needs quotes in a file that has `p99`, too: `"p99.9" = "< 2s"`.\n')
+    yield ('In TOML a dot opens a table. So `p99.9` needs quotes if the file has `p99`, too: `"p99.9" = "< 2s"`.\n')
     yield (
-        "A condition is *undecided* where there is no figure to judge: a percentile of fewer transactions than it "
-        f"needs ({_needs()}), any response time of one of several groups with fewer than {LEAST} transactions, or a "
-        "point without a finished run.\n"
+        "A condition is *undecided* if there is no figure to judge. A percentile does not exist with fewer "
+        f"transactions than it needs ({_needs()}). If there are several groups, response times of a group do not exist "
+        f"with fewer than {LEAST} transactions. A point without a finished run has no figures.\n"
     )
 
 
@@ -304,27 +311,33 @@ _LIMITS: dict[Kind, str] = {"count": "`> 600`", "rate": "`> 10Mbit/s`", "duratio
 def _results() -> Iterator[str]:
     yield "## Results\n"
     yield (
-        f"A results directory has format {FORMAT}: `manifest.json`, and for each table a directory with one Parquet "
-        'file a run. `polars.read_parquet("DIR/transactions/")` reads all runs of a table. Where `server.access_log` '
-        "asks for it, `access_log/run-0.log` is what the server logged in a run ([servers](servers.md#access-log)).\n"
+        f"A results directory (format {FORMAT}) contains `manifest.json`, and a directory for each table with one "
+        'Parquet file for each run. `polars.read_parquet("DIR/transactions/")` reads all runs of a table. With '
+        "`server.access_log`, `access_log/run-0.log` is the server's log of the first run "
+        "([servers](servers.md#access-log)).\n"
     )
     yield "### `--json`\n"
-    yield "One object. Fields of a group of figures are written with a dot. A figure that does not exist is null.\n"
+    yield (
+        "The output is one object. A dot separates a field from the object that contains it. A figure that does not "
+        "exist is null.\n"
+    )
     yield _table(("field", "meaning"), _rows_of(Result.model_json_schema(mode="serialization"), skip=("runs",)))
     yield "### `runs[]` of `--json` and of the manifest\n"
-    yield "One object a run.\n"
+    yield "There is an object for each run.\n"
     rows = _rows_of(RunSummary.model_json_schema(mode="serialization"))
     rows += [(f"`{name}`", text) for name, text in SUMMARY.items()]
     yield _table(("field", "meaning"), rows)
     yield "### `table[]` of `--json`\n"
     yield (
-        "What `wasp bench`, `run`, `resume`, `show`, `capacity` and `compare` print with `--json` ends with `table`: "
-        "lines about what was measured, an object each, with these figures and what each line is about. Of a point "
-        "these are its number (`point`, from 0; not in `bench`), each swept field by its path, and `group`: null for "
-        "all clients, and a line for each group where there are several. Of a search they are `point`, the swept "
-        "fields, `load`, `fresh`, `counts` and the figures that objectives name (`all.p99_ms`); of a comparison the "
-        "swept fields and `side` (`A` or `B`). A swept list or table is a text here. The columns are those of the "
-        "tables that are printed without `--json`; `bench` prints a line for each group only, with fewer of them.\n"
+        "The JSON of `wasp bench`, `run`, `resume`, `show`, `capacity` and `compare` ends with `table`, which has the "
+        "figures of the printed table: an object for each of its lines. Each object has the figures below, and fields "
+        "that say what the line is about:\n\n"
+        "- a point: its number (`point`, from 0; not in `bench`), each swept field by its path, and `group`, which is "
+        "null for all clients (several groups have a line each);\n"
+        "- a load of a search: `point`, the swept fields, `load`, `fresh`, `counts`, and the figures that objectives "
+        "name (`all.p99_ms`);\n"
+        "- a side of a comparison: the swept fields and `side` (`A` or `B`).\n\n"
+        "The value of a swept list or table is a text here. `bench` prints lines for groups only, with fewer columns.\n"
     )
     heads = {name: column.head for name, column in columns_of(Load).items()} | {
         _PERCENTILES: "p50 ms and so on",
@@ -333,16 +346,16 @@ def _results() -> Iterator[str]:
     properties = Load.model_json_schema(mode="serialization")["properties"]
     yield _table(
         ("field", "column", "meaning"),
-        [
-            (_of_row(name), heads.get(name, ""), shape["description"].replace("None", "null"))
-            for name, shape in properties.items()
-        ],
+        [(_of_row(name), heads.get(name, ""), _in_json(shape["description"])) for name, shape in properties.items()],
     )
     yield "### `wasp capacity --json` and `capacity.json`\n"
-    yield "What a search for capacity found, and every run that it made. Without `table` it is in the directory, too.\n"
+    yield (
+        "The result of a search for capacity, with every run of the search. `capacity.json` in the directory is the "
+        "same without `table`.\n"
+    )
     yield _table(("field", "meaning"), _rows_of(CapacityResult.model_json_schema(mode="serialization"), skip=_LINES))
     yield "### `wasp compare --json`\n"
-    yield "What a comparison says at each point, and of the limit that `--fail-on` gives.\n"
+    yield "The verdict at each point, and whether B keeps the limit of `--fail-on`.\n"
     rows = _rows_of(ComparisonResult.model_json_schema(mode="serialization"), skip=("lines",))
     yield _table(("field", "meaning"), rows)
     yield "### `manifest.json`\n"
@@ -371,7 +384,7 @@ def _rows_of(schema: Schema, skip: Sequence[str] = (), deep: bool = True) -> lis
 
     def visit(properties: Schema, prefix: str) -> None:
         for name, shape in properties.items():
-            rows.append((f"`{prefix}{name}`", _meaning(schema, shape).replace("None", "null")))
+            rows.append((f"`{prefix}{name}`", _in_json(_meaning(schema, shape))))
             for inner in _references(shape) if deep and name not in skip else ():
                 kinds = {option.get("type") for option in (shape, *shape.get("anyOf", ()))}
                 listed = "[]" if "array" in kinds else ""
@@ -379,6 +392,12 @@ def _rows_of(schema: Schema, skip: Sequence[str] = (), deep: bool = True) -> lis
 
     visit(schema["properties"], "")
     return rows
+
+
+def _in_json(text: str) -> str:
+    """What is said of a field, in the words of JSON."""
+    found = re.sub(r"\bNone\b", "null", re.sub(r"(^|\. )None\b", r"\1Null", text))
+    return re.sub(r"\bFalse\b", "false", found)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

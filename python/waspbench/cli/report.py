@@ -22,7 +22,7 @@ def report(
         str,
         Parameter(
             name="DIR",
-            help="Results: DIR, or points of it: DIR@path=value,path=value. Of several each is held against the first.",
+            help="Results: DIR, or points of it: DIR@path=value,path=value. Several are each compared with the first.",
         ),
     ],
     format: Annotated[
@@ -30,8 +30,8 @@ def report(
         Parameter(
             metavar="html|markdown|json|csv",
             group=OUTPUT,
-            help="html: one file that needs no network. markdown: the same words and tables. json: all that the report "
-            "says. csv: the table of points, unrounded. [default: what the name of the output says, or html]",
+            help="html: one file that needs no network. markdown: the same words and tables. json: all words and "
+            "figures. csv: the table of points, unrounded. [default: as the name of the output says, or html]",
         ),
     ] = None,
     output: Annotated[
@@ -45,13 +45,11 @@ def report(
     ] = None,
     metric: Annotated[
         Text,
-        Parameter(
-            metavar="NAME", help="What a comparison is of, as in wasp compare, such as p99. [default: throughput]"
-        ),
+        Parameter(metavar="NAME", help="Figure to compare, as in wasp compare, such as p99. [default: throughput]"),
     ] = None,
     force: Annotated[bool, Parameter(group=OUTPUT, help="Write over a file that exists.")] = False,
 ) -> int:
-    """Write a report on results, or on several of them compared: a page, Markdown, JSON or CSV."""
+    """Write a report on results, or a comparison of several: a page, Markdown, JSON or CSV."""
     if not sources:
         raise InputError.at("DIR", "missing; name a directory of results")
     chosen = (format or "html") if output is None else format_of(output, format)

@@ -28,11 +28,11 @@ class Status(IntEnum):
     FAILED = 4
     """The run failed."""
     INVALID = 5
-    """Done, but the result must not be trusted, or too few transactions leave a check undecided."""
+    """Done, but the result is not valid, or a check is undecided."""
     INTERRUPTED = 130
-    """Ended by Ctrl-C; what was measured until then is kept and marked."""
+    """Ended by Ctrl-C; the results up to then are kept and marked."""
     PIPE_CLOSED = 141
-    """Who read standard output closed it before its end."""
+    """The reader of standard output closed it before its end."""
 
 
 def outcome(checks: Sequence[Check], *, valid: bool) -> Status:

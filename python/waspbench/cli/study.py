@@ -44,7 +44,7 @@ def run(
     quiet: Quiet = False,
     output: Output = None,
 ) -> int:
-    """Make the experiment that a file describes: every point of its sweep, and its checks."""
+    """Run the experiment of a file: every point of its sweep, and its checks."""
     from waspbench.experiment.load import parse
 
     document = document_of(file, settings, mode, percentiles)
@@ -74,7 +74,7 @@ def resume(
     markdown: Markdown = None,
     quiet: Quiet = False,
 ) -> int:
-    """Make the runs that are missing in a directory of results, after whatever interrupted them."""
+    """Go on with an interrupted experiment: make the runs that its results lack."""
     from waspbench.cli import studies
     from waspbench.runner.api import opened
 

@@ -29,7 +29,7 @@ def serve(
         ),
     ] = 8080,
 ) -> int:
-    """Run the built-in web server until Ctrl-C: /N is answered with N bytes."""
+    """Run the built-in web server until Ctrl-C: it answers /N with N bytes."""
     from waspbench.serve import serve as serve_here
 
     try:
@@ -84,7 +84,7 @@ def doctor(*, json: Json = False) -> int:
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(name="SHELL", help="The shell: bash, zsh or fish.")], /
 ) -> int:
-    """Print what a shell needs to complete commands and flags; for bash: source <(wasp completion bash)."""
+    """Print the completion of commands and flags for a shell; for bash: source <(wasp completion bash)."""
     from waspbench.cli.app import app
 
     print(app.generate_completion(shell=shell), end="")
@@ -92,7 +92,7 @@ def completion(
 
 
 def version() -> int:
-    """Print the version; wasp --version does so, too."""
+    """Print the version, like wasp --version."""
     from waspbench.cli.version import TEXT
 
     print(TEXT)

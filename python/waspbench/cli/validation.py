@@ -15,7 +15,7 @@ from waspbench.errors import InputError
 if TYPE_CHECKING:
     from waspbench.validation.page import Table
 
-validate = App(name="validate", help="Hold the model to formulas, to the papers' findings and to Linux.")
+validate = App(name="validate", help="Compare the model with formulas, with the papers' findings and with Linux.")
 
 
 @validate.command
@@ -24,7 +24,9 @@ def tcp(
     output: Annotated[
         Path | None,
         Parameter(
-            name=("--output", "-o"), metavar="DIR", help="Write their part of validation.md, and figures, there."
+            name=("--output", "-o"),
+            metavar="DIR",
+            help="Directory for figures and for validation.md, whose part on senders this writes.",
         ),
     ] = None,
 ) -> int:
@@ -45,15 +47,20 @@ def tcp(
 def kernel(
     *,
     only: Annotated[
-        list[str] | None, Parameter(metavar="NAME", help="Only this configuration; may be given more than once.")
+        list[str] | None,
+        Parameter(metavar="NAME", help="Name of a configuration to compare; may be repeated. [default: all]"),
     ] = None,
     results: Annotated[
         Path | None,
-        Parameter(metavar="DIR", help="Keep the live runs there, and use those that are there already."),
+        Parameter(
+            metavar="DIR", help="Directory that keeps the live runs; runs that it has already are not made again."
+        ),
     ] = None,
     output: Annotated[
         Path | None,
-        Parameter(name=("--output", "-o"), metavar="DIR", help="Write their table into validation.md there."),
+        Parameter(
+            name=("--output", "-o"), metavar="DIR", help="Directory with validation.md, whose table this writes."
+        ),
     ] = None,
 ) -> int:
     """Measure the simulated server against this machine's kernel in 24 configurations; up to three hours."""
@@ -87,11 +94,18 @@ def kernel(
 @validate.command
 def clients(
     *,
-    size: Annotated[str | None, Parameter(metavar="SIZE", help="Only the points of this size, such as 20KB.")] = None,
-    loss: Annotated[str | None, Parameter(metavar="RATE", help="Only the points of this loss, such as 1%.")] = None,
+    size: Annotated[
+        str | None, Parameter(metavar="SIZE", help="Size of the points to measure, such as 20KB. [default: all sizes]")
+    ] = None,
+    loss: Annotated[
+        str | None,
+        Parameter(metavar="RATE", help="Loss rate of the points to measure, such as 1%. [default: all rates]"),
+    ] = None,
     output: Annotated[
         Path | None,
-        Parameter(name=("--output", "-o"), metavar="DIR", help="Write their table into validation.md there."),
+        Parameter(
+            name=("--output", "-o"), metavar="DIR", help="Directory with validation.md, whose table this writes."
+        ),
     ] = None,
 ) -> int:
     """Measure the emulated clients against the kernel's own behind the same network; some forty minutes."""

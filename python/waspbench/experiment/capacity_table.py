@@ -51,21 +51,23 @@ Least = Annotated[int | float | str, BeforeValidator(_least), WithJsonSchema(_LE
 
 
 class CapacityTable(Part):
-    """What wasp capacity looks for at every point; its flags override these fields. wasp run leaves them alone."""
+    """What wasp capacity looks for at every point. The flags override these fields. wasp run ignores them."""
 
     find: Annotated[Find, BeforeValidator(one_of(*FINDS))] = "throughput"
-    """What is to be found: the largest throughput, or the most clients or the highest rate of arrivals that meet slo. A
-    search for a rate scales the rates of all groups that are no background."""
+    """What to find: the largest throughput, the most clients that meet slo, or the highest rate of arrivals that meets
+    slo. A search for a rate scales the rates of all groups but background groups."""
     slo: Objectives = Field(default_factory=list)
-    """Condition that each run must meet for its load to count, such as "p99 < 1s", or a list of conditions. Percentiles
-    are those of all transactions that ended (all.p99); ok.p99 is that of ok ones."""
+    """Objective that each run of a load must meet, such as "p99 < 1s", or a list of objectives. p99 is the percentile
+    of all transactions that ended, errors included (all.p99); ok.p99 is that of the ok ones."""
     low: Bound | None = None
-    """Least load to try: clients, or with find = "rate" a frequency; 8, or 8/s, unless set."""
+    """Smallest load to try, in clients, or as a frequency with find = "rate". Unless set, it is 8, or 8/s."""
     high: Bound | None = None
-    """Most load to try, likewise; unless set 4,096 clients for throughput, 16,384 clients, or 65536/s."""
+    """Largest load to try. Unless set, it is 4,096 clients for throughput, 16,384 for clients, and 65536/s for a rate.
+    """
     at_least: Least | None = None
-    """What must be found at every point: clients, with find = "rate" a frequency, or ok transactions a second. A check:
-    passed where the lower end of the 90 % interval is at least this, failed where the upper end is below."""
+    """Capacity that every point must reach: clients, a frequency with find = "rate", or ok transactions a second. The
+    check passes if the lower end of the 90 % confidence interval is at least this, and fails if the upper end is below.
+    """
 
     @model_validator(mode="after")
     def _consistent(self) -> CapacityTable:

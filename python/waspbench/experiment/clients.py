@@ -36,55 +36,55 @@ DEFAULT_NAME = "clients"
 
 
 class Bandwidth(Part):
-    """Rates of an access link in bits of IP packets a second; a direction left out is unlimited."""
+    """Rates of an access link, in bits of IP packets per second. A direction that is left out is unlimited."""
 
     up: Rate | None = None
-    """From the client."""
+    """Rate from the client."""
     down: Rate | None = None
-    """To the client."""
+    """Rate to the client."""
 
 
 class Queue(Part):
-    """Drop-tail queues before an access link, in bytes; a direction left out is unlimited."""
+    """Sizes of the drop-tail queues in front of an access link, in bytes. A direction that is left out is unlimited."""
 
     up: PositiveSize | None = None
-    """From the client."""
+    """Queue for packets from the client."""
     down: PositiveSize | None = None
-    """To the client."""
+    """Queue for packets to the client."""
 
 
 class Arrivals(Part):
-    """When clients ask for pages (requests, where a page is one file), whatever became of what they asked before (open
-    loop). Response times count from then on, whether or not a client was free to ask; those of a page's embedded files
-    from as much before they were asked for as the page was late."""
+    """Open loop: pages arrive at times that do not depend on earlier responses (requests arrive, if a page is one
+    file). A response time starts at the arrival, even if the client was busy then. If a page began late for that
+    reason, the response times of its embedded files include the delay, too."""
 
     model: Literal["poisson", "constant"] = "poisson"
-    """How arrivals are spread: independently of each other, or at equal distances."""
+    """How arrivals are spread in time: independently of each other (poisson), or at equal intervals (constant)."""
     rate: Frequency
-    """Arrivals of the whole group: pages, where pages have embedded files."""
+    """Rate of arrivals of the whole group. An arrival is a page if pages have embedded files, else a request."""
     outstanding: PositiveCount | None = None
-    """Most arrivals of the whole group that wait, one for each client at least: a client has an equal part, rounded up.
-    What comes to a client whose part is full is counted (shed) and not asked for, even if others have room. 1000, or
-    one for each client if those are more, unless set."""
+    """Number of arrivals of the whole group that may wait for busy clients. It is divided equally among the clients,
+    and rounded up for each. An arrival for a client whose part is full is dropped and counted as shed, even if other
+    clients have room. Unless set, it is 1000, or the number of clients if that is larger."""
 
 
 class Clients(Part):
-    """A group of clients that are alike."""
+    """A group of clients with the same settings."""
 
     name: Name = DEFAULT_NAME
     """Name of the group in results."""
     count: Annotated[int, Field(ge=1, le=32_765)] = 256
     """Number of clients."""
     background: bool = False
-    """Whether the group is load beside what is measured: its figures are shown, those of all clients leave it out, and
-    no reason is about it."""
+    """Whether the group is background load. Its own figures are shown. The figures of all clients leave it out, and no
+    reason is about it, though its load may disturb the run."""
     profile: ProfileName | None = None
-    """Access profile, which sets rtt, bandwidth and queue, and loss where its source has some; fields that are given
-    win. wasp profiles lists them with their sources."""
+    """Access profile. It sets rtt, bandwidth and queue, and loss if its source gives a loss rate. A field that is set
+    here overrides the profile. wasp profiles lists all profiles with their sources."""
     rtt: Duration = "100ms"
-    """Round-trip time without queues, split evenly between the directions."""
+    """Round-trip time without queues; half of it in each direction."""
     loss: Loss | None = None
-    """Packet loss, on top of what full queues lose."""
+    """Packet loss, in addition to packets that full queues drop."""
     bandwidth: Annotated[
         Bandwidth | None, BeforeValidator(_both_ways, json_schema_input_type=Rate | Bandwidth | None)
     ] = None
@@ -96,17 +96,18 @@ class Clients(Part):
     mtu: Annotated[int, Field(ge=128, le=65535)] = 1500
     """Largest IP packet of the path, in bytes."""
     http: Http = Field(default_factory=Http)
-    """HTTP behaviour."""
+    """How the clients use HTTP."""
     think: Delay | None = None
-    """Pause of a client between two pages (requests, where a page is one file). Unless set it is the workload's own:
-    inactive_off with surge, none with the others."""
+    """Pause of a client between two pages, or between two requests if a page is one file. Unless set, it is
+    inactive_off of a surge workload, and none for other workloads."""
     start: Literal["equilibrium", "together"] = "equilibrium"
-    """How clients begin in a closed loop: as though the run had been going on long before, so that as many of them
-    pause as would, each for what would be left of its pause; or all of them with a request at the very beginning."""
+    """How clients begin in a closed loop. equilibrium: as in the middle of a long run, where some clients pause, each
+    for the rest of its pause. together: each client sends a request at the very beginning."""
     arrivals: Arrivals | None = None
-    """Open loop: when clients ask. Unless set, a client asks when it has what it asked for before (closed loop)."""
+    """Open loop: pages (or requests) arrive at a rate, whether or not earlier ones have been answered. Unless set, the
+    group is a closed loop: a client asks again only when it has what it asked for before."""
     tcp: Tcp = Field(default_factory=Tcp)
-    """The clients' TCP."""
+    """TCP of the clients."""
 
     @model_validator(mode="before")
     @classmethod

@@ -14,61 +14,61 @@ Deviation = Annotated[float, Field(ge=0.001, le=20)]
 
 
 class NoDelay(Part):
-    """No time at all."""
+    """There is no pause."""
 
     model: Literal["none"]
-    """The distribution."""
+    """Selects this distribution."""
 
 
 class ConstantDelay(Part):
-    """Always the same time."""
+    """All pauses are equally long."""
 
     model: Literal["constant"]
-    """The distribution."""
+    """Selects this distribution."""
     value: Duration
-    """That time."""
+    """Length of each pause."""
 
 
 class ExponentialDelay(Part):
-    """An exponential time, as between Poisson arrivals."""
+    """Exponential pauses, like the times between Poisson arrivals."""
 
     model: Literal["exponential"]
-    """The distribution."""
+    """Selects this distribution."""
     mean: PositiveDuration
-    """Its mean."""
+    """Mean pause."""
 
 
 class ParetoDelay(Part):
-    """A Pareto time: the inactive OFF time of SURGE."""
+    """Pareto pauses, as the inactive OFF time of SURGE."""
 
     model: Literal["pareto"]
-    """The distribution."""
+    """Selects this distribution."""
     shape: Shape
     """Tail index, alpha; above 0."""
     scale: PositiveDuration
-    """Least time, k."""
+    """Shortest pause, k."""
     cap: PositiveDuration | None = None
-    """Longest time; 24h unless set."""
+    """Longest pause; 24h unless set."""
 
 
 class WeibullDelay(Part):
-    """A Weibull time: the active OFF time of SURGE."""
+    """Weibull pauses, as the active OFF time of SURGE."""
 
     model: Literal["weibull"]
-    """The distribution."""
+    """Selects this distribution."""
     shape: Shape
-    """Exponent; above 0."""
+    """Shape, the exponent; above 0."""
     scale: PositiveDuration
-    """Its 63rd percentile."""
+    """Scale, which is the 63rd percentile of the pauses."""
 
 
 class LognormalDelay(Part):
-    """A lognormal time."""
+    """Lognormal pauses."""
 
     model: Literal["lognormal"]
-    """The distribution."""
+    """Selects this distribution."""
     mu: Annotated[float, Field(ge=-30, le=11)]
-    """Mean of the natural logarithm of the seconds."""
+    """Mean of the natural logarithm of the pause in seconds."""
     sigma: Deviation
     """Standard deviation of that logarithm."""
 

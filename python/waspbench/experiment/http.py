@@ -23,12 +23,13 @@ Version = Annotated[
 
 
 class Abort(Part):
-    """When a client gives a request up by itself; whichever comes first. Its connection is reset."""
+    """When a client aborts a request, as a person does who leaves a page. The first condition that is met counts. The
+    client then resets the connection."""
 
     after: PositiveDuration | None = None
-    """So long after its start; less than timeout."""
+    """Time after the start of the request; less than timeout."""
     bytes: PositiveSize | None = None
-    """When so many bytes of the body have come, even if they are all."""
+    """Number of bytes of the body after which the client aborts, even if the body is complete with them."""
 
     @model_validator(mode="after")
     def _given(self) -> Abort:
@@ -41,34 +42,36 @@ class Http(Part):
     """How clients use HTTP."""
 
     version: Version = "1.1"
-    """The version that clients speak: 1.1, or 1.0 with keep-alive where connections are to be kept."""
+    """HTTP version of the requests. With 1.0, clients that keep connections send Connection: keep-alive."""
     requests_per_connection: PositiveCount | None = None
-    """Requests before a connection is closed; kept for ever unless set, 1 is a connection for each request."""
+    """Number of requests on a connection before it is closed; the last request asks the server to close it. 1 opens a
+    connection for each request. Unless set, clients keep their connections."""
     connections: Annotated[int, Field(ge=1, le=8)] = 1
-    """Parallel connections of a client. A page's base file comes first, then its embedded files in their order, each on
-    the next free connection."""
+    """Number of parallel connections of a client. A client asks for the base file of a page first, then for its
+    embedded files in their order, each on the next free connection."""
     pipeline: Annotated[int, Field(ge=1, le=64)] = 1
-    """Requests on a connection that wait for their responses. Requests that leave together share the pause before them:
-    clients think once for each page or batch."""
+    """Maximum number of requests on a connection whose responses are outstanding. A client pauses once before each
+    page, or before each batch of requests that it sends together."""
     method: Literal["GET", "HEAD", "POST"] = "GET"
-    """The method of every request."""
+    """Method of all requests."""
     conditional: bool = False
-    """Whether requests ask for nothing but a 304 if the file exists (If-None-Match: *, RFC 9110 section 13.1.2). A
-    server that does not know the condition answers 200."""
+    """Whether requests carry If-None-Match: * (RFC 9110 section 13.1.2). A server then answers 304, without a body, for
+    a file that exists. A server that ignores the condition answers 200."""
     body: PositiveSize | None = None
     """Size of the body of a POST."""
     headers: dict[str, str] = Field(default_factory=dict)
-    """Header fields beside the client's own."""
+    """Header fields that clients send in addition to their own."""
     timeout: PositiveDuration = "60s"
-    """Time after which a client gives a request up."""
+    """Time after which a client gives up a request."""
     next_after: Literal["response", "close"] = "response"
-    """When the next request may start: when the response is whole, or when, besides, a connection that is not kept has
-    been closed by both sides. Connections are kept unless requests_per_connection or the server says otherwise."""
+    """When a client may send its next request. response: after the response is complete. close: after both sides have
+    closed the connection, too, if the connection is not kept. Connections are kept unless requests_per_connection or
+    the server ends them."""
     abort: Abort | None = None
-    """When a client gives a request up by itself; never unless set."""
+    """When a client aborts a request; never unless set."""
     read_rate: Rate | None = None
-    """How fast the client reads what has arrived; at once unless set. With a small tcp.receive_buffer it is a slow
-    client, whose window is closed most of the time."""
+    """Rate at which a client reads data that have arrived; at once unless set. A small tcp.receive_buffer makes it a
+    slow client, whose receive window is closed most of the time."""
 
     def resolve(self) -> dict[str, Any]:
         """As the engine takes it."""

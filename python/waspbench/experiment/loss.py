@@ -28,24 +28,24 @@ Scope = Literal["direction", "connection", "link"]
 
 class _Scoped(Part):
     scope: Scope = "direction"
-    """What has a loss process of its own: each connection and direction, each connection, or each link."""
+    """What has a loss process of its own: each direction of each connection, each connection, or each link."""
 
 
 class TwoStateLoss(_Scoped):
-    """Bursty loss, given as ``rate`` (and ``burst``) or as ``p`` and ``r``."""
+    """Bursty loss (a two-state Markov chain), given by ``rate`` and ``burst``, or by ``p`` and ``r``."""
 
     model: Literal["two-state"] = "two-state"
-    """The loss model."""
+    """Selects this loss model. It is the default if loss is set without a model."""
     rate: Probability | None = None
-    """Long-run loss rate p/(p+r), a probability below 1/(1+r)."""
+    """Long-run loss rate p/(p+r); it must be below 1/(1+r)."""
     burst: Probability | None = None
-    """Probability 1-r that the packet after a lost one is lost too; with ``rate``; 35% unless given."""
+    """Probability 1-r that the packet after a lost one is lost, too. It goes with ``rate``; 35% unless set."""
     p: Probability | None = None
-    """Probability that a packet is lost in the good state; with ``r``."""
+    """Probability that a packet is lost in the good state. It goes with ``r``."""
     r: Probability | None = None
-    """Probability that a packet is delivered in the bad state; with ``p``."""
+    """Probability that a packet is delivered in the bad state. It goes with ``p``."""
     start: Literal["good", "stationary"] = "good"
-    """State in which each process starts."""
+    """State in which each loss process starts; stationary draws it by the long-run shares of the states."""
 
     @model_validator(mode="after")
     def _consistent(self) -> TwoStateLoss:
@@ -90,11 +90,11 @@ class TwoStateLoss(_Scoped):
 
 
 class IndependentLoss(_Scoped):
-    """Each packet is lost by itself."""
+    """Each packet is lost with the same probability, whatever happened to others."""
 
     refused: ClassVar[dict[str, str]] = dict.fromkeys(("burst", "p", "r", "start"), "only two-state loss has it")
     model: Literal["independent"]
-    """The loss model."""
+    """Selects this loss model."""
     rate: Probability
     """Probability that a packet is lost, below 100%."""
 
@@ -110,13 +110,13 @@ class IndependentLoss(_Scoped):
 
 
 class PeriodicLoss(_Scoped):
-    """Exactly one packet of so many is lost: for comparisons with formulas."""
+    """Exactly one packet of each period is lost, for comparisons with formulas."""
 
     refused: ClassVar[dict[str, str]] = dict.fromkeys(("rate", "burst", "p", "r", "start"), "follows from every")
     model: Literal["periodic"]
-    """The loss model."""
+    """Selects this loss model."""
     every: Annotated[int, Field(ge=2, le=2**53)]
-    """Packets in a period, of which the last is lost."""
+    """Number of packets in a period; the last of them is lost."""
 
     def resolve(self) -> dict[str, str | int]:
         """As the engine takes it."""
@@ -124,13 +124,13 @@ class PeriodicLoss(_Scoped):
 
 
 class Wasp2001Loss(_Scoped):
-    """Two-state loss with exactly the parameters of Table 1 of the WASP paper, named by the label."""
+    """Two-state loss with exactly the parameters of Table 1 of the WASP paper."""
 
     refused: ClassVar[dict[str, str]] = dict.fromkeys(("burst", "p", "r", "start"), "follows from the label")
     model: Literal["wasp2001"]
-    """The loss model."""
+    """Selects this loss model."""
     rate: Probability
-    """The label: 3% (p = 2%), 6% (p = 4%) or 9% (p = 7%); r = 65%."""
+    """Label in that table: 3% (p = 2%), 6% (p = 4%) or 9% (p = 7%); r = 65%."""
 
     @model_validator(mode="after")
     def _known_label(self) -> Wasp2001Loss:
@@ -179,12 +179,12 @@ OneLoss = Annotated[_OneLoss, BeforeValidator(expand_loss, json_schema_input_typ
 
 
 class DirectionsLoss(_Scoped):
-    """A loss process of its own for each direction; one left out loses nothing."""
+    """A loss process for each direction. A direction that is left out loses nothing."""
 
     up: OneLoss | None = None
-    """From the clients to the server."""
+    """Loss from the clients to the server."""
     down: OneLoss | None = None
-    """From the server to the clients."""
+    """Loss from the server to the clients."""
 
     @model_validator(mode="after")
     def _one_scope(self) -> DirectionsLoss:

@@ -45,54 +45,59 @@ Url = Annotated[str, BeforeValidator(checked_url)]
 
 
 class ServerModel(Part):
-    """What stands in for the server in simulation: the cost of its work on its CPUs."""
+    """The simulated server: how much CPU time its work takes."""
 
     cores: PositiveCount = 1
-    """CPUs of the modelled server; one for now."""
+    """Number of CPUs of the simulated server."""
     per_connection: Duration = "20us"
     """CPU time to accept and close a connection."""
     per_request: Duration = "30us"
-    """CPU time to answer a request, whatever its size."""
+    """CPU time to answer a request, in addition to per_kib."""
     per_kib: Duration = "1us"
-    """CPU time for each KiB of a body, of the response and of a POST."""
+    """CPU time for each KiB of the body of a response or of a POST."""
     per_packet: Duration = "0ms"
     """CPU time of the network stack for each packet that arrives."""
     requests_per_connection: PositiveCount | None = None
-    """Requests before the server closes a connection; kept as long as the client wants unless set."""
+    """Number of requests after which the server closes a connection. Unless set, the server keeps a connection as long
+    as the client wants."""
     accept_queue: PositiveCount | None = None
-    """Connections that may wait to be accepted; a SYN beyond is dropped. Unlimited unless set."""
+    """Maximum number of connections that wait for the server to accept them. The server drops a SYN that finds this
+    queue full. Unlimited unless set."""
 
 
 class Server(Part):
     """The server under test."""
 
     kind: ServerKind = "builtin"
-    """What runs in a live experiment: the built-in server, Debian's nginx or apache, any command, or a server that runs
-    already on this machine."""
+    """Server of a live run: the built-in one (builtin), Debian's nginx or apache, one that a command line starts
+    (command), or one that already runs on this machine (url)."""
     mpm: Mpm | None = None
-    """Processing module of apache: event (threads, the default) or prefork (a process for each connection)."""
+    """Processing module of apache: threads (event, the default), or a process for each connection (prefork)."""
     command: str | None = None
-    """Start line of a server of any kind. It must stay in the foreground and listen on {address} and {port}; the files
-    to serve are below {root}. No shell reads it; {{ and }} stand for braces."""
+    """Command line that starts the server. The program must stay in the foreground and listen on {address} and {port}.
+    The files that it serves are in the directory {root}. WASP starts it without a shell; {{ and }} stand for braces."""
     stop: str | None = None
-    """Line that stops the command, whose process is {pid}; SIGTERM to it unless set."""
+    """Command line that stops the server; {pid} stands for the server's process. Unless set, WASP sends SIGTERM to that
+    process."""
     url: Url | None = None
-    """A server that runs already on this machine, and what the clients ask it for, such as http://127.0.0.1:8080/a."""
+    """URL that the clients ask for, of a server that already runs on this machine, such as http://127.0.0.1:8080/a."""
     path: UrlPath | None = None
-    """What the clients ask the command for; unless set, the file of workload.size, which is made below {root}."""
+    """Path that the clients ask for; with command only. Unless set, they ask for a file of workload.size, which WASP
+    writes to {root}."""
     access_log: bool = False
-    """Whether nginx or apache logs each request, into access_log/run-0.log beside the results. What that costs the
-    server is part of what is measured; live only."""
+    """Whether nginx or apache logs each request. The log of the first run is access_log/run-0.log in the results.
+    Logging takes CPU time of the server, and the figures include it. Live only."""
     ready_timeout: PositiveDuration = "15s"
-    """Time within which the server must accept connections; live only."""
+    """Longest time from the start of the server until it accepts connections. A server that takes longer is an error.
+    Live only."""
     congestion: Name = "cubic"
-    """Congestion control of the server's kernel on the way to the clients; live only."""
+    """Congestion control of the server's kernel towards the clients; live only."""
     sysctl: dict[str, int | str] = Field(default_factory=dict)
     """Kernel settings of the server's network namespace, such as "net.ipv4.tcp_sack" = 0; live only."""
     tcp: Tcp = Field(default_factory=Tcp)
-    """The server's TCP; simulation only."""
+    """TCP of the simulated server; simulation only."""
     model: ServerModel = Field(default_factory=ServerModel)
-    """The server's cost; simulation only."""
+    """CPU time that the simulated server takes; simulation only."""
 
     of_kind: ClassVar[dict[str, tuple[str, ...]]] = {
         "mpm": ("apache",),
@@ -129,11 +134,11 @@ class SharedDirection(Part):
     """One direction of the link that all clients share."""
 
     rate: Rate | None = None
-    """Bits of IP packets a second; unlimited unless set."""
+    """Rate in bits of IP packets per second; unlimited unless set."""
     queue: Size | None = None
-    """Drop-tail queue in bytes; unlimited unless set."""
+    """Size of the drop-tail queue in bytes; unlimited unless set."""
     delay: Duration = "0ms"
-    """Propagation delay, on top of the clients' own."""
+    """Propagation delay, in addition to that of the clients' own paths."""
     loss: OneLoss | None = None
     """Packet loss of the link."""
 
@@ -152,16 +157,16 @@ class SharedDirection(Part):
 
 
 class SharedLink(Part):
-    """The link between all access links and the server."""
+    """The link between the access links and the server."""
 
     up: SharedDirection = Field(default_factory=SharedDirection)
-    """Towards the server."""
+    """Direction from the clients to the server."""
     down: SharedDirection = Field(default_factory=SharedDirection)
-    """Towards the clients."""
+    """Direction from the server to the clients."""
 
 
 class Network(Part):
-    """The star: an access link for each client, and one link that all share."""
+    """A network like a star: each client has an access link, and all clients share one link to the server."""
 
     shared: SharedLink = Field(default_factory=SharedLink)
     """The shared link; unlimited and without delay unless set."""
@@ -171,9 +176,10 @@ class Until(Part):
     """When enough runs have been made."""
 
     ci: Probability
-    """Enough is an interval of throughput (90 %, Student's t) with half a width of at most this part of the mean."""
+    """Enough runs have been made when half the width of the 90 % confidence interval of throughput (Student's t) is at
+    most this share of the mean."""
     max_runs: Annotated[int, Field(ge=2, le=1000)] = 20
-    """Runs to make at most."""
+    """Maximum number of runs."""
 
     @model_validator(mode="after")
     def _reachable(self) -> Until:
@@ -206,30 +212,32 @@ class Measure(Part):
     """How long and how often to measure."""
 
     warmup: AutoDuration = "5s"
-    """Time before the measured interval, in which the clients start one after another. auto: found by pilot runs, the
-    first with 5 s, until throughput settles within it, kept connections have been opened, their congestion windows have
-    converged, and a run twice as long agrees; 30 min at most."""
+    """Time before the measured interval, in which the clients start one after another. auto: pilot runs find it,
+    beginning with a warm-up of 5 s; it is at most 30 min. It is long enough when throughput settles within it, kept
+    connections are open, their congestion windows have converged, and a run twice as long agrees."""
     duration: AutoPositiveDuration = "10s"
-    """Length of the measured interval. auto: found by pilot runs, the first of 10 s, until none of the longest
-    transactions is missing, no queue is near its capacity, 1,000 transactions have ended, and a run twice as long
-    agrees; 30 min at most. Pilots are in no figure, and take three to five times as long as a run of what they find."""
+    """Length of the measured interval. auto: pilot runs find it, beginning with an interval of 10 s; it is at most 30
+    min. It is long enough when it misses none of the longest transactions, the load is not near capacity, 1,000
+    transactions have ended, and a run twice as long agrees. Figures do not include pilot runs. Pilot runs take three to
+    five times as long as one run of the length that they find."""
     runs: Annotated[int, Field(ge=1, le=1000)] = 3
-    """Independent repeats, from which means and intervals follow; with ``until``, those to make in any case."""
+    """Number of independent runs, from which means and intervals follow. With until, at least this many runs are made.
+    """
     until: Until | None = None
-    """Adds runs until the interval is narrow enough."""
+    """When to stop making runs: when the confidence interval of throughput is narrow enough."""
     max_errors: Probability = "10%"
-    """Share of the transactions that end in the measured interval which may be other than ok, of all clients and of
-    each group; those count too that clients give up (http.abort). Above it a run is not valid (errors); 100% allows
-    any."""
+    """Largest share of errors among the transactions that end in the measured interval, for all clients and for each
+    group. An error is any outcome but ok, also a request that a client gave up (http.abort). A run with more errors is
+    not valid (errors), unless chance explains the excess in one of several groups. 100% allows any number."""
     percentiles: Percentiles = [float(name[1:]) for name in PERCENTILES]  # noqa: RUF012 - pydantic copies it
-    """Percentiles of response times that tables show, in per cent, such as [50, 99.9]. Each is shown where there are
-    enough transactions for it: p99 needs 299, p99.9 needs 2,995."""
+    """Percentiles of response times that tables show, in per cent, such as [50, 99.9]. A table shows a percentile if
+    enough transactions ended: p99 needs 299, p99.9 needs 2,995."""
     time_limit: PositiveDuration | None = None
-    """Wall-clock time after which a run is given up; a minute and ten times its own length unless set. Where auto finds
-    lengths it is that of the first, and of longer ones in proportion."""
+    """Wall-clock time after which WASP gives up a run. Unless set, it is one minute plus ten times the length of the
+    run. With auto it is the limit of the first pilot run; longer runs get more in proportion."""
     order: Literal["shuffled", "listed"] = "shuffled"
-    """Order of the runs of a sweep: shuffled by the seed, so that a machine that slows down favours no point, or as
-    listed."""
+    """Order of the runs of a sweep: shuffled by the seed, so that a machine that slows down favours no point; or as the
+    file lists the points."""
 
     @property
     def open_ended(self) -> bool:
@@ -251,17 +259,17 @@ class Experiment(Part):
     """An experiment: a server, clients at a distance, and what to measure."""
 
     name: Name
-    """Name of the experiment; it names the results directory too."""
+    """Name of the experiment. The results directory gets this name, too."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
-    """Seed from which every random choice follows."""
+    """Seed of all random choices."""
     mode: ModeField | None = None
-    """live or sim; live where the machine can do it unless set."""
+    """Measure a real server (live) or a simulated one (sim). Unless set, WASP measures live if the machine can."""
     server: Server = Field(default_factory=Server)
     """The server under test."""
     workload: Workload = Field(default_factory=Single)
     """What the clients ask for."""
     network: Network = Field(default_factory=Network)
-    """What lies between all clients and the server."""
+    """Network between the clients and the server."""
     clients: Annotated[list[Clients], Field(min_length=1)]
     """Groups of clients."""
     measure: Measure = Field(default_factory=Measure)
@@ -269,17 +277,17 @@ class Experiment(Part):
     sweep: Annotated[
         dict[str, Any], Field(json_schema_extra={"additionalProperties": {"type": ["array", "object"]}})
     ] = Field(default_factory=dict)
-    """Fields that vary, by path: a list of values, or a range { from, to, times } or { from, to, step }. Every
-    combination is a point; fields in the table zip vary together."""
+    """Fields to vary, each by its path, with a list of values or a range: { from, to, times } or { from, to, step }.
+    Each combination of values is a point. Fields in the table zip vary together."""
     thresholds: Annotated[
         dict[str, str | list[str]],
         BeforeValidator(checked),
         Field(alias="assert", default_factory=dict, json_schema_extra={"additionalProperties": _CONDITIONS}),
     ]
-    """Conditions that every point must meet, such as p99 = "< 800ms" or, of a group, phones.p95 = "< 2s"; judged at the
-    interval's unfavourable end."""
+    """Conditions that every point must meet, such as p99 = "< 800ms", or phones.p95 = "< 2s" for the group phones. WASP
+    judges a condition by the unfavourable end of the 90 % confidence interval."""
     capacity: CapacityTable | None = None
-    """What wasp capacity looks for; wasp run leaves it alone."""
+    """What wasp capacity looks for; wasp run ignores it."""
 
     @model_validator(mode="after")
     def _one_target(self) -> Experiment:

@@ -28,10 +28,10 @@ Sampling = Literal["independent", "stratified"]
 
 class _Dealt(Part):
     kind: str
-    """Kind of workload."""
+    """Selects the workload."""
     deal: Literal["own", "modulo"] = "own"
-    """How requests are dealt: each client has a stream of its own; or client c of n takes requests c, c + n, c + 2n...
-    of the one sequence [S03]."""
+    """How requests are dealt to clients. own: each client has its own sequence of requests. modulo: client c of n takes
+    requests c, c + n, c + 2n... of one sequence for all [S03]."""
 
     def options(self) -> dict[str, Any]:
         """The options as the engine takes them."""
@@ -39,14 +39,14 @@ class _Dealt(Part):
 
 
 class WeightedFile(Part):
-    """One of a list of files."""
+    """A file of a list."""
 
     size: PositiveSize
-    """Its size."""
+    """Size of the file."""
     weight: Annotated[float, Field(ge=0, le=1_000_000)] = 1.0
-    """How often it is asked for, in proportion to the others."""
+    """How often clients ask for the file, in proportion to the weights of the others."""
     path: UrlPath | None = None
-    """What is asked for; its number of bytes unless set."""
+    """Path of the file; / and its number of bytes unless set."""
 
     def resolve(self) -> dict[str, Any]:
         """As the engine takes it."""
@@ -54,14 +54,15 @@ class WeightedFile(Part):
 
 
 class Single(_Dealt):
-    """One file, again and again [N01]; or a list of files, of which each request takes one at random by weight."""
+    """One file that all requests ask for [N01], or a list of files from which each request draws one at random by
+    weight."""
 
     kind: Literal["single"] = "single"
-    """Kind of workload."""
+    """Selects this workload, which is the default."""
     size: PositiveSize | None = None
-    """Size of the one file; 1KiB unless set."""
+    """Size of the file that all requests ask for; 1KiB unless set."""
     files: Annotated[list[WeightedFile], Field(min_length=1)] | None = None
-    """The files of a list."""
+    """Files of the list; instead of size."""
 
     @model_validator(mode="after")
     def _one_form(self) -> Single:
@@ -83,10 +84,10 @@ class _Generated(_Dealt):
     refused: ClassVar[dict[str, str]] = {"size": 'belongs to kind = "single"; these files have sizes of their own'}
 
     seed: Seed | None = None
-    """Seed of the file set; that of the experiment unless set."""
+    """Seed of the file set; the seed of the experiment unless set."""
     directory: str | None = None
-    """A set that wasp files wrote with the same options and seed, for a live server to serve. Unless set, a managed
-    server is given files of the same paths and sizes."""
+    """Directory that wasp files wrote with the same options and seed, for a live server to serve. Unless set, WASP
+    creates files with the same paths and sizes for a server that it starts."""
 
     def options(self) -> dict[str, Any]:
         """The options as the engine takes them."""
@@ -94,14 +95,14 @@ class _Generated(_Dealt):
 
 
 class Tail(Part):
-    """The heavy tail of sizes: Pareto."""
+    """Heavy tail of the file sizes: a Pareto distribution."""
 
     fraction: Probability
     """Share of the files that belong to the tail."""
     shape: Shape
     """Tail index, alpha; above 0."""
     scale: PositiveSize
-    """Least size of the tail, k, where the body is cut off."""
+    """Smallest size in the tail, k. The body ends here."""
 
 
 class Sizes(Part):
@@ -112,76 +113,76 @@ class Sizes(Part):
     sigma: Sigma
     """Standard deviation of that logarithm."""
     tail: Tail | None = None
-    """The heavy tail; without one the body reaches up to the cap."""
+    """Heavy tail. Without one, the body reaches up to the cap."""
     cap: PositiveSize
-    """No file is larger."""
+    """Largest size of a file."""
 
 
 class Shares(Part):
-    """Shares of the classes among the files; the rest are loners."""
+    """Shares of the classes of files; the rest are loners, which are pages by themselves."""
 
     base: Probability
-    """Files that have others embedded."""
+    """Share of the files that embed others."""
     embedded: Probability
-    """Files that are embedded in others."""
+    """Share of the files that others embed."""
 
 
 class RequestSizes(Part):
-    """The distribution that the sizes of requests shall have: Pareto [98]."""
+    """Intended distribution of the sizes of requested files: Pareto [98]."""
 
     shape: Shape
     """Tail index, alpha; above 0."""
     scale: PositiveSize
-    """Least size, k."""
+    """Smallest size, k."""
     cap: PositiveSize | None = None
-    """Greatest size; the largest file unless set."""
+    """Largest size; that of the largest file unless set."""
 
 
 Number = Annotated[int, Field(ge=0, le=10_000)]
 
 
 class NoEmbedded(Part):
-    """There are no pages: every file is asked for by itself."""
+    """There are no pages: clients ask for every file by itself."""
 
     model: Literal["none"]
-    """The distribution."""
+    """Selects this distribution."""
 
 
 class ConstantEmbedded(Part):
-    """The same number in every page."""
+    """Every page has the same number of embedded files."""
 
     model: Literal["constant"]
-    """The distribution."""
+    """Selects this distribution."""
     value: Number
-    """That number."""
+    """Number of embedded files of each page."""
 
 
 class ParetoEmbedded(Part):
-    """The whole part of a Pareto number."""
+    """The integer part of a Pareto variate."""
 
     model: Literal["pareto"]
-    """The distribution."""
+    """Selects this distribution."""
     shape: Shape
     """Tail index, alpha; above 0."""
     scale: Shape
-    """Least number, k."""
+    """Smallest value of the variate, k."""
     cap: Number
-    """No page has more; larger numbers are drawn again."""
+    """Maximum number of embedded files of a page; a larger number is drawn again."""
     counts_base: bool = False
     """Whether the number counts the base file too, as in the released sources of SURGE."""
 
 
 class GammaEmbedded(Part):
-    """The whole part of a gamma number."""
+    """The integer part of a gamma variate."""
 
     model: Literal["gamma"]
-    """The distribution."""
+    """Selects this distribution."""
     shape: Shape
     """Shape, kappa."""
     scale: Shape
     """Scale, theta."""
     cap: Number
-    """No page has more; larger numbers are drawn again."""
+    """Maximum number of embedded files of a page; a larger number is drawn again."""
 
 
 Embedded = Annotated[
@@ -194,17 +195,18 @@ Embedded = Annotated[
 
 
 class NoLocality(Part):
-    """At random: no locality but that of popularity."""
+    """Requests come in random order. Popular files repeat often, for no other reason than their popularity."""
 
     model: Literal["none"]
-    """The order."""
+    """Selects this order."""
 
 
 class LognormalLocality(Part):
-    """Lognormal distances in a stack of least recently used pages [98]."""
+    """The next page comes from a stack of all pages, the most recently used on top, at a lognormal distance from the
+    top [98]."""
 
     model: Literal["lognormal"]
-    """The order."""
+    """Selects this order."""
     mu: Annotated[float, Field(ge=0, le=10)]
     """Mean of the natural logarithm of the distance."""
     sigma: Annotated[float, Field(ge=0.001, le=5)]
@@ -219,22 +221,24 @@ Locality = Annotated[
 
 class Surge(_Generated):
     """SURGE [98]: heavy-tailed files, Zipf popularity, pages with embedded files, temporal locality, OFF times. A
-    client is a user equivalent. What is not given is the preset's."""
+    client is a user equivalent. A field that is left out has the value of the preset."""
 
     kind: Literal["surge"]
-    """Kind of workload."""
+    """Selects this workload."""
     preset: Literal["surge98", "surge-50MB", "surge99", "pries2012"] = "surge98"
-    """Published set of parameters."""
+    """Named set of parameters; docs/workloads.md has their sources."""
     files: FileCount | None = None
     """Number of files [N01]."""
     requests: Annotated[int, Field(ge=1)] | None = None
-    """References to all files together; unless set as many as ask once for the least popular file [98]."""
+    """Number of requests in the sequence, for all files together. Unless set, it is as many as give the least popular
+    file one request [98]."""
     zipf_slope: Slope | None = None
-    """The file of rank r is asked for in proportion to r^-slope [98]."""
+    """Exponent of Zipf's law: the number of requests for the file of rank r is in proportion to r^-slope [98]."""
     sampling: Sampling | None = None
-    """How sizes are drawn: independently, or one from each of as many strata as there are files (ours)."""
+    """How file sizes are drawn: independently, or one from each of as many strata as there are files (WASP's own
+    choice)."""
     sizes: Sizes | None = None
-    """Sizes of all files; those of a class come before it [98]."""
+    """Sizes of all files; base_sizes, embedded_sizes and loner_sizes override it [98]."""
     base_sizes: Sizes | None = None
     """Sizes of base files [98]."""
     embedded_sizes: Sizes | None = None
@@ -242,62 +246,65 @@ class Surge(_Generated):
     loner_sizes: Sizes | None = None
     """Sizes of files that are pages by themselves [98]."""
     shares: Shares | None = None
-    """Shares of the classes among the files [99]."""
+    """Shares of the classes of files [99]."""
     request_sizes: RequestSizes | None = None
-    """The distribution that the sizes of requests shall have [98]."""
+    """Intended distribution of the sizes of requested files, at which the optimal matching aims [98]."""
     matching: Literal["optimal", "random"] | None = None
-    """How popularity is matched with files [98]."""
+    """Which files are popular: those that bring the sizes of requested files closest to request_sizes (optimal), or
+    files at random [98]."""
     embedded: Embedded | None = None
     """Number of files embedded in a page [98]."""
     locality: Locality | None = None
-    """The order of requests [98]."""
+    """Order of the requests, which decides how soon a page is asked for again [98]."""
     inactive_off: Delay | None = None
-    """Time between pages [98]; a group's think or arrivals stand in its place, and some group must have neither."""
+    """Pause between two pages [98]. A group with think or arrivals does not use it. If you set it, at least one group
+    must use it."""
     active_off: Delay | None = None
-    """Time between the files of a page [98]; not where embedded is none."""
+    """Pause between two files of a page [98]; not with embedded none."""
 
 
 class Body(Part):
-    """The body of the sizes: lognormal, by its mean and deviation before the tail cuts it off [B02]."""
+    """Body of the file sizes: lognormal, with the mean and deviation that it has before it is cut off where the tail
+    begins [B02]."""
 
     mean: PositiveSize
-    """Mean."""
+    """Mean size."""
     deviation: PositiveSize
-    """Standard deviation."""
+    """Standard deviation of the sizes."""
 
 
 class PopularLimit(Part):
-    """What popular files may weigh, so that no single transfer dominates (ProWGen's sources)."""
+    """Largest size of popular files, so that no single transfer dominates (ProWGen's sources)."""
 
     references: Annotated[int, Field(ge=1)]
-    """Popular is a file with at least this many references."""
+    """Number of requests from which on a file counts as popular."""
     size: Size
-    """It is no larger than this."""
+    """Largest size of a popular file."""
 
 
 class NoStack(Part):
     """Requests in random order."""
 
     model: Literal["none"]
-    """The order."""
+    """Selects this order."""
 
 
 class StaticStack(Part):
-    """The probability belongs to the position in the stack: that of the file of the same rank in popularity [B02]."""
+    """Each position of the stack has a probability: that of the file whose popularity has the same rank [B02]."""
 
     model: Literal["static"]
-    """The order."""
+    """Selects this order."""
     depth: Annotated[int, Field(ge=1)]
-    """Most files on the stack."""
+    """Maximum number of files on the stack."""
 
 
 class DynamicStack(Part):
-    """The probability belongs to the file, wherever on the stack it is [B02]."""
+    """Each file on the stack has its own probability, whatever its position [B02]."""
 
     model: Literal["dynamic"]
-    """The order."""
+    """Selects this order."""
     depth: Annotated[int, Field(ge=1)]
-    """Most files on the stack."""
+    """Maximum number of files on the stack."""
 
 
 Stack = Annotated[
@@ -307,35 +314,37 @@ Stack = Annotated[
 
 
 class Prowgen(_Generated):
-    """ProWGen [B02]: heavy-tailed files, Zipf popularity, one-timers, a stack model of locality. What is not given is
-    the preset's."""
+    """ProWGen [B02]: heavy-tailed files, Zipf popularity, one-timers, a stack model of locality. A field that is left
+    out has the value of the preset."""
 
     kind: Literal["prowgen"]
-    """Kind of workload."""
+    """Selects this workload."""
     preset: Literal["ip-tne", "webtraff"] = "ip-tne"
-    """Published set of parameters."""
+    """Named set of parameters; docs/workloads.md has their sources."""
     objects: FileCount | None = None
     """Number of files [S03]."""
     requests: Annotated[int, Field(ge=1)] | None = None
-    """Requests that are aimed at (ours: two minutes of the peak rate of [S03])."""
+    """Intended number of requests in the sequence. The default is WASP's own choice: two minutes of the peak rate of
+    [S03]."""
     one_timers: Probability | None = None
-    """Share of the files that are asked for once (Arlitt and Williamson, SIGMETRICS 1996)."""
+    """Share of the files that are requested only once (Arlitt and Williamson, SIGMETRICS 1996)."""
     zipf_slope: Slope | None = None
-    """The file of rank r is asked for in proportion to r^-slope [S03]."""
+    """Exponent of Zipf's law: the number of requests for the file of rank r is in proportion to r^-slope [S03]."""
     body: Body | None = None
-    """The body of the sizes [B02]."""
+    """Body of the file sizes [B02]."""
     tail: Tail | None = None
-    """The tail of the sizes [S03]; its share is ours, which gives the mean of [S03]."""
+    """Tail of the file sizes [S03]. Its fraction is WASP's own choice, which gives the mean size of [S03]."""
     cap: PositiveSize | None = None
-    """No file is larger [S03]."""
+    """Largest size of a file [S03]."""
     sampling: Sampling | None = None
-    """How sizes are drawn: independently, or one from each of as many strata as there are files (ours)."""
+    """How file sizes are drawn: independently, or one from each of as many strata as there are files (WASP's own
+    choice)."""
     correlation: Literal["negative", "zero", "positive"] | None = None
-    """How size and popularity go together [S03]."""
+    """Correlation between the size of a file and its popularity [S03]."""
     popular_limit: PopularLimit | None = None
-    """What popular files may weigh, where the correlation is zero."""
+    """Largest size of popular files; with correlation zero only."""
     stack: Stack | None = None
-    """The order of requests [S03]; its depth is ProWGen's."""
+    """Order of the requests, by a stack of recently used files [S03]. The default depth is ProWGen's."""
 
 
 class Replay(_Dealt):
@@ -344,24 +353,24 @@ class Replay(_Dealt):
     refused: ClassVar[dict[str, str]] = {"size": 'belongs to kind = "single"; the log tells the sizes of its files'}
 
     kind: Literal["replay"]
-    """Kind of workload."""
+    """Selects this workload."""
     log: str
-    """The file, compressed with gzip or not."""
+    """Path of the log. The file may be compressed with gzip."""
     format: Literal["log", "urls"] = "log"
-    """An access log in the common format or in one that continues it; or lines of URL, URL SECONDS or URL SECONDS
-    BYTES."""
+    """log: an access log in the common log format, or in one that continues it, such as the combined one. urls: lines
+    of URL, URL SECONDS or URL SECONDS BYTES."""
     max_bad_lines: Probability = "1%"
-    """Share of the lines that may make no sense; more are an error."""
+    """Largest share of lines that WASP cannot read. A log with more of them is an error."""
     unknown_size: PositiveSize = "10000B"
-    """Size of files that no line tells."""
+    """Size of a file if no line of the log gives one."""
     times: bool = False
-    """Whether requests begin when they did in the log; its times, and the SECONDS of a list, mean nothing else. With
-    more than one client the log must be shared out (deal = "modulo")."""
+    """Whether requests begin at the times of the log (or at the SECONDS of a list). Unless set, WASP ignores these
+    times. Several clients need deal = "modulo" for it."""
     repeat: bool = True
     """Whether the log begins again after its end."""
     directory: str | None = None
-    """Files for a live server to serve, which must have every file of the log. Unless set, a managed server is given
-    files of the sizes that the log tells."""
+    """Directory for a live server to serve; it must have every file of the log. Unless set, WASP creates files with the
+    sizes in the log for a server that it starts."""
 
     def options(self) -> dict[str, Any]:
         """The options as the engine takes them."""

@@ -46,13 +46,13 @@ class GroupLoad(Record):
     name: str
     """Name of the group."""
     load: Number | None
-    """Its clients, or its arrivals a second; None if no load was found."""
+    """Number of its clients, or its arrivals a second; None if no load was found."""
     background: bool
-    """Whether it is a background group, which is not counted and stays as it is."""
+    """Whether the group is background load, which the search neither counts nor changes."""
     asks: str
-    """What a client asks for, such as ``/`` or ``1KiB``."""
+    """What its clients ask for, such as ``/`` or ``1KiB``."""
     waits: str | None
-    """How long a client pauses before it asks again, such as ``5s``; None where it does not, and in an open loop."""
+    """Pause of a client before its next request, such as ``5s``; None without a pause, and in an open loop."""
 
 
 class PointCapacity(Record):
@@ -63,58 +63,53 @@ class PointCapacity(Record):
     varied: dict[str, Any]
     """Values of the swept fields, by path."""
     capacity: Number | None
-    """What was looked for: the largest throughput in ok transactions a second, clients, or arrivals a second. None if
-    no load counted and met the objective.
-    """
+    """The capacity: the largest throughput in ok transactions a second, the number of clients, or the arrivals a
+    second. None if no load counted and met the objectives."""
     ci90: tuple[Number, Number | None] | None
-    """90 % interval: of throughput Student's t over the runs at that load; of clients and of a rate the loads between
-    which the objective ceases to be met, whose upper end is None where no load was too much for the server.
-    """
+    """90 % confidence interval of the capacity. For throughput it is Student's t over the runs at that load. For
+    clients and a rate it is the range of loads in which the server begins to miss the objective; its upper end is None
+    if no load was too much for the server."""
     load: Number | None
-    """The load that was found, or at which throughput was largest."""
+    """The load that was found, or the load with the largest throughput."""
     groups: list[GroupLoad] | None = None
-    """The groups of clients there; None in results of older versions."""
+    """The groups of clients at that load. None in results of older versions."""
     outcome: Outcome | None = None
-    """How the search ended. ``found``; ``not reached``: the most that was tried was not too much for the server, or
-    throughput may be larger at other loads; ``emulator``: from some load on the emulator was the limit; in both the
-    capacity is at least that; ``none``. None if it is not complete, and in results of older versions.
-    """
+    """How the search ended. ``found``: it found the capacity. ``not reached``: the largest load was not too much for
+    the server, or other loads may have a larger throughput. ``emulator``: from some load on the emulator was the limit.
+    In these two cases the capacity is a lower bound. ``none``: it found none. None if the search is not complete, and
+    in results of older versions."""
     refined: bool | None = None
-    """Whether the interval of clients or of a rate is as narrow as a search makes it, or it was out of runs before.
-    None of throughput, and if it is not complete.
-    """
+    """Whether the search for clients or a rate made the interval as narrow as it could, rather than ending because it
+    had no runs left. None for throughput, and if the search is not complete."""
     more: More | None = None
-    """Whether more may be found ``below`` or ``above`` the loads that were tried; None if not. In results of older
-    versions only of throughput.
-    """
+    """Whether the capacity may lie ``below`` or ``above`` the loads that were tried; None if not. In results of older
+    versions it is given for throughput only."""
     bound: float | None = None
-    """Throughput that loads between those that were tried may have at most: it grows no faster than the clients, and
-    the curve bends down. None of clients and rates, and in results of older versions.
-    """
+    """Largest throughput that loads between the tried ones can have, since throughput grows no faster than the number
+    of clients and its curve bends down. None for clients and rates, and in results of older versions."""
     again: Number | None = None
-    """Least load above that interval at which the objective was met again; None if there is none."""
+    """Smallest load above the interval that met the objective again; None if there is none."""
     server_cpu: float | None
-    """Busy share of the server's CPUs there, without what other programs took of them."""
+    """Busy share of the server's CPUs at that load, without the CPU time of other programs."""
     saturated: bool | None
-    """Whether that is at least 95 %."""
+    """Whether server_cpu is at least 95 %."""
     bottleneck: Bottleneck
-    """What set the limit."""
+    """What limited the capacity."""
     why: str
-    """The same in words."""
+    """The bottleneck in words."""
     confirmed: bool
-    """Whether fresh runs at that load all counted and met the objective; a sweep makes none."""
+    """Whether all fresh runs at that load counted and met the objectives. A sweep makes no fresh runs."""
     valid: bool | None
-    """Whether it was found, confirmed where the method confirms, and every run that makes it up is valid; None in
-    results of older versions.
-    """
+    """Whether the capacity is valid: there is one (it may be a lower bound), the fresh runs of a search confirmed it,
+    and every run behind it is valid. None in results of older versions."""
     runs: int
-    """Runs made."""
+    """Number of runs."""
     readings: list[LoadReading]
-    """The runs, in the order in which they were made."""
+    """The runs, in the order of the search."""
     loads: list[Load] = Field(default_factory=list)
-    """The same by load, in rising order; the fresh runs of a load come last."""
+    """The runs by load, in rising order; fresh runs of a load come last."""
     line: Line = Field(default_factory=no_line)
-    """What those runs say together from which the capacity follows."""
+    """Figures of the runs from which the capacity follows."""
 
     @property
     def is_lower_bound(self) -> bool:
@@ -156,29 +151,29 @@ class CapacityResult(WithFiles):
     """``capacity.json``; what ``wasp capacity --json`` prints has a ``table``, too."""
 
     format: int = FORMAT
-    """Version of the format."""
+    """Version of the file format."""
     name: str
     """Name of the experiment."""
     mode: Mode
     """live or sim."""
     seed: int
-    """Seed from which every random choice follows."""
+    """Seed of all random choices."""
     method: Method
-    """search or sweep."""
+    """Method: search or sweep."""
     find: Find = "throughput"
-    """What was looked for: throughput, clients or rate."""
+    """What the search looks for: throughput, clients or rate."""
     objectives: list[str]
-    """Conditions that a load must meet."""
+    """Objectives that a load must meet."""
     results: str | None = None
-    """Directory of the results; None where none was named."""
+    """Directory of the results; None if none was named."""
     complete: bool
     """Whether the search has ended at every point."""
     valid: bool
-    """Whether it is complete and every point's capacity is valid."""
+    """Whether the search is complete and the capacity of every point is valid."""
     points: list[PointCapacity]
-    """What was found at each point; there is one without a sweep."""
+    """The capacity of each point; without a sweep there is one point."""
     checks: list[Check] = Field(default_factory=list)
-    """Whether what was found is at least what was asked for, at each point; empty if nothing was."""
+    """Whether the capacity of each point is at least the required one; empty if none was required."""
     percentiles: list[str] = Field(default_factory=lambda: list(PERCENTILES))
     """Names of the percentiles that tables show."""
 

@@ -21,21 +21,23 @@ class Check(Record):
     varied: dict[str, Any]
     """Values of the swept fields, by path."""
     condition: str
-    """Such as ``p99 < 800ms``."""
+    """The condition, such as ``p99 < 800ms``."""
     value: float | None
-    """The figure: in /s, bit/s, milliseconds, or as a share; of a search in what it looked for; of a comparison the
-    slowdown as a share. None where there is none, as of too few transactions for a percentile.
-    """
+    """Figure that was judged: in /s, bit/s, milliseconds, or as a share. For a search it is the capacity, for a
+    comparison the slowdown as a share. None if there is no figure, for example if a percentile has too few
+    transactions."""
     ci90: tuple[float | None, float | None] | None
-    """90 % interval of the figure; None where there is none, and for an end that a search did not reach."""
+    """90 % confidence interval of the figure. It is None if there is none; an end that a search did not reach is None,
+    too."""
     judged: float | None
-    """The interval's unfavourable end; the value itself where one run gives no interval. Of a search or a comparison
-    the end that decides; where none does, the lower one of a search, and the upper one of a comparison.
-    """
+    """End of the interval that the condition was judged by: the unfavourable one, or the figure itself if one run gives
+    no interval. For a search or a comparison it is the end that decides. If neither decides, it is the lower end for a
+    search, and the upper end for a comparison."""
     passed: bool | None
-    """None where it is undecided: there is no figure to judge, or that of a search or a comparison does not tell."""
+    """Whether the condition holds. None if it is undecided: there is no figure, or the interval of a search or a
+    comparison does not decide it."""
     why: str
-    """What was judged, in words."""
+    """The judgement in words."""
 
     @property
     def line(self) -> str:

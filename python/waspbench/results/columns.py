@@ -36,31 +36,30 @@ class Line(Record):
     throughput: Annotated[float | None, Column("ok/s", decimals(), label="throughput (ok/s)")]
     """``ok`` transactions a second, mean over the runs."""
     throughput_ci90: Annotated[tuple[float, float] | None, Column("90 % interval", span)]
-    """90 % Student-t interval of that mean; None with one run."""
+    """90 % confidence interval of that mean (Student's t over the runs); None with one run."""
     goodput_bps: Annotated[float | None, Column("Mbit/s", lambda bps: f"{bps / 1e6:,.2f}", label="goodput (Mbit/s)")]
-    """Bits of bodies a second, mean over the runs."""
+    """Bits of the bodies of ``ok`` transactions a second, mean over the runs."""
     mean_ms: Annotated[float | None, Column("mean ms", decimals(), label="response time mean (ms)")]
-    """Mean response time of ``ok`` transactions in milliseconds, mean of the runs' means."""
+    """Mean response time of ``ok`` transactions in milliseconds: the mean over the runs of their means."""
     percentiles_ms: dict[str, float | None]
-    """Their percentiles, of all runs together, and others that were asked for; None of too few."""
+    """Percentiles of the response times of ``ok`` transactions, of all runs together, and others that were asked for.
+    None with too few transactions."""
     errors: Annotated[float | None, Column("errors %", percent(2), label="errors (%)", alarms=_has_errors)]
-    """Share of the transactions that ended which were not ok; None where none ended."""
+    """Share of the ended transactions that were not ok; None if none ended."""
     server_cpu: Annotated[float | None, Column("CPU %", percent(), label="server CPU busy (%)")]
-    """Busy share of the server's CPUs, mean over the runs; in a search for capacity without what other programs took of
-    them. None of a group.
-    """
+    """Busy share of the server's CPUs, mean over the runs. In a search for capacity it leaves out CPU time that other
+    programs took. None for a group."""
     runs: Annotated[int, Column("runs", whole)]
-    """How many runs the figures are of."""
+    """Number of runs behind the figures."""
     valid: Annotated[bool | None, Column("valid", of_row=_validity, alarms=lambda row: _validity(row) == "NO")]
-    """Whether nothing speaks against them; None in results of older versions that do not tell. (Of a group with
-    ``background`` it says nothing of the figures of all clients.)
-    """
+    """Whether the figures are valid. None if a run of a search did not need a verdict, and in results of older
+    versions. For a background group it says nothing about the figures of all clients."""
     background: bool = False
-    """Whether it is a group that the figures of all clients leave out."""
+    """Whether the group is background load, which the figures of all clients leave out."""
     outcomes: Annotated[dict[str, int] | None, Column("outcomes and status codes", of_row=_ended, left=True)]
-    """Transactions by outcome; None where that is not known."""
+    """Number of transactions by outcome; None if it is not known."""
     statuses: dict[str, int] | None
-    """Whole responses by status code; None where that is not known."""
+    """Number of complete responses by status code; None if it is not known."""
 
     @property
     def figures(self) -> dict[str, Any]:

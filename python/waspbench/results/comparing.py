@@ -51,68 +51,67 @@ class Compared(Record):
     varied: dict[str, Any]
     """Values of the swept fields that both have in common, by path."""
     runs: tuple[int, int]
-    """Of A, and of B."""
+    """Number of runs of A and of B."""
     means: tuple[float, float]
-    """In the unit of the figure: /s, bit/s or milliseconds; clients or arrivals a second that were found."""
+    """Means of A and of B in the unit of the figure: /s, bit/s or milliseconds; for searches for clients or a rate, the
+    clients or arrivals a second that they found."""
     ratio: float | None
-    """mean(B) / mean(A)."""
+    """Ratio of the means, mean(B) / mean(A)."""
     ratio_ci90: tuple[float, float] | None
-    """Fieller's interval; of clients and rates from the farthest ends of their intervals to the farthest ends."""
+    """90 % confidence interval of the ratio (Fieller). For clients and rates it reaches from the smallest to the
+    largest ratio that the intervals of A and B allow."""
     ratio_ends: tuple[float | None, float | None] = (None, None)
-    """The ends of that interval as far as they are known: no lower one where A is only a lower bound, and no upper one
-    where B is.
-    """
+    """Ends of that interval as far as they are known: the lower end is None if A is only a lower bound, and the upper
+    end if B is."""
     shift: float
-    """Hodges-Lehmann shift, B less A."""
+    """Hodges-Lehmann estimate of the shift from A to B."""
     test: TestName
-    """permutation, Mann-Whitney, or interval, of clients and rates that were found."""
+    """Test of the difference: permutation, Mann-Whitney, or interval (for clients and rates that searches found)."""
     p: float
-    """The chance of a difference at least as large where there is none."""
+    """P-value: the probability of a difference at least as large if there is none."""
     p_holm: float
-    """Corrected for all points (Holm)."""
+    """P-value corrected for the number of points (Holm)."""
     verdict: Verdict | Literal["not comparable"]
-    """faster, slower, or no difference shown: of B, at ``alpha`` over all points together; not comparable where the
-    result says why.
-    """
+    """Verdict on B, at the significance level ``alpha`` over all points together: faster, slower, or no difference
+    shown; or not comparable, for the reason in not_comparable."""
     lines: tuple[Line, Line]
-    """What a table says of A and of B, or of their group of clients that the figure is of; of a capacity, of the runs
-    that confirmed it.
-    """
+    """Figures of A and of B, or of the group of clients that the metric names. For a capacity they are of the runs that
+    confirmed it."""
     at_least: tuple[bool, bool] = (False, False)
-    """Whether A, and B, is only a lower bound of a capacity."""
+    """Whether A, and whether B, is only a lower bound of a capacity."""
     note: str | None
-    """Why no difference could have been shown, if none could."""
+    """Why the test could not have shown any difference; None if it could."""
     valid: bool
-    """Whether both results are."""
+    """Whether both results are valid."""
 
 
 class ComparisonResult(Shown):
     """What ``wasp compare --json`` prints."""
 
     a: str
-    """What A was called: a text that names results, or of results in memory their directory or name."""
+    """Name of A: the text that named the results, or the directory or name of results in memory."""
     b: str
-    """The same of B."""
+    """Name of B, of the same kind."""
     metric: str
-    """The figure that is compared, such as ``throughput`` or ``phones.p95``."""
+    """Figure that is compared, such as ``throughput`` or ``phones.p95``."""
     alpha: float
-    """The chance to call a difference where there is none, over all points."""
+    """Significance level over all points together: the probability to report a difference where there is none."""
     points: list[Compared]
-    """The points that both have."""
+    """The points that A and B have in common."""
     unmatched: list[str]
-    """Points that only one of them has."""
+    """Points that only A or only B has."""
     lacking: list[str] = Field(default_factory=list)
-    """Points that cannot be compared, and why: a run has too few transactions for a percentile."""
+    """Points that cannot be compared, with the reason, such as too few transactions for the percentile."""
     differences: list[Difference]
-    """What they do not have in common besides the fields that are swept: mode, experiment, machine, version."""
+    """Other differences between A and B, apart from swept fields: in mode, experiment, machine, version."""
     not_comparable: list[str]
-    """Why two capacities are not of one kind; empty if they are."""
+    """Why the two capacities are of different kinds; empty if they are of one kind."""
     valid: bool
-    """Whether the results are, and they are comparable."""
+    """Whether both results are valid and comparable."""
     percentiles: list[str] = Field(default_factory=lambda: list(PERCENTILES))
     """Names of the percentiles that tables show."""
     checks: list[Check] = Field(default_factory=list)
-    """Whether B is slower by more than the limit that was given (``fail_on``), at each point."""
+    """Whether B is slower than the limit (``fail_on``) allows, at each point."""
 
     @property
     def listing(self) -> Listing:

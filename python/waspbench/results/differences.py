@@ -17,14 +17,14 @@ _IGNORED = ("name", "mode", "sweep", "assert", "capacity", "measure.percentiles"
 
 
 class Difference(Record):
-    """A field that two results do not agree in."""
+    """A field in which two results differ."""
 
     field: str
-    """``mode``, a path in the experiment file, ``machine.cpu``, ``versions.waspbench``..."""
+    """The field: ``mode``, a path in the experiment file, ``machine.cpu``, ``versions.waspbench``..."""
     a: Any
-    """None where A does not have it."""
+    """Value in A; None if A does not have the field."""
     b: Any
-    """None where B does not have it."""
+    """Value in B; None if B does not have the field."""
 
 
 MOST_LISTED = 12

@@ -20,9 +20,9 @@ class Estimate(Record):
     """A mean over runs."""
 
     mean: float
-    """The mean, in the unit of the figure that it is of."""
+    """Mean over the runs, in the unit of the figure."""
     ci90: tuple[float, float] | None
-    """90 % Student-t interval over the runs, ``[low, high]``; None with one run."""
+    """90 % confidence interval of the mean (Student's t over the runs), ``[low, high]``; None with one run."""
 
 
 class ResponseTime(Record):
@@ -32,29 +32,29 @@ class ResponseTime(Record):
     """
 
     mean: float | None
-    """Mean of the runs' means."""
+    """Mean over the runs of their mean response times."""
     ci90: tuple[float, float] | None
-    """90 % Student-t interval of that mean; None with one run."""
+    """90 % confidence interval of that mean (Student's t over the runs); None with one run."""
     p50: float | None
-    """The median of all runs' transactions together; None with fewer than 5 of them."""
+    """Median of the transactions of all runs together; None with fewer than 5 transactions."""
     p50_ci90: tuple[float, float] | None = None
-    """90 % interval of the median, for which a run counts as a whole (Francisco and Fuller); None with one run."""
+    """90 % confidence interval of the median, for which each run is one cluster whose transactions may depend on each
+    other (Francisco and Fuller); None with one run."""
     p90: float | None
-    """90th percentile of all runs' transactions together; None with fewer than 29 of them."""
+    """90th percentile of the transactions of all runs together; None with fewer than 29 transactions."""
     p90_ci90: tuple[float, float] | None = None
-    """Its 90 % interval, likewise."""
+    """90 % confidence interval of p90, found in the same way."""
     p95: float | None = None
-    """95th percentile of all runs' transactions together; None with fewer than 59 of them."""
+    """95th percentile of the transactions of all runs together; None with fewer than 59 transactions."""
     p95_ci90: tuple[float, float] | None = None
-    """Its 90 % interval, likewise."""
+    """90 % confidence interval of p95, found in the same way."""
     p99: float | None
-    """99th percentile of all runs' transactions together; None with fewer than 299 of them. ``p99.9`` and
-    ``p99.9_ci90`` are there likewise, which need 2,995, and other percentiles where they were asked for.
-    """
+    """99th percentile of the transactions of all runs together; None with fewer than 299 transactions. There are also
+    ``p99.9`` and ``p99.9_ci90``, which need 2,995 transactions, and any other percentiles that were asked for."""
     p99_ci90: tuple[float, float] | None = None
-    """Its 90 % interval, likewise."""
+    """90 % confidence interval of p99, found in the same way."""
     max: float | None
-    """The longest of all runs."""
+    """Longest response time of all runs."""
 
     @property
     def percentiles(self) -> dict[str, float | None]:

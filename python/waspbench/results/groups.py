@@ -36,9 +36,9 @@ class GroupArrivals(Record):
     arrivals: Estimate
     """Arrivals a second."""
     begun: Estimate
-    """Arrivals a second that began."""
+    """Arrivals a second whose transaction began."""
     shed: int
-    """Arrivals of all runs that were dropped, because as many as may wait did."""
+    """Number of arrivals in all runs that were dropped because too many were waiting (arrivals.outstanding)."""
 
 
 class Group(Record):
@@ -47,36 +47,38 @@ class Group(Record):
     name: str
     """Name of the group."""
     clients: int | None
-    """Number of its clients; None where the results do not tell."""
+    """Number of clients in the group; None if the results do not say."""
     background: bool
-    """Whether the figures of all groups together leave it out."""
+    """Whether the group is background load, which the figures of all clients leave out."""
     throughput: Estimate
     """``ok`` transactions a second."""
     goodput_bps: Estimate
-    """Bits of bodies a second."""
+    """Bits of the bodies of ``ok`` transactions a second."""
     response_time_ms: ResponseTime
-    """Of ``ok`` transactions, from the intended start, where there is one. Of one group of several with fewer than 100
-    of them every figure is None."""
+    """Response times of ``ok`` transactions in milliseconds, from the intended start if there is one. If there are
+    several groups, all of them are None with fewer than 100 ``ok`` transactions of the group."""
     all_response_time_ms: ResponseTime
-    """The same of all transactions that ended, whatever their outcome."""
+    """Response times of all transactions that ended, whatever their outcome. If there are several groups, all of them
+    are None with fewer than 100 such transactions of the group."""
     outcomes: dict[str, int]
-    """Transactions of all runs by outcome."""
+    """Number of transactions of all runs by outcome."""
     statuses: dict[str, int]
-    """Whole responses (ok and http_error) of all runs by status code."""
+    """Number of complete responses (``ok`` and ``http_error``) of all runs by status code."""
     errors: float | None
-    """Share of the transactions that ended which were not ok; None where none ended."""
+    """Share of the ended transactions that were not ok; None if none ended."""
     censoring: Censoring | None
-    """What is too long for the measured intervals of all runs together; None where too few transactions were seen to
-    tell, and in results of older versions.
-    """
+    """How much the measured intervals of all runs together miss, because they were too short for some transactions.
+    None with too few transactions to tell, and in results of older versions."""
     trend: Trend | None = None
-    """Whether throughput had settled, by all runs together; None likewise."""
+    """Figures that say whether throughput had settled, of all runs together. None with too few transactions to tell,
+    and in results of older versions."""
     stability: Stability | None = None
-    """Whether the open loop offers what can be taken, by all runs together; None in a closed one, and likewise."""
+    """Figures that say whether the open loop was stable, of all runs together. None in a closed loop, with too few
+    transactions to tell, and in results of older versions."""
     open_loop: GroupArrivals | None
-    """The group's open loop; None where it has a closed one."""
+    """Arrivals of the group's open loop; None in a closed loop."""
     valid: bool
-    """Whether no reason is about this group, or about all clients."""
+    """Whether the group's figures are valid: no reason is about this group or about all clients."""
 
 
 def groups_of(

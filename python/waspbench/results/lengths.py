@@ -9,44 +9,46 @@ from waspbench.results.formats import Record
 
 
 class PilotGroup(Record):
-    """The figures of a group of clients in a pilot; a mean's error is half the width of its 99 % interval over it."""
+    """Figures of a group of clients in a pilot run. The error of a mean is half the width of its 99 % interval,
+    relative to the mean."""
 
     name: str
     """Name of the group."""
     throughput: float
     """``ok`` transactions a second."""
     throughput_error: float | None
-    """Its relative error, by batch means; None where nothing ended."""
+    """Relative error of throughput, by batch means; None if no transaction ended."""
     mean_ms: float | None
-    """Mean response time of the ``ok`` transactions; None without any."""
+    """Mean response time of ``ok`` transactions; None without any."""
     mean_error: float | None
-    """Its relative error; None likewise."""
+    """Relative error of the mean response time; None without any."""
 
 
 class Want(Record):
-    """What a pilot was too short for."""
+    """A reason why a pilot run was too short."""
 
     code: str
-    """That of the reason, or ``few`` where too few transactions ended."""
+    """Code of the reason, or ``few`` if too few transactions ended."""
     warmup_s: float | None = None
-    """Seconds of the warm-up that would do; None to leave it."""
+    """Length of the warm-up, in seconds, that would be long enough; None if it can stay."""
     duration_s: float | None = None
-    """Seconds of the measured interval likewise. Where both are None nothing is known of them."""
+    """Length of the measured interval, in seconds, that would be long enough; None if it can stay. If both are None,
+    the lengths that would be enough are not known."""
 
 
 class Pilot(Record):
-    """A run that is in no figure, made to find lengths."""
+    """A pilot run, which finds lengths and is in no figure."""
 
     warmup_s: float
-    """Seconds of its warm-up."""
+    """Length of its warm-up in seconds."""
     duration_s: float
-    """Seconds of its measured interval."""
+    """Length of its measured interval in seconds."""
     groups: list[PilotGroup]
-    """Those that are no background."""
+    """Figures of each group of clients but background groups."""
     wants: list[Want] = Field(default_factory=list)
-    """What it was too short for; empty if it was long enough."""
+    """Reasons why the pilot run was too short; empty if it was long enough."""
     hopeless: str | None = None
-    """Why no lengths would do, in words."""
+    """Why no length would be enough, in words."""
 
     @property
     def length_s(self) -> float:
@@ -58,13 +60,13 @@ class FoundLengths(Record):
     """The lengths that were found, and how."""
 
     warmup_s: float | None
-    """Seconds of the warm-up; None where the experiment says it."""
+    """Length of the warm-up in seconds; None if the experiment sets it."""
     duration_s: float | None
-    """Seconds of the measured interval; None likewise."""
+    """Length of the measured interval in seconds; None if the experiment sets it."""
     why: str | None
-    """Why no lengths would do, so that the search ended; None if two pilots agreed."""
+    """Why the search ended without lengths that are enough; None if two pilot runs agreed."""
     pilots: list[Pilot] = Field(min_length=1)
-    """All that were made, in their order."""
+    """All pilot runs, in their order."""
 
     @property
     def pilots_s(self) -> float:

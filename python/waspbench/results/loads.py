@@ -29,55 +29,50 @@ class LoadReading(Record):
     """One run of a search."""
 
     run: int
-    """Number of the run: the order in which they were made."""
+    """Number of the run in the order of the search, from 0."""
     load: Number
-    """Clients in all, those of background groups left out; arrivals a second where a rate was looked for."""
+    """Load: the number of clients, background groups left out, or arrivals a second if the search looks for a rate."""
     throughput: float
     """``ok`` transactions a second."""
     goodput_bps: float = 0.0
-    """Bits of bodies a second, those of background groups included."""
+    """Bits of bodies a second, background groups included."""
     interval_s: float | None = None
-    """Length of the measured interval in seconds: longer than the file's where that was too short."""
+    """Length of the measured interval in seconds. It is longer than that of the file if that was too short."""
     server_cpu: float | None
-    """Busy share of the server's CPUs, without what other programs took of them."""
+    """Busy share of the server's CPUs, without the CPU time of other programs."""
     judged: dict[str, float | None] = Field(default_factory=dict)
-    """The figures that objectives name: in /s, bit/s, milliseconds, or as a share; none if it did not come to its end,
-    and in results of older versions.
-    """
+    """Figures that the objectives name: in /s, bit/s, milliseconds, or as a share. Empty if the run did not end, and in
+    results of older versions."""
     ratio: float | None = None
-    """What such a figure took of its limit, the worst of several: above 1 the objective was not met. None where that
-    cannot be told, and in results of older versions.
-    """
+    """How much of an objective's limit the figure took: figure / limit for an upper limit, limit / figure for a lower
+    one; the worst of several objectives. Above 1 the run missed the objective. None if this is not known, and in
+    results of older versions."""
     meets: bool | None
-    """Whether it met the objective; None where it had too few transactions to tell and did not need to, or did not come
-    to its end.
-    """
+    """Whether the run met the objectives. None if it had too few transactions to tell and the search did not need to
+    know, and if the run did not end."""
     waited: bool = False
-    """Whether it would have met the objective if response times counted from when clients asked: arrivals waited for
-    clients that were busy. Not told in results of older versions.
-    """
+    """Whether the run missed the objective only because arrivals waited for busy clients: it would have met it if
+    response times started when the client sent the request. False in results of older versions."""
     misses: bool = False
-    """Whether it is shown to have missed the objective: by enough transactions, because more of few took too long than
-    chance explains, or because the queue of an open loop grows without end.
-    """
+    """Whether the run certainly missed the objective: it had enough transactions, or more of few took too long than
+    chance explains, or the queue of an open loop grows without end."""
     counts: bool
-    """Whether it did not fail and the emulator left the server its say."""
+    """Whether the run tells something about the server: it did not fail, and the emulator was not at its limit."""
     failed: bool = False
-    """Whether it did not come to its end, or had too many errors at a load that is too much for the server."""
+    """Whether the run failed: it did not end, or it had too many errors at a load that is too much for the server."""
     outcomes: dict[str, int] | None = None
-    """Transactions by outcome; None if it did not come to its end, and in results of older versions."""
+    """Number of transactions by outcome. None if the run did not end, and in results of older versions."""
     statuses: dict[str, int] | None = None
-    """Whole responses by status code; None likewise."""
+    """Number of complete responses by status code. None if the run did not end, and in results of older versions."""
     confirming: bool
-    """Whether it is one of the fresh runs at the load that others had found."""
+    """Whether it is a fresh run, which confirms the load that earlier runs found."""
     valid: bool | None
-    """Whether nothing speaks against it but what saturation excuses (``server_queue``); None in results of older
-    versions, and where it did not need to tell whether it met the objective.
-    """
+    """Whether the run is valid, apart from a reason that saturation excuses (``server_queue``). None in results of
+    older versions, and if the search did not need to know whether the run met the objective."""
     attempts: int = 1
-    """How often it was tried."""
+    """Number of attempts that the run took."""
     notes: list[str] = Field(default_factory=list)
-    """Why it failed, is not valid, or did not meet the objective; errors above 1 %, and what may help."""
+    """Why the run failed, is not valid, or missed the objective; also errors above 1 %, and what may help."""
 
     @property
     def unmade(self) -> bool:
@@ -89,17 +84,15 @@ class Load(Line):
     """The runs of a search at one load: those that explored, or the fresh ones that were to confirm it."""
 
     load: Annotated[Number, Column("clients or arrivals/s")]
-    """Clients in all, those of background groups left out; arrivals a second where a rate was looked for."""
+    """Load: the number of clients, background groups left out, or arrivals a second if the search looks for a rate."""
     fresh: Annotated[bool, Column("fresh", lambda fresh: "yes" if fresh else "no")]
-    """Whether they were made to confirm what others had found."""
+    """Whether these are fresh runs, which confirm the load that earlier runs found."""
     counts: Annotated[Literal["yes", "failed", "emulator", "objective", "undecided"], Column("counts")]
-    """``yes``, or what excludes the load: a run ``failed``, the ``emulator`` was at its limit in one, or one did not
-    meet the ``objective``; ``undecided`` where one was passed over that had too few transactions to tell.
-    """
+    """``yes``, or why the load does not count: a run ``failed``, the ``emulator`` was at its limit in a run, or a run
+    missed the ``objective``. ``undecided`` if the search passed over a run with too few transactions to tell."""
     judged: dict[str, float | None] = Field(default_factory=dict)
-    """The figures that objectives name: percentiles of all transactions of the runs together, other figures the mean
-    over the runs; in /s, bit/s, milliseconds, or as a share.
-    """
+    """Figures that the objectives name, in /s, bit/s, milliseconds, or as a share: percentiles of the transactions of
+    all runs together, and means over the runs of other figures."""
 
     @property
     def figures(self) -> dict[str, Any]:

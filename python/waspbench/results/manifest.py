@@ -22,35 +22,46 @@ class Manifest(Record):
     """``manifest.json``."""
 
     format: int = FORMAT
+    """Version of the format of the results."""
     created: str
     """Start of the first run: UTC, ISO 8601."""
     name: str
+    """Name of the experiment."""
     mode: str
+    """live or sim."""
     seed: int
+    """Seed of all random choices."""
     experiment: dict[str, Any]
-    """The experiment file's content, every default filled in."""
+    """Content of the experiment file, with every default filled in."""
     settings: dict[str, list[str]]
-    """Which parts of [server] were used in this mode, and which were not."""
+    """Which parts of [server] this mode used, and which it did not."""
     scenario: dict[str, Any]
-    """What the engine was told for the first run; the others differ in ``run``."""
+    """Input of the engine for the first run; other runs differ in ``run``."""
     server: dict[str, Any]
     """The server under test: name, version, command, configuration text."""
     testbed: dict[str, Any]
     """Device, kernel settings, CPUs and labels of a live run; empty in simulation."""
     machine: dict[str, Any]
+    """The machine: its processor, number of CPUs, kernel, memory and settings."""
     versions: dict[str, str]
+    """Versions of WASP, Python, the kernel and the libraries that made the results, and the build profile of the
+    engine."""
     valid: bool
+    """Whether the result is valid."""
     invalid_reasons: list[Reason]
+    """Reasons why the result is not valid; empty if it is valid."""
     interrupted: bool
+    """Whether the experiment ended before all runs were complete."""
     varied: dict[str, Any] = Field(default_factory=dict)
-    """Values of the fields that a sweep varies, by path; empty without one."""
+    """Values of the swept fields, by path; empty without a sweep."""
     site: Site | None = None
-    """What there was to ask for: number of files and bytes."""
+    """Files that the clients could ask for: their number and their bytes."""
     lengths: FoundLengths | None = None
-    """How the lengths of warm-up and interval were found, where the experiment leaves them open."""
+    """How WASP found the lengths of warm-up and measured interval, if the experiment leaves them open (``auto``)."""
     runs: list[RunSummary]
+    """Summary of each run."""
     tables: list[str]
-    """Tables beside the manifest: a directory each, with one Parquet file a run."""
+    """Tables in the directory: a directory for each, with one Parquet file for each run."""
 
 
 def read_manifest(text: str, where: str) -> Manifest:

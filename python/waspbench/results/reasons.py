@@ -11,16 +11,17 @@ from waspbench.results.summary import Invalid, Lengths
 
 
 class Reason(Lengths):
-    """Why a result must not be trusted, and what would help."""
+    """A reason why a result is not valid, and what would help."""
 
     run: int | None
-    """Number of the run, from 0; None when it concerns all runs, or the whole experiment."""
+    """Number of the run, from 0; None if the reason is about all runs together or the whole experiment."""
     group: str | None = None
-    """Name of the group of clients that it is about; None where it is about all, and where there is only one."""
+    """Name of the group of clients that the reason is about; None if it is about all clients, or if there is only one
+    group."""
     code: str
-    """Kind of the reason, for programs, such as ``lag``; docs/concepts.md lists all."""
+    """Kind of the reason, such as ``lag``, for programs; docs/concepts.md lists all."""
     message: str
-    """The reason with its figures, for people."""
+    """The reason in words, with its figures."""
 
     @classmethod
     def of(cls, reason: Invalid, run: int | None) -> Reason:
@@ -41,9 +42,9 @@ class Advice(Record):
     """
 
     warmup_s: float | None
-    """Seconds of the warm-up; None to leave it as it is."""
+    """Length of the warm-up to try, in seconds; None if it can stay as it is."""
     duration_s: float | None
-    """Seconds of the measured interval; None likewise."""
+    """Length of the measured interval to try, in seconds; None if it can stay as it is."""
 
     @property
     def text(self) -> str:

@@ -59,35 +59,37 @@ class OpenLoop(Record):
     arrivals: Estimate
     """Arrivals a second."""
     begun: Estimate
-    """Arrivals a second that began."""
+    """Arrivals a second whose transaction began."""
     shed: int
-    """Arrivals of all runs that were dropped, because as many as may wait did."""
+    """Number of arrivals in all runs that were dropped because too many were waiting (arrivals.outstanding)."""
     from_start_ms: RunResponseTime
-    """Response times from the actual start, means over runs (max: of all): what a closed loop would have measured. A
-    percentile is None where a run has too few transactions for it: p50 needs 5, p90 29, p99 299."""
+    """Response times from the actual start of the transaction, which a closed loop would have measured: means over the
+    runs, but max over all runs. A percentile is None if a run has too few transactions for it: p50 needs 5, p90 29, p99
+    299."""
 
 
 class Direction(Record):
     """Packets of all runs in one direction."""
 
     packets: int
-    """Packets that came to a link."""
+    """Packets that arrived at an access link."""
     lost: int
-    """By the loss model."""
+    """Packets that the loss model dropped."""
     loss_rate: float | None
-    """lost / packets; None when there were no packets."""
+    """Share of the packets that the loss model dropped: lost / packets. None if there were no packets."""
     label_loss_rate: float | None = None
-    """What the loss models are called by, as in Table 1 of the WASP paper; None when the groups' labels differ."""
+    """Loss rate by which the loss models are named, as in Table 1 of the WASP paper; None if these rates differ between
+    the groups."""
     stationary_loss_rate: float | None = None
-    """Long-run rate of the loss models, weighted by the packets that met them."""
+    """Long-run loss rate of the loss models, weighted by the packets that met them."""
     expected_loss_rate: float | None = None
-    """Mean of the packets' conditional probabilities of loss: what loss_rate is judged by."""
+    """Expected loss rate, by which WASP judges loss_rate: mean of the packets' conditional probabilities of loss."""
     dropped: int
-    """For any other reason, such as a full queue."""
+    """Packets that were dropped for another reason, such as a full queue."""
 
 
 class Network(Record):
-    """The emulated network as it was."""
+    """Packets in the emulated network, and what became of them."""
 
     up: Direction
     """Packets from the clients."""
@@ -96,47 +98,47 @@ class Network(Record):
 
 
 class LogReading(Record):
-    """What became of the lines of a log."""
+    """How the lines of a log were read."""
 
     lines: int
     """Lines that are neither empty nor comments."""
     requests: int
     """Lines that are replayed."""
     other_methods: int
-    """Lines left out because their method is not GET."""
+    """Lines that were left out because their method is not GET."""
     other_statuses: int
-    """Lines left out because they were not answered 200, 206 or 304."""
+    """Lines that were left out because their status is not 200, 206 or 304."""
     bad: int
-    """Lines left out because they make no sense."""
+    """Lines that were left out because WASP cannot read them."""
     first_bad: list[str]
-    """The first of these, with their numbers."""
+    """The first lines that WASP cannot read, with their numbers."""
     unknown_sizes: int
-    """Files whose size no line tells."""
+    """Number of files whose size no line gives."""
 
 
 class Site(Record):
-    """What there was to ask for."""
+    """Files that the clients could ask for."""
 
     files: int
     """Number of files."""
     bytes: int
-    """Their bytes together."""
+    """Number of bytes of all files together."""
     log: LogReading | None = None
-    """The log, if one is replayed."""
+    """How the lines of the log were read, if the workload replays one."""
 
 
 class Asked(Record):
-    """The files that were asked for in the measured intervals of all runs; only ``wasp show`` looks."""
+    """The files that clients asked for in the measured intervals of all runs. Only ``wasp show`` determines it."""
 
     requests: int
-    """Transactions."""
+    """Number of transactions."""
     files: int
-    """Files that were asked for."""
+    """Number of different files that clients asked for."""
     top_share: float
-    """Share of the most popular one."""
+    """Share of the requests that asked for the most popular file."""
     slope: float | None
-    """Slope of the number of requests over the rank, on logarithmic axes, over the first hundred ranks; None for fewer
-    than ten files."""
+    """Slope of the number of requests over the rank of the file, on logarithmic axes, over the first hundred ranks;
+    None for fewer than ten files."""
     mean_bytes: float | None
     """Mean size of the bodies of ``ok`` transactions; None without any."""
 
@@ -149,71 +151,77 @@ class Result(WithTables):
     mode: Mode
     """live or sim."""
     seed: int
-    """Seed from which every random choice follows."""
+    """Seed of all random choices."""
     throughput: Estimate
     """``ok`` transactions a second."""
     response_time_ms: ResponseTime
-    """Of ``ok`` transactions, from the intended start, where there is one."""
+    """Response times of ``ok`` transactions in milliseconds, from the intended start if there is one."""
     all_response_time_ms: ResponseTime | None = None
-    """The same of all transactions that ended, whatever their outcome; None in results of older versions."""
+    """Response times of all transactions that ended, whatever their outcome. None in results of older versions."""
     groups: list[Group] = Field(default_factory=list)
-    """The figures of each group of clients; none in results of older versions."""
+    """Figures of each group of clients; empty in results of older versions."""
     open_loop: OpenLoop | None = None
-    """The open loop; None where every group that is no background has a closed one."""
+    """Arrivals of the open loops of all groups but background groups. None if these groups are all closed loops."""
     goodput_bps: Estimate
-    """Bits of bodies a second."""
+    """Bits of the bodies of ``ok`` transactions a second."""
     outcomes: dict[str, int]
-    """Transactions of all runs by outcome."""
+    """Number of transactions of all runs by outcome."""
     statuses: dict[str, int] | None
-    """Whole responses (ok and http_error) of all runs by status code; None in results of older versions."""
+    """Number of complete responses (``ok`` and ``http_error``) of all runs by status code. None in results of older
+    versions."""
     errors: float | None
-    """Share of the transactions that ended which were not ok; None where none ended."""
+    """Share of the ended transactions that were not ok; None if none ended."""
     retried: int | None = None
-    """Those among the transactions that were made once more, on a new connection; None in results of older versions."""
+    """Number of transactions whose request the client repeated once, on a new connection. None in results of older
+    versions."""
     server_cpu: ServerCpu
-    """Means over runs."""
+    """Use of the server's CPUs, means over the runs."""
     emulator: Emulator
-    """CPU: mean over runs. Lag and unread frames: of the worst run."""
+    """The emulator itself. cpu and others are means over the runs; run_delay, run_delay_by_others, lag_us and unread_us
+    are the largest of all runs."""
     network: Network
-    """Sums over runs."""
+    """Packets in the emulated network, and what became of them, summed over the runs."""
     censoring: Censoring | None = None
-    """What is too long for the measured intervals of all runs together; None where too few transactions were seen to
-    tell, and in results of older versions.
-    """
+    """How much the measured intervals of all runs together miss, because they were too short for some transactions.
+    None with too few transactions to tell, and in results of older versions."""
     trend: Trend | None = None
-    """Whether throughput had settled, by all runs together; None likewise."""
+    """Figures that say whether throughput had settled, of all runs together. None with too few transactions to tell,
+    and in results of older versions."""
     stability: Stability | None = None
-    """Whether the open loops offer what can be taken, by all runs together; None without any, and likewise."""
+    """Figures that say whether these open loops were stable, of all runs together. None if open_loop is None, with too
+    few transactions to tell, and in results of older versions."""
     valid: bool
-    """Whether every run is valid, nothing speaks against all of them together, and none is missing."""
+    """Whether the result is valid: every run is valid, no reason speaks against all runs together, and no run is
+    missing."""
     invalid_reasons: list[Reason]
-    """Why it must not be trusted; none if it is valid."""
+    """Reasons why the result is not valid; empty if it is valid."""
     advice: Advice | None = None
-    """Lengths to try next; None where none would help, and in results of older versions."""
+    """Lengths to try next. None if no lengths would help, and in results of older versions."""
     notes: list[str]
-    """What else is to be known, such as errors above 1 % and what may help; it speaks not against the result."""
+    """Remarks that do not make the result invalid, such as errors above 1 % and what may help."""
     interrupted: bool = False
-    """Whether it ended before all its runs had been made in full."""
+    """Whether the experiment ended before all runs were complete."""
     runs: list[RunSummary]
     """Each run by itself."""
     server: dict[str, Any] = Field(default_factory=dict)
     """The server under test."""
     clients: list[dict[str, Any]] = Field(default_factory=list)
-    """The groups of clients, as resolved."""
+    """The groups of clients, with every default filled in."""
     scenario: dict[str, Any] = Field(default_factory=dict)
-    """What the engine was told for the first run."""
+    """Input of the engine for the first run."""
     site: Site | None = None
-    """What there was to ask for; None in results of older versions."""
+    """Files that the clients could ask for. None in results of older versions."""
     lengths: FoundLengths | None = None
-    """How the lengths of warm-up and interval were found, where the experiment leaves them open (``auto``)."""
+    """How WASP found the lengths of warm-up and measured interval, if the experiment leaves them open (``auto``)."""
     checks: list[Check] = Field(default_factory=list)
-    """What became of the experiment's conditions (``assert``); none where results are read again."""
+    """Results of the experiment's conditions (``assert``); empty in results that are read again, as by ``wasp show``.
+    """
     results: str | None = None
-    """Directory of the results; None where none was named."""
+    """Directory of the results; None if none was named."""
     percentiles: list[str] = Field(default_factory=lambda: list(PERCENTILES))
     """Names of the percentiles that tables show."""
     asked: Asked | None = None
-    """What was asked for, where that is more than one file; None unless looked for."""
+    """Files that clients asked for, if there is more than one. None unless ``wasp show`` determined it."""
 
     @property
     def line(self) -> Line:

@@ -18,14 +18,14 @@ class Finite(Record):
 
 
 class Lengths(Finite):
-    """Lengths with which something would not be said again: both together where there are two."""
+    """Lengths with which the reason would not be given again. If there are two, both are needed."""
 
     enough_warmup_s: float | None = None
-    """Length of the warm-up in seconds with which it would not be said again; None where that is not what helps, where
-    no length of up to two hours does, and in results of older versions.
-    """
+    """Length of the warm-up, in seconds, with which the reason would not be given again. None if a longer warm-up does
+    not help, if no length of up to two hours is long enough, and in results of older versions."""
     enough_s: float | None = None
-    """Length of the measured interval in seconds; None likewise. It goes with the warm-up's, if there is one."""
+    """Length of the measured interval, in seconds, with which the reason would not be given again; None in the same
+    cases. If enough_warmup_s is a number, too, both lengths are needed."""
 
 
 PackageCode = Literal["failed", "interrupted", "profile", "server_gone"]
@@ -33,14 +33,15 @@ PackageCode = Literal["failed", "interrupted", "profile", "server_gone"]
 
 
 class Invalid(Lengths):
-    """A reason not to trust a run, and what would help."""
+    """A reason why a run is not valid, and what would help."""
 
     code: str
-    """Kind of the reason, for programs."""
+    """Kind of the reason, such as ``lag``, for programs."""
     group: str | None = None
-    """Name of the group of clients that it is about; None where it is about all, and where there is only one."""
+    """Name of the group of clients that the reason is about; None if it is about all clients, or if there is only one
+    group."""
     message: str
-    """The reason with its figures, for people."""
+    """The reason in words, with its figures."""
 
     @classmethod
     def of_package(cls, code: PackageCode, message: str) -> Invalid:
@@ -54,15 +55,15 @@ class RunResponseTime(Record):
     """
 
     mean: float | None
-    """Their mean."""
+    """Mean response time."""
     p50: float | None
-    """The median."""
+    """Median response time."""
     p90: float | None
-    """90 % took no longer."""
+    """90th percentile of the response times."""
     p99: float | None
-    """99 % took no longer."""
+    """99th percentile of the response times."""
     max: float | None
-    """The longest."""
+    """Longest response time."""
 
     def at(self, name: str) -> float | None:
         """The figure called so, such as ``mean`` or ``p99.9``; for errors see `asked_for`."""
@@ -84,14 +85,14 @@ def asked_for(times: Record, name: str) -> Any:
 
 
 class Unseen(Record):
-    """Transactions that take as long as any may, and that chance may have kept out of the interval."""
+    """Transactions that last until the clients' timeout, and that may be missing from the interval by chance."""
 
     lasting_s: float
-    """How long they take in seconds: the clients' timeout."""
+    """Length of such a transaction in seconds: the clients' timeout."""
     one_in: float
-    """One in so many transactions or fewer may have been missed (with a probability of 5 %)."""
+    """If one transaction in this many is such a long one, the interval misses all of them with a probability of 5 %."""
     adds_s: float
-    """What they would add to the mean response time of all that end, in seconds."""
+    """Seconds that they would add to the mean response time of all transactions that ended."""
 
 
 COUNTS = r"(?:[0-8]?[0-9]:[0-9]{1,15}(?: [0-8]?[0-9]:[0-9]{1,15})*)?"
@@ -111,36 +112,37 @@ class Window(Finite):
     """How a run was made, as far as it decides what ends in its interval."""
 
     warmup: Length
-    """Seconds of the warm-up."""
+    """Length of the warm-up in seconds."""
     duration: Length
-    """Seconds of the measured interval."""
+    """Length of the measured interval in seconds."""
     timeout: Length
-    """Seconds after which every transaction is over."""
+    """Longest time that a transaction can last, in seconds."""
     closed: Amount
-    """Share of the time that clients spend in transactions; 0 in an open loop."""
+    """Share of the clients' time that they spend in transactions; 0 in an open loop."""
 
 
 class Ages(Finite):
-    """The transactions of a group that were in progress at some time of the interval, by how long they had been."""
+    """Ages of the transactions of a group that were in progress at some time in the measured interval."""
 
     ended: ByAge
-    """Those that ended in it, by their age then."""
+    """Transactions that ended in the interval, by their age at that time."""
     entered: ByAge
-    """Those in progress when it began."""
+    """Transactions in progress at the start of the interval, by their age at that time."""
     cut: ByAge
-    """Those in progress when it ended."""
+    """Transactions in progress at the end of the interval, by their age at that time."""
     began: Count
-    """Those that began in it."""
+    """Number of transactions that began in the interval."""
     throughout: Count
-    """Those that began before it and did not end in it."""
+    """Number of transactions that were in progress during the whole interval."""
     sum_s: Amount
-    """Sum of the times of those that ended in it, in seconds."""
+    """Sum of the lengths of the transactions that ended in the interval, in seconds."""
     cut_square_s: Amount
-    """Sum of the squares of the times inside it of those that one of its ends cuts, in square seconds."""
+    """For transactions that the start or the end of the interval cuts: sum of the squares of their parts inside the
+    interval, in square seconds."""
     window: Window
-    """How the run was made."""
+    """Lengths of the run."""
     in_progress_s: Amount
-    """Time integral of those in progress over the interval, in seconds."""
+    """Number of transactions in progress, integrated over the interval, in seconds."""
 
 
 def _numbers(count: int, sign: str = "") -> str:
@@ -148,205 +150,204 @@ def _numbers(count: int, sign: str = "") -> str:
 
 
 class Fortieths(Record):
-    """An open loop by fortieths of the interval; each text is 40 numbers."""
+    """An open loop in each fortieth of the measured interval; each text holds 40 numbers."""
 
     backlog: Annotated[str, Field(pattern=_numbers(40, "-?"))]
-    """By how many more were in progress, or waited as arrivals, at the end of each than at its beginning."""
+    """Growth of the backlog in each fortieth: transactions in progress and waiting arrivals at its end, minus those at
+    its start."""
     ok: Annotated[str, Field(pattern=_numbers(40))]
-    """``ok`` transactions that ended in each."""
+    """``ok`` transactions that ended in each fortieth."""
     time_ns: Annotated[str, Field(pattern=_numbers(40))]
-    """Sum of their response times, without the time that it took to open a connection for them, in nanoseconds."""
+    """Sum of their response times in each fortieth, without the time to open connections, in nanoseconds."""
     replays: bool
-    """Whether requests come at the times of a log, whose rate need not be steady."""
+    """Whether the arrivals are those of a log, whose rate may vary."""
 
 
 class Course(Record):
     """When the transactions of a group ended."""
 
     ok: Annotated[str, Field(pattern=_numbers(300))]
-    """The ``ok`` ones, as in ``0 0 12 13``, in each three-hundredth of the measured interval and of half an interval
-    before it, or of the whole warm-up where that is shorter.
-    """
+    """Number of ``ok`` transactions that ended in each of 300 equal parts, as in ``0 0 12 13``. The parts cover the
+    measured interval and half an interval before it, or the whole warm-up if that is shorter."""
     fortieths: Fortieths | None
-    """Those of an open loop; None in a closed one."""
+    """An open loop in each fortieth of the interval; None in a closed loop."""
 
 
 class Trend(Record):
-    """How throughput went through the measured interval of a run, or of all runs of a point together (MSER-5)."""
+    """Whether throughput had settled when the measured interval began, and stayed so, in one run or in all runs of a
+    point together (MSER-5)."""
 
     settled_s: float
-    """Seconds from the start of the run until which it may differ from that of the rest."""
+    """Seconds from the start of the run until which throughput may differ from that of the rest of the run."""
     early: float | None
-    """By how much it differed from the rest's between the end of the warm-up and then, relative to it; 0 if it had
-    settled before the end of the warm-up, None if nothing ended in the rest.
+    """Relative difference before settled_s: (throughput from the end of the warm-up until settled_s - throughput after
+    it) / throughput after it. 0 if throughput settled during the warm-up, None if no transaction ended after settled_s.
     """
     effect: float
-    """By how much the throughput of the interval differs from the rest's, relative to it."""
+    """Effect of this on the interval: (throughput of the interval - throughput after settled_s) / throughput of the
+    interval."""
     late: bool
-    """Whether it is too much, and no chance."""
+    """Whether effect is too large, and chance does not explain the difference in early."""
     enough_warmup_s: float | None
-    """Length of the warm-up in seconds that would do; None if the warm-up did, or no length of up to two hours does."""
+    """Length of the warm-up, in seconds, that would be long enough. None if it was long enough, or if no length of up
+    to two hours is long enough."""
 
 
 class Censoring(Record):
-    """What transactions that the measured interval was too short for do to the mean of those that ended. Of several
-    groups together: what is too much for one of them is too much, and the lengths do for all.
-    """
+    """How much of the mean response time is missing because the measured interval was too short for some transactions.
+    For several groups: the verdict is that of the worst group, and the lengths are enough for all groups."""
 
     lacking: float
-    """Share of the mean response time (from the actual start) that lacks, as estimated."""
+    """Estimate of the share of the mean response time (from the actual start) that is missing."""
     at_most: float | None
-    """An upper estimate of that share; the runs are judged by the middle between both. Of one of n groups, the estimate
-    and an nth of what the upper estimate of a single group would be above it. None in results of older versions.
-    """
+    """Upper estimate of that share. WASP judges the run by the middle between the two estimates. With n groups, the
+    distance between the two is one nth of what it is with a single group. None in results of older versions."""
     excess: float | None
-    """Little's law: mean number in progress over the rate of all that ended, over their mean time, less 1; None if
-    nothing ended.
-    """
+    """Deviation from Little's law: mean number in progress, divided by the rate and by the mean length of all
+    transactions that ended, minus 1. None if no transaction ended."""
     throughout: float | None
-    """Share of the time in progress that is of transactions that were in progress all through the interval; None
-    likewise.
-    """
+    """Share of the time in progress that belongs to transactions which were in progress during the whole interval. None
+    if no transaction ended."""
     censored: bool
-    """Whether one of these is too much."""
+    """Whether one of these figures is too large."""
     enough_s: float | None
-    """Length of the measured interval in seconds with which at most 2 % would lack, the interval's own if no more
-    lacks; None if no length of up to two hours would do.
-    """
+    """Length of the measured interval, in seconds, with which at most 2 % would be missing; the interval's own length
+    if no more is missing. None if no length of up to two hours is long enough."""
     enough_warmup_s: float | None
-    """Length of the warm-up in seconds with which the same holds if the interval is as long at least; None likewise."""
+    """Length of the warm-up, in seconds, with which at most 2 % would be missing, if the interval is at least as long
+    as the warm-up; the run's own if no more is missing. None if no length of up to two hours is long enough."""
     unseen: Unseen | None
-    """What is too rare to have been seen for certain; None of several groups together, where transactions were seen
-    that took half as long, and in results of older versions.
-    """
+    """Transactions that are so rare that the interval may have missed them. None in three cases: a transaction was seen
+    that lasted at least half as long; the figure is of several groups together; the results are of an older version."""
 
 
 class RunArrivals(Finite):
     """The arrivals of an open loop over the measured interval."""
 
     arrivals: Count
-    """Arrivals that came."""
+    """Number of arrivals."""
     begun: Count
-    """Arrivals that began, those included that had waited."""
+    """Number of arrivals whose transaction began, including arrivals that had waited."""
     shed: Count
-    """Arrivals that were dropped, because as many as may wait did."""
+    """Number of arrivals that were dropped because too many were waiting (arrivals.outstanding)."""
 
 
 class RunOpenLoop(RunArrivals):
-    """The open loops of all groups."""
+    """The open loops of all groups but background groups."""
 
     from_start_ms: RunResponseTime
-    """Response times from the actual start: what a closed loop would have measured."""
+    """Response times from the actual start of the transaction, which a closed loop would have measured."""
 
 
 class ServerCpu(Record):
-    """Use of the server's CPUs; in simulation the model's."""
+    """Use of the server's CPUs; in simulation, of the model's CPUs."""
 
     busy: float | None
-    """1 - (idle + iowait), from 0 to 1 of all its CPUs. For a server that ran already: its processes' time, of all CPUs
-    that it may use or of its busiest thread alone, whichever is more.
-    """
+    """Busy share of all the server's CPUs, from 0 to 1: 1 - (idle + iowait). For a server that ran already: the CPU
+    time of its processes as a share of all CPUs that it may use, or the share of its busiest thread of one CPU,
+    whichever is larger."""
     others: float | None = None
-    """Part of their time, from 0 to 1, that threads of others than the run took: neither the server's nor those of this
-    process and its descendants, nor interrupts. None in simulation, for a server that ran already, and in results of
-    older versions.
-    """
+    """Share of the CPUs' time, from 0 to 1, that threads outside the run took: neither the server's threads nor those
+    of this process and its descendants. Interrupts are not included. None in simulation, for a server that ran already,
+    and in results of older versions."""
     steal: float | None
-    """Part of their time, and of the emulator's CPUs', that the hypervisor took; None in simulation."""
+    """Share of the time of the server's and the emulator's CPUs that the hypervisor took (steal). None in simulation.
+    """
     processes_s: float | None
-    """CPU seconds of the server's processes; None in simulation."""
+    """CPU time of the server's processes in seconds. None in simulation."""
 
 
 class ServerTcp(Record):
-    """What the modelled server's TCP did in the measured interval, all connections together; in results of older
-    versions in the whole run, warm-up included.
-    """
+    """What the simulated server's TCP did in the measured interval, all connections together; in results of older
+    versions in the whole run, warm-up included."""
 
     connections: int
-    """Those that began, with a SYN."""
+    """Connections that began, with a SYN."""
     segments_sent: int
-    """Segments that it sent, those sent again included."""
+    """Segments that the server sent, including retransmissions."""
     retransmitted: int
-    """Segments sent again, SYN-ACKs included."""
+    """Segments that the server sent again, including SYN-ACKs."""
     fast_retransmits: int
     """Entries into fast recovery."""
     timeouts: int
-    """Those of SYN-ACKs included."""
+    """Retransmission timeouts, including those of SYN-ACKs."""
     first_timeouts: int
     """Timeouts of data that had not timed out before."""
     first_timeouts_ms: int
-    """Sum of the waits that these ended, in milliseconds."""
+    """Sum of the waits that ended with these timeouts, in milliseconds."""
 
 
 class Waits(Record):
     """How long packets waited in the emulator, in microseconds; None in simulation."""
 
     p50: float | None = None
-    """Half of the packets waited no longer."""
+    """Median."""
     p99: float | None = None
-    """99 % of the packets waited no longer."""
+    """99th percentile."""
     max: float | None = None
-    """The longest wait."""
+    """Longest."""
 
 
 class Emulator(Record):
-    """The emulator's own part in what was measured; None in simulation."""
+    """The emulator itself: how busy and how late it was. None in simulation."""
 
     cpu: float | None = None
-    """Busy part of its CPU, from 0 to 1; of the busiest where it has several."""
+    """Busy share of the emulator's CPU, from 0 to 1; of the busiest one if there are several."""
     others: float | None = None
-    """Part of its CPUs' time, from 0 to 1, that threads of others than the run took; None in results of older versions.
-    """
+    """Share of the emulator's CPUs' time, from 0 to 1, that threads outside the run took. None in results of older
+    versions."""
     run_delay: float | None = None
-    """Part of the interval, from 0 to 1, in which its thread was ready to run and another had its CPU (the kernel's run
-    delay); the longest of its threads'. None in results of older versions.
-    """
+    """Share of the interval, from 0 to 1, in which the emulator's thread was ready to run, but another thread had its
+    CPU (the kernel's run delay). Of several threads, the longest. None in results of older versions."""
     run_delay_by_others: float | None = None
-    """The run delay while other programs had the CPU: without the time that other threads of the run had there, and no
-    more than the time that other programs had. None in results of older versions.
-    """
+    """Share of the interval, from 0 to 1, in which the thread waited so while other programs had the CPU. It excludes
+    time of the run's own threads, and is never more than the other programs' CPU time. None in results of older
+    versions."""
     threads: int | None = None
-    """Threads that it had."""
+    """Number of threads of the emulator."""
     lag_us: Waits = Waits()
-    """Lateness of packets."""
+    """Lag: how late packets left the emulator, in microseconds."""
     unread_us: Waits = Waits()
-    """The most that frames can have waited before they were read; None in results of older versions."""
+    """Upper bound of the time that frames waited until the emulator read them, in microseconds. None in results of
+    older versions."""
 
 
 class GroupLateness(Record):
-    """How long the emulator kept the packets of one group of clients waiting."""
+    """How late the emulator was with the packets of one group of clients."""
 
     group: str
     """Name of the group."""
     limit_us: float
-    """What is allowed at p99 of both: 1 ms, or 1 % of the group's least round-trip time where that is more."""
+    """Largest p99 of lag_us and of unread_us that is allowed: 1 ms, or 1 % of the group's shortest round-trip time if
+    that is more. A background group may exceed it."""
     lag_us: Waits
-    """Lateness of packets from its clients."""
+    """Lag of packets from the group's clients, in microseconds."""
     unread_us: Waits
-    """The most that frames for its clients can have waited before they were read."""
+    """Upper bound of the time that frames to the group's clients waited until the emulator read them, in microseconds.
+    """
 
 
 class RunDirection(Finite):
     """Packets of all clients' paths in one direction."""
 
     packets: Count
-    """Packets that came to a link."""
+    """Packets that arrived at an access link."""
     lost: Count
-    """By the loss model."""
+    """Packets that the loss model dropped."""
     loss_rate: float | None
-    """lost / packets; None when there were no packets."""
+    """Share of the packets that the loss model dropped: lost / packets. None if there were no packets."""
     dropped: Count
-    """For any other reason, such as a full queue."""
+    """Packets that were dropped for another reason, such as a full queue."""
     expected_loss_rate: float | None = None
-    """Mean of the packets' conditional probabilities of loss."""
+    """Expected loss rate: mean of the packets' conditional probabilities of loss."""
     expected_standard_error: float | None = None
-    """Standard error of loss_rate about that."""
+    """Standard error of loss_rate around expected_loss_rate."""
     stationary_loss_rate: float | None = None
-    """Long-run rate of the loss models."""
+    """Long-run loss rate of the loss models."""
 
 
 class RunNetwork(Record):
-    """The emulated network as it was."""
+    """Packets in the emulated network, and what became of them."""
 
     up: RunDirection
     """Packets from the clients."""
@@ -355,87 +356,84 @@ class RunNetwork(Record):
 
 
 class Stability(Record):
-    """How the backlog of an open loop, and its response times, went through the measured interval of a run, or of all
-    runs of a point together.
-    """
+    """Whether an open loop was stable: how its backlog and its response times developed in the measured interval, in
+    one run or in all runs of a point together."""
 
     growth: float
-    """By how much more was in progress or waited after each second: arrivals less what ended."""
+    """Growth of the backlog (transactions in progress and waiting arrivals), per second: arrivals minus ended
+    transactions."""
     growth_by_age: float
-    """That part of it which is so because some transactions take longer than the run had lasted."""
+    """Part of that growth which is due to transactions that take longer than the run had lasted."""
     growth_standard_error: float
-    """Standard error of the growth, if each fortieth of the interval is by chance."""
+    """Standard error of the growth, if the fortieths of the interval are independent of each other."""
     grows: bool
-    """Whether it grows without end, which is ``overload``."""
+    """Whether the backlog grows without end, which is the reason ``overload``."""
     variance_inflation: float | None
-    """Variance of the mean response time over what it would be if that of each fortieth of the interval told nothing of
-    the next ones; None where too few ended.
-    """
+    """Variance of the mean response time, divided by the variance that it would have if the fortieths of the interval
+    were independent. None if too few transactions ended."""
     standard_error: float | None
-    """Relative standard error of a run's mean response time that follows from it."""
+    """Relative standard error of a run's mean response time that follows from this variance."""
     enough_s: float | None
-    """Length of the measured interval in seconds that would do; None if no length of up to two hours would, or too few
-    transactions ended to tell.
-    """
+    """Length of the measured interval, in seconds, that would be long enough. None if no length of up to two hours is
+    long enough, or if too few transactions ended to tell."""
 
 
 class Beginning(Finite):
-    """How the clients of a group began, as far as the measured interval shows it."""
+    """How the clients of a group began, and how much of it the measured interval still shows."""
 
     cycle_s: float
-    """Mean time in seconds from one transaction of a connection to the next; in an open loop, of a client."""
+    """Mean time from one transaction of a connection to the next, in seconds; in an open loop, of a client."""
     opened: float
-    """Share of the ``ok`` transactions, from 0 to 1, for which a connection was opened."""
+    """Share of the ``ok`` transactions, from 0 to 1, that opened a connection."""
     opening: float
-    """By how much the mean response time differs from the long run's because connections were opened in the interval,
-    or were not, relative to it.
-    """
+    """Relative difference from the mean response time of the long run that comes from how many connections were opened
+    in the interval."""
     renews: bool = False
-    """Whether connections are closed after a number of requests, so that some are always opened."""
+    """Whether connections are closed after a number of requests, so that some open at any time."""
     in_step: float
-    """By how much the rate differs from the long run's because the clients go in step, relative to it; 0 if chance
-    explains that they do.
-    """
+    """Relative difference from the throughput of the long run that comes from clients in step with each other; 0 if
+    chance explains it."""
     enough_warmup_s: float | None
-    """Length of the warm-up in seconds with which few connections would be opened later; None if the warm-up did, or no
-    length of up to two hours does.
-    """
+    """Length of the warm-up, in seconds, after which few connections would open. None if the warm-up was long enough,
+    or if no length of up to two hours is long enough."""
     enough_s: float | None
-    """Length of the measured interval in seconds that would do; None likewise."""
+    """Length of the measured interval, in seconds, that would be long enough. None if it was long enough, or if no
+    length of up to two hours is long enough."""
 
 
 class FirstLosses(Finite):
-    """What the first losses of a connection did to its response times."""
+    """How the first losses of a connection change its response times."""
 
     losses: Count
-    """Losses that count as the first."""
+    """Number of losses that count as the first ones."""
     longer: float
-    """By how much the mean response time would be longer if all connections had had as many, relative to it."""
+    """Relative amount by which the mean response time would be longer if all connections had had so many losses."""
     standard_error: float
-    """Standard error of that."""
+    """Standard error of longer."""
 
 
 class CongestionWindows(Finite):
-    """What losses had done to the congestion windows of a group's kept connections."""
+    """How far losses had shaped the congestion windows of a group's kept connections."""
 
     needed: float
-    """Loss events after which the window of a connection tells nothing of its beginning."""
+    """Number of loss events after which the window of a connection no longer depends on its beginning."""
     fewer: float
-    """Share of the ``ok`` transactions, from 0 to 1, whose connection had had fewer."""
+    """Share of the ``ok`` transactions, from 0 to 1, whose connection had had fewer loss events than that when the
+    request was sent."""
     recovering: float
-    """Time that a window needs to recover from a loss event, over the time that responses take between two of them."""
+    """Time that a window needs to recover from a loss event, divided by the time that responses take between two loss
+    events."""
     slower: float
-    """Time that a response takes with the windows of the long run, by a rule of thumb that gives rather too much, over
-    the mean time that it took.
-    """
+    """Time that a response would take with the windows of the long run, divided by the mean time that it took. A rule
+    of thumb estimates it, rather too high."""
     effect: FirstLosses | None
-    """What the first losses of a connection did; None where too few connections had had as many to tell."""
-    unsettled: bool
-    """Whether too many of the response times are those of windows that tell of their beginning."""
-    enough_warmup_s: float | None
-    """Length of the warm-up in seconds after which few connections would have had fewer; None if the warm-up did, or no
-    length of up to two hours does.
+    """How the first losses of a connection change its response times. None if too few connections had so many losses.
     """
+    unsettled: bool
+    """Whether too many response times come from windows that still depend on their beginning."""
+    enough_warmup_s: float | None
+    """Length of the warm-up, in seconds, after which few connections would have had fewer loss events than needed. None
+    if the warm-up was long enough, or if no length of up to two hours is long enough."""
 
 
 class RunGroup(Record):
@@ -444,45 +442,42 @@ class RunGroup(Record):
     name: str
     """Name of the group."""
     background: bool = False
-    """Whether the figures of all groups together leave it out."""
+    """Whether the group is background load, which the figures of all clients leave out."""
     throughput: float | None = None
     """``ok`` transactions a second."""
     goodput_bps: float | None = None
-    """Bits of their bodies a second."""
+    """Bits of the bodies of ``ok`` transactions a second."""
     outcomes: dict[str, int]
-    """Transactions by outcome."""
+    """Number of transactions by outcome."""
     statuses: dict[str, int]
-    """Whole responses by status code."""
+    """Number of complete responses by status code."""
     response_time_ms: RunResponseTime | None = None
-    """Of ``ok`` transactions, from the intended start, where there is one."""
+    """Response times of ``ok`` transactions in milliseconds, from the intended start if there is one."""
     all_response_time_ms: RunResponseTime | None = None
-    """The same of all transactions that ended, whatever their outcome."""
+    """Response times of all transactions that ended, whatever their outcome."""
     ages: Ages | None = None
-    """How old its transactions were that were in progress in the interval: by this the runs of a point are judged
-    together. None in a run that was stopped, and in results of older versions.
-    """
+    """Ages of the group's transactions in the interval, by which WASP judges the runs of a point together. None for a
+    run that was stopped, and in results of older versions."""
     course: Course | None = None
-    """When its transactions ended; None likewise."""
+    """When the group's transactions ended. None for a run that was stopped, and in results of older versions."""
     trend: Trend | None = None
-    """Whether its throughput had settled; None in a run that was stopped, of too few transactions, and in results of
-    older versions.
-    """
+    """Figures that say whether the group's throughput had settled. None for a run that was stopped, with too few
+    transactions, and in results of older versions."""
     censoring: Censoring | None = None
-    """Whether the interval was long enough for the group's longest transactions; None where too few were seen to tell,
-    and in a run that was stopped.
-    """
+    """How much the interval misses, because it was too short for some of the group's transactions. None with too few
+    transactions to tell, and for a run that was stopped."""
     beginning: Beginning | None = None
-    """How its clients began; None in a run that was stopped, of too few transactions, and in results of older versions.
-    """
+    """How the group's clients began. None for a run that was stopped, with too few transactions, and in results of
+    older versions."""
     windows: CongestionWindows | None = None
-    """What losses had done to the congestion windows of its connections; None where no connection is kept or nothing is
-    lost, in a run that was stopped, of too few transactions, where the server's congestion control is not known to
-    be Reno's or CUBIC, and in results of older versions.
-    """
+    """How far losses had shaped the congestion windows of the group's connections. None if no connection is kept, if
+    nothing is lost, if the server's congestion control is not known to be Reno's or CUBIC, for a run that was stopped,
+    with too few transactions, and in results of older versions."""
     open_loop: RunArrivals | None = None
-    """The group's open loop; None where it has a closed one."""
+    """Arrivals of the group's open loop; None in a closed loop."""
     stability: Stability | None = None
-    """Whether that offers what can be taken; None in a run that was stopped, and in results of older versions."""
+    """Figures that say whether the group's open loop was stable. None in a closed loop, for a run that was stopped, and
+    in results of older versions."""
 
 
 class RunSummary(Record):
@@ -495,64 +490,61 @@ class RunSummary(Record):
     throughput: float
     """``ok`` transactions a second."""
     goodput_bps: float
-    """Bits of their bodies a second."""
+    """Bits of the bodies of ``ok`` transactions a second."""
     outcomes: dict[str, int]
-    """Transactions by outcome."""
+    """Number of transactions by outcome."""
     statuses: dict[str, int] | None = None
-    """Whole responses (ok and http_error) by status code; None in results of older versions."""
+    """Number of complete responses (``ok`` and ``http_error``) by status code. None in results of older versions."""
     by_group: list[RunGroup] | None = None
-    """Each group by itself, in the order of their index; None in results of older versions."""
+    """Figures of each group of clients, in the order of the file. None in results of older versions."""
     retried: int | None = None
-    """Those among the transactions that were made once more, on a new connection."""
+    """Number of transactions whose request the client repeated once, on a new connection."""
     response_time_ms: RunResponseTime
-    """Of ``ok`` transactions, from the intended start, where there is one."""
+    """Response times of ``ok`` transactions in milliseconds, from the intended start if there is one."""
     all_response_time_ms: RunResponseTime | None = None
-    """The same of all transactions that ended, whatever their outcome; None in results of older versions."""
+    """Response times of all transactions that ended, whatever their outcome. None in results of older versions."""
     censoring: Censoring | None = None
-    """Whether the interval was long enough for the longest transactions; None where too few were seen to tell, in a run
-    that was stopped, and in results of older versions.
-    """
+    """How much the interval misses, because it was too short for some transactions. None with too few transactions to
+    tell, for a run that was stopped, and in results of older versions."""
     trend: Trend | None = None
-    """Whether throughput had settled; None in a run that was stopped, of too few transactions, and in results of older
-    versions.
-    """
+    """Figures that say whether throughput had settled. None for a run that was stopped, with too few transactions, and
+    in results of older versions."""
     open_loop: RunOpenLoop | None = None
-    """The open loop; None where every group that is no background has a closed one."""
+    """Arrivals of the open loops of all groups but background groups. None if these groups are all closed loops."""
     stability: Stability | None = None
-    """Whether that offers what can be taken; None likewise, in a run that was stopped, and in results of older
-    versions.
-    """
+    """Figures that say whether these open loops were stable. None if open_loop is None, for a run that was stopped, and
+    in results of older versions."""
     server_cpu: ServerCpu
-    """Use of the server's CPUs; in simulation the model's."""
+    """Use of the server's CPUs; in simulation, of the model's CPUs."""
     server_tcp: ServerTcp | None = None
-    """What the server's TCP did in the measured interval, in simulation; of the whole run, warm-up included, in results
-    of older versions.
-    """
+    """What the simulated server's TCP did in the measured interval; in results of older versions, in the whole run.
+    None in a live run."""
     emulator: Emulator | None
-    """The emulator's own part; None in simulation."""
+    """The emulator itself: how busy and how late it was. None in simulation."""
     lateness: list[GroupLateness] | None = None
-    """The emulator's by group of clients; None in simulation and in results of older versions."""
+    """How late the emulator was with the packets of each group of clients. None in simulation and in results of older
+    versions."""
     network: RunNetwork
-    """The emulated network as it was."""
+    """Packets in the emulated network, and what became of them."""
     device: dict[str, int] | None = None
-    """Increase of the device's counters over the measured interval; None in simulation."""
+    """Increase of the counters of the emulator's network device over the measured interval. None in simulation."""
     client_device: dict[str, int] | None = None
-    """The same of the clients' device; None where clients are emulated."""
+    """Increase of the counters of the clients' network device over the measured interval. None if the clients are
+    emulated."""
     tcpext: dict[str, int] | None = None
-    """Increase of the TCP counters of the server's kernel (tables ``Tcp`` and ``TcpExt``) over the measured interval;
-    None in simulation. Results of older versions have ``TcpExt`` alone.
-    """
+    """Increase of the TCP counters of the server's kernel (tables ``Tcp`` and ``TcpExt``) over the measured interval.
+    None in simulation. Results of older versions have ``TcpExt`` only."""
     softnet: dict[str, int] | None = None
-    """Increase of the counters of the machine's packet backlog over the measured interval; None in simulation."""
+    """Increase of the counters of the machine's packet backlog over the measured interval. None in simulation."""
     transactions_kept_one_in: int = 1
-    """One transaction in so many is a row of the table: 1 when all are. Figures, series and histogram have them all."""
+    """The table ``transactions`` has one transaction in this many as a row; 1 if it has all. Figures, series and
+    histogram always include all transactions."""
     invalid: list[Invalid]
-    """Reasons not to trust the run. In the results of several runs those are left out that are said of all runs
-    together; the record of the run has them.
-    """
+    """Reasons why the run is not valid. A result of several runs leaves out reasons that it gives for all runs
+    together; the run's own record has them."""
 
     notes: list[str] = Field(default_factory=list)
-    """What else is to be known of the run, such as that another one shared the machine; it speaks not against it."""
+    """Remarks on the run that do not make it invalid, such as that another run shared the machine."""
 
     def without(self, codes: Collection[str]) -> RunSummary:
         """The summary without the reasons of these kinds."""

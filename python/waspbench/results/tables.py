@@ -7,117 +7,145 @@ from __future__ import annotations
 import polars as pl
 
 CLIENT = ("client", "UInt32", "Index of the client in the run, from 0.")
-GROUP = ("group", "UInt16", "Index of its group.")
+GROUP = ("group", "UInt16", "Index of the group of clients, from 0.")
 RUN = ("run", "UInt32", "Number of the run, from 0.")
 
 TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
     "transactions": (
-        "One row a transaction, of the whole run, in the order of their end. Times are nanoseconds since the start of "
-        "the run, null where not reached.",
+        "The table has a row for each transaction of the whole run, in the order in which they ended. Times are in "
+        "nanoseconds since the start of the run; null if the transaction did not get so far.",
         (
             RUN,
             CLIENT,
             GROUP,
-            ("connection", "UInt32", "Ordinal of the connection among the client's, from 0."),
-            ("request", "UInt32", "Ordinal of the request among the client's, from 0."),
-            ("file", "UInt32", "Index of the file in the workload's set, from 0."),
+            ("connection", "UInt32", "Number of the connection among those of the client, from 0."),
+            ("request", "UInt32", "Number of the request among those of the client, from 0."),
+            ("file", "UInt32", "Index of the file in the set of the workload, from 0."),
             (
                 "intended_ns",
                 "Int64",
-                "When it was to start, in an open loop: response time counts from here. Null in a closed loop.",
+                "Time of the arrival in an open loop, from which response time counts. Null in a closed loop.",
             ),
             (
                 "start_ns",
                 "Int64",
-                "`connect()` for the first request of a connection, else when the client wanted to send.",
+                "Start: the call of `connect()` for the first request of a connection, else the time at which the "
+                "client wanted to send.",
             ),
-            ("connected_ns", "Int64", "The connection was established; null if it was open already."),
-            ("sent_ns", "Int64", "The request was handed to TCP."),
-            ("first_byte_ns", "Int64", "The first byte of the response was there to be read; null if none was read."),
-            ("last_byte_ns", "Int64", "The last byte was read; null unless the response was whole."),
-            ("end_ns", "Int64", "The transaction ended, whatever its outcome."),
-            ("status", "UInt16", "Status of the response, 0 without one."),
-            ("bytes", "UInt64", "Bytes of the body of a whole response."),
+            ("connected_ns", "Int64", "Time at which the connection was established; null if it was open already."),
+            ("sent_ns", "Int64", "Time at which the client handed the request to TCP."),
+            (
+                "first_byte_ns",
+                "Int64",
+                "Time at which the client could read the first byte of the response; null if it read none.",
+            ),
+            (
+                "last_byte_ns",
+                "Int64",
+                "Time at which the client read the last byte; null unless the response was complete.",
+            ),
+            ("end_ns", "Int64", "Time at which the transaction ended, whatever its outcome."),
+            ("status", "UInt16", "Status code of the response; 0 without a response."),
+            ("bytes", "UInt64", "Number of bytes of the body of a complete response."),
             (
                 "outcome",
                 "String",
-                "ok, http_error, malformed, refused, reset, timed_out, truncated, aborted, unfinished.",
+                "How the transaction ended: ok, http_error, malformed, refused, reset, timed_out, truncated, aborted, "
+                "unfinished.",
             ),
-            ("attempts", "UInt8", "2 if the request was repeated because a kept connection had been closed."),
-            ("measured", "Boolean", "Whether it ended in the measured interval."),
+            (
+                "attempts",
+                "UInt8",
+                "Number of attempts: 2 if the client repeated the request because the server had closed a kept "
+                "connection.",
+            ),
+            ("measured", "Boolean", "Whether the transaction ended in the measured interval."),
         ),
     ),
     "connections": (
-        "One row a connection, of the whole run, with what the emulator did to its packets on the access link, those "
-        "included that came when nothing was left of it.",
+        "The table has a row for each connection of the whole run. Packets are those at the access link, including "
+        "packets that arrived after the connection had ended.",
         (
             RUN,
             CLIENT,
             GROUP,
-            ("connection", "UInt32", "Ordinal among the client's connections, from 0."),
-            ("opened_ns", "Int64", "`connect()`."),
-            ("closed_ns", "Int64", "Nothing was left of it; null if the run ended first."),
+            ("connection", "UInt32", "Number of the connection among those of the client, from 0."),
+            ("opened_ns", "Int64", "Time at which the client called `connect()`."),
+            ("closed_ns", "Int64", "Time at which the connection had ended in TCP; null if the run ended first."),
             ("up_packets", "UInt64", "Packets from the client."),
-            ("up_lost", "UInt64", "Those that the loss model took."),
+            ("up_lost", "UInt64", "Packets of these that the loss model dropped."),
             ("down_packets", "UInt64", "Packets to the client."),
-            ("down_lost", "UInt64", "Those that the loss model took."),
-            ("retransmitted", "UInt32", "Segments that the client sent again."),
+            ("down_lost", "UInt64", "Packets of these that the loss model dropped."),
+            ("retransmitted", "UInt32", "Number of segments that the client sent again."),
         ),
     ),
     "series": (
-        "One row a second of the run, warm-up included.",
+        "The table has a row for each second of the run, warm-up included. Transactions of background groups count in "
+        "`in_flight` only.",
         (
             RUN,
-            ("second", "UInt32", "From 0."),
-            ("ok", "UInt32", "`ok` transactions that ended in it, those of background groups left out."),
-            ("errors", "UInt32", "Other transactions that ended in it, likewise."),
-            ("bytes", "UInt64", "Body bytes of the `ok` ones."),
-            ("in_flight", "UInt32", "Transactions in progress at its end, those of background groups included."),
-            ("up_packets", "UInt64", "Packets from the clients that came to an access link."),
-            ("up_lost", "UInt64", "Those of them that the loss model took there."),
-            ("down_packets", "UInt64", "Packets to the clients that came to an access link."),
-            ("down_lost", "UInt64", "Those of them that the loss model took there."),
-            ("server_busy", "Float64", "Busy part of the server's CPUs, from 0 to 1; in simulation the model's."),
-            ("lag_max_ns", "UInt64", "The latest that a packet left the emulator; null in simulation."),
+            ("second", "UInt32", "Number of the second, from 0."),
+            ("ok", "UInt32", "Number of `ok` transactions that ended in this second."),
+            ("errors", "UInt32", "Number of other transactions that ended in this second."),
+            ("bytes", "UInt64", "Number of bytes of the bodies of these `ok` transactions."),
+            ("in_flight", "UInt32", "Number of transactions in progress at the end of this second, in all groups."),
+            ("up_packets", "UInt64", "Packets from the clients that arrived at an access link."),
+            ("up_lost", "UInt64", "Packets of these that the loss model dropped there."),
+            ("down_packets", "UInt64", "Packets to the clients that arrived at an access link."),
+            ("down_lost", "UInt64", "Packets of these that the loss model dropped there."),
+            (
+                "server_busy",
+                "Float64",
+                "Busy share of the server's CPUs, from 0 to 1; in simulation, of the model's CPUs.",
+            ),
+            ("lag_max_ns", "UInt64", "Largest lag of a packet in this second; null in simulation."),
         ),
     ),
     "links": (
-        "One row a link and direction, of the whole run.",
+        "The table has a row for each direction of each link, for the whole run.",
         (
             RUN,
-            ("link", "String", "`shared`, or the group's name, a slash, and the client's index in the run."),
-            ("direction", "String", "`up` towards the server, `down` towards the client."),
+            (
+                "link",
+                "String",
+                "Name of the link: `shared`, or the name of the group, a slash, and the index of the client in the "
+                "run.",
+            ),
+            ("direction", "String", "`up` is the direction to the server, `down` the direction to the client."),
             (
                 "packets",
                 "UInt64",
-                "Packets that came to its entrance; of an access link: its client's in `connections`, and `strays`.",
+                "Packets that arrived at the link. For an access link they are those of its client in `connections`, "
+                "and `strays`.",
             ),
             (
                 "strays",
                 "UInt64",
-                "Packets that are of no connection of the run: of an earlier one's, or no TCP. Null for `shared`.",
+                "Packets that belong to no connection of the run: those of an earlier run, or not TCP. Null for "
+                "`shared`.",
             ),
-            ("bytes", "UInt64", "Their bytes, IP headers included."),
-            ("lost", "UInt64", "Packets that the loss model took."),
-            ("dropped", "UInt64", "Packets dropped for another reason."),
-            ("max_queue_bytes", "UInt64", "Most bytes that waited."),
-            ("mean_queue_bytes", "Float64", "Bytes that waited, on average over the run."),
+            ("bytes", "UInt64", "Number of bytes of these packets, IP headers included."),
+            ("lost", "UInt64", "Packets that the loss model dropped."),
+            ("dropped", "UInt64", "Packets that were dropped for another reason."),
+            ("max_queue_bytes", "UInt64", "Largest number of bytes in the queue."),
+            ("mean_queue_bytes", "Float64", "Mean number of bytes in the queue over the run."),
         ),
     ),
     "histogram": (
-        "Response times of the transactions that ended in the measured interval; empty buckets are absent.",
+        "The table has a row for each bucket of a histogram of response times, of transactions that ended in the "
+        "measured interval. Empty buckets have no row.",
         (
             RUN,
-            ("group", "UInt16", "Index of the group; null for all groups together that are no background."),
+            ("group", "UInt16", "Index of the group; null for all groups together, background groups left out."),
             (
                 "population",
                 "String",
-                "`ok`: of the `ok` transactions; `all`: of all that ended, until they ended. Null, which means `ok`, "
-                "in results of format 1.",
+                "Transactions that are counted: the `ok` ones (`ok`), or all that ended, with the times until they "
+                "ended (`all`). Results of format 1 have null, which means `ok`.",
             ),
-            ("lower_ns", "UInt64", "Lower edge of the bucket, included."),
-            ("upper_ns", "UInt64", "Upper edge, included."),
-            ("count", "UInt64", "Transactions in it."),
+            ("lower_ns", "UInt64", "Lower edge of the bucket, which belongs to it."),
+            ("upper_ns", "UInt64", "Upper edge of the bucket, which belongs to it."),
+            ("count", "UInt64", "Number of transactions in the bucket."),
         ),
     ),
 }
