@@ -9,7 +9,7 @@ import pytest
 from capacity_results import found, group, reading
 from waspbench.errors import InputError
 from waspbench.experiment import parse
-from waspbench.experiment.search import Find, Search
+from waspbench.experiment.search import Find, Search, search_of_table
 from waspbench.results.answers import against, answer
 from waspbench.results.behaviour import asks_for, waits
 from waspbench.results.capacity import CapacityResult
@@ -282,9 +282,9 @@ def test_a_modelled_server_is_asked_for_the_size() -> None:
 
 def test_a_file_says_what_is_looked_for() -> None:
     table = {"find": "rate", "slo": "p99 < 1s", "low": "30/min", "high": "100/s", "at_least": "60/min"}
-    asked = Search.of(parse(LIVE | {"capacity": table}).capacity)
+    asked = search_of_table(parse(LIVE | {"capacity": table}).capacity)
     assert asked == Search(find="rate", objectives=("p99 < 1s",), low=0.5, high=100.0, at_least=1.0)
-    assert Search.of(parse(LIVE).capacity) == Search()
+    assert search_of_table(parse(LIVE).capacity) == Search()
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from waspbench.cli.options import (
 from waspbench.cli.outputs import Outputs
 from waspbench.cli.study import document_of, set_percentiles
 from waspbench.errors import InputError, renamed
-from waspbench.experiment.search import FINDS, HIGH, Search
+from waspbench.experiment.search import FINDS, HIGH, Search, search_of_table
 
 SEARCH = Search()
 """How capacity is searched unless told otherwise."""
@@ -198,7 +198,7 @@ def _search(document: Mapping[str, Any], asked: Mapping[str, Any]) -> Search:
     if table.at_least is not None and "at_least" not in asked and asked.get("find", table.find) != table.find:
         message = f'is for find = "{table.find}"; beside --find {asked["find"]} give --at-least as well'
         raise InputError.at("capacity.at_least", message, table.at_least)
-    return Search.of(table.model_copy(update=asked))
+    return search_of_table(table.model_copy(update=asked))
 
 
 def _names(

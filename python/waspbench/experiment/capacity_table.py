@@ -10,7 +10,7 @@ from waspbench.errors import Argument, InputError
 from waspbench.experiment.base import Part, one_of
 from waspbench.experiment.conditions import objective
 from waspbench.experiment.field_error import FieldError
-from waspbench.experiment.search import FINDS, Find, Search, is_frequency
+from waspbench.experiment.search import FINDS, Find, is_frequency, search_of_table
 
 _OBJECTIVES = 'must be a condition, such as "p99 < 1s", or a list of such'
 
@@ -72,7 +72,7 @@ class CapacityTable(Part):
     @model_validator(mode="after")
     def _consistent(self) -> CapacityTable:
         try:
-            search = Search.of(self)
+            search = search_of_table(self)
         except InputError as error:
             [problem] = error.problems
             name = field_of_table(problem.where).rpartition(".")[2]

@@ -77,19 +77,19 @@ class Search:
         """Most load to try."""
         return HIGH[self.find] if self.high is None else self.high
 
-    @classmethod
-    def of(cls, asked: CapacityTable | None) -> Search:
-        """The search that the table of a file asks for.
 
-        Raises:
-            InputError: a load is not of the kind that is looked for; it names the field of this class.
-        """
-        if asked is None:
-            return cls()
-        search = cls(find=asked.find, objectives=tuple(asked.slo))
-        low, high = _load("low", asked.low, search.find), _load("high", asked.high, search.find)
-        least = _amount("at_least", asked.at_least, search.find)
-        return replace(search, low=LOW if low is None else low, high=high, at_least=least)
+def search_of_table(asked: CapacityTable | None) -> Search:
+    """The search that the table of a file asks for.
+
+    Raises:
+        InputError: a load is not of the kind that is looked for; it names the field of `Search`.
+    """
+    if asked is None:
+        return Search()
+    search = Search(find=asked.find, objectives=tuple(asked.slo))
+    low, high = _load("low", asked.low, search.find), _load("high", asked.high, search.find)
+    least = _amount("at_least", asked.at_least, search.find)
+    return replace(search, low=LOW if low is None else low, high=high, at_least=least)
 
 
 def is_frequency(value: Any) -> bool:

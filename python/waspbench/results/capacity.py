@@ -17,7 +17,7 @@ from waspbench.results.columns import Line, no_line, settings, swept
 from waspbench.results.estimates import every_percentile
 from waspbench.results.formats import FORMAT, Record, json_of, read_document
 from waspbench.results.loads import Load, LoadReading, Number, line_of, load_columns, loads_of, readings_at
-from waspbench.results.shown import WithFiles
+from waspbench.results.shown import WithFiles, owned
 from waspbench.results.study import check_kind, point_directory
 from waspbench.stats.capacity import More
 from waspbench.stats.objective import Outcome
@@ -133,18 +133,19 @@ class PointCapacity(Record):
         """The runs from which the capacity follows."""
         return [] if self.load is None else readings_at(self.readings, self.load)
 
-    def with_lines(self, folder: Path, percentiles: Sequence[str]) -> PointCapacity:
-        """This with what is said of each load and of the capacity, as the runs below ``folder`` have it, with the
-        percentiles of these names.
 
-        Raises:
-            InputError: one of their files cannot be read.
-        """
-        loads = loads_of(self.readings, folder, percentiles)
-        line = no_line(every_percentile(percentiles))
-        if self.behind:
-            line = line_of(self.behind, folder, percentiles).model_copy(update={"valid": self.valid})
-        return self.model_copy(update={"loads": loads, "line": line})
+def with_lines(point: PointCapacity, folder: Path, percentiles: Sequence[str]) -> PointCapacity:
+    """``point`` with what is said of each load and of the capacity, as the runs below ``folder`` have it, with the
+    percentiles of these names.
+
+    Raises:
+        InputError: one of their files cannot be read.
+    """
+    loads = loads_of(point.readings, folder, percentiles)
+    line = no_line(every_percentile(percentiles))
+    if point.behind:
+        line = line_of(point.behind, folder, percentiles).model_copy(update={"valid": point.valid})
+    return point.model_copy(update={"loads": loads, "line": line})
 
 
 class CapacityResult(WithFiles):
@@ -224,5 +225,5 @@ def load_capacity(path: str | Path, *, percentiles: Sequence[str] | None = None)
     points, asked = found.points, found.percentiles if percentiles is None else asked_percentiles(percentiles)
     if found.format < FORMAT or percentiles is not None:
         folders = [point_directory(file.parent, point.index, len(points)) for point in points]
-        points = [point.with_lines(folder, asked) for point, folder in zip(points, folders, strict=True)]
-    return found.model_copy(update={"points": points, "percentiles": asked, "results": str(path)}).owned()
+        points = [with_lines(point, folder, asked) for point, folder in zip(points, folders, strict=True)]
+    return owned(found.model_copy(update={"points": points, "percentiles": asked, "results": str(path)}))

@@ -23,17 +23,17 @@ class Reason(Lengths):
     message: str
     """The reason in words, with its figures."""
 
-    @classmethod
-    def of(cls, reason: Invalid, run: int | None) -> Reason:
-        """One that is given of a run; of all where ``run`` is None."""
-        return cls(run=run, **reason.model_dump())
-
     def is_about(self, run: int | None, group: str | None) -> bool:
         """Whether it speaks against the figures of a ``run``, or of all together if there is none, and of a ``group``,
         or of all clients. What all runs together show speaks against each of them; that some are missing does not.
         """
         of_run = run is None or self.run == run or (self.run is None and self.code in together.CODES)
         return of_run and (group is None or self.group in (None, group))
+
+
+def reason_of(given: Invalid, run: int | None) -> Reason:
+    """A reason that is given of a run; of all where ``run`` is None."""
+    return Reason(run=run, **given.model_dump())
 
 
 class Advice(Record):

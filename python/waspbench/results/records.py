@@ -21,7 +21,7 @@ from waspbench.errors import InputError, RunFailedError
 from waspbench.results.access_log import log_path
 from waspbench.results.formats import FORMAT, Record, read_document
 from waspbench.results.store import NEEDED, ORDER, write_table
-from waspbench.results.summary import RunSummary
+from waspbench.results.summary import RunSummary, with_notes
 from waspbench.results.whole_files import write_whole
 
 RUNS = "runs"
@@ -98,7 +98,7 @@ def write_run(
         for name in sorted(tables, key=lambda name: (name != NEEDED, name)):
             sizes[name] = _write_table(point, name, record.run, tables[name])
         notes = keep_log()
-        summary = None if record.summary is None else record.summary.noted(notes)
+        summary = None if record.summary is None else with_notes(record.summary, notes)
         whole = record.model_copy(update={"files": dict(sorted(sizes.items())), "summary": summary})
         write_record(point, whole)
     except RunFailedError as error:

@@ -33,7 +33,7 @@ from waspbench.results.groups import (
     notes_of_unseen,
 )
 from waspbench.results.lengths import FoundLengths
-from waspbench.results.reasons import Advice, Reason, advice_of
+from waspbench.results.reasons import Advice, Reason, advice_of, reason_of
 from waspbench.results.shown import WithTables
 from waspbench.results.summary import (
     Censoring,
@@ -45,6 +45,7 @@ from waspbench.results.summary import (
     Stability,
     Trend,
     Waits,
+    without_reasons,
 )
 from waspbench.stats import Populations
 from waspbench.tabular import Listing
@@ -303,11 +304,11 @@ def combine(
     judged = together.judge(runs)
     of_all: list[Reason] = []
     if judged is not None and len(runs) > 1:
-        runs = [run.without(together.CODES) for run in runs]
-        of_all = [Reason.of(reason, None) for reason in judged.invalid]
+        runs = [without_reasons(run, together.CODES) for run in runs]
+        of_all = [reason_of(reason, None) for reason in judged.invalid]
     times = [run.response_time_ms for run in runs]
     everything = [run.all_response_time_ms for run in runs if run.all_response_time_ms is not None]
-    reasons = [*of_all, *(Reason.of(reason, run.run) for run in runs for reason in run.invalid)]
+    reasons = [*of_all, *(reason_of(reason, run.run) for run in runs for reason in run.invalid)]
     reasons += [missing] if missing else []
     outcomes = errors.total(run.outcomes for run in runs) or {}
     statuses = errors.total(run.statuses for run in runs)

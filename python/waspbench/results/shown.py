@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import PrivateAttr
 
@@ -76,16 +76,24 @@ class WithFiles(Shown):
         found: Any = self  # reports name the kinds of results, which this module cannot
         return report_of(found)
 
-    def with_files(self, files: Files) -> Self:
-        """These results with files that no directory was named for."""
+    def _with_files(self, files: Files) -> Self:
         made = self.model_copy(update={"results": type(self).model_fields["results"].default})
         made._files = files
         return made
 
-    def owned(self) -> Self:
-        """These results, which keep their files if they were read from where others keep theirs."""
-        files = None if self.directory is None else Files.of_another(self.directory)
-        return self if files is None else self.with_files(files)
+
+R = TypeVar("R", bound=WithFiles)
+
+
+def with_files(results: R, files: Files) -> R:
+    """The same results with files that no directory was named for."""
+    return results._with_files(files)
+
+
+def owned(results: R) -> R:
+    """The same results, which keep their files if they were read from where others keep theirs."""
+    files = None if results.directory is None else Files.of_another(results.directory)
+    return results if files is None else with_files(results, files)
 
 
 class WithTables(WithFiles):

@@ -22,6 +22,7 @@ from waspbench.experiment.metrics import PERCENTILES, asked_percentiles
 from waspbench.experiment.metrics import percentiles as names_of
 from waspbench.results.manifest import Manifest, now, read_manifest
 from waspbench.results.result import Result, combine
+from waspbench.results.shown import owned
 from waspbench.results.tables import completed
 from waspbench.results.together import CODES
 from waspbench.stats import Histogram, Populations
@@ -196,4 +197,4 @@ def load(
         )
     except InputError as error:
         raise InputError.at(str(path), str(error)) from None
-    return made.owned()
+    return owned(made)

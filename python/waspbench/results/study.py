@@ -28,7 +28,7 @@ from waspbench.results.files import Files
 from waspbench.results.formats import FORMAT, Record, json_of, read_document
 from waspbench.results.records import failure_without_figures, records_of
 from waspbench.results.result import Result
-from waspbench.results.shown import WithTables
+from waspbench.results.shown import WithTables, owned, with_files
 from waspbench.results.store import MANIFEST, load, load_manifest
 from waspbench.tabular import Listing
 
@@ -157,16 +157,16 @@ class StudyResult(WithTables):
             raise InputError.at(argument, found[0].failure or "no run of this point is finished", dict(varied))
         return found[0].result
 
-    def with_files(self, files: Files) -> Self:
+    def _with_files(self, files: Files) -> Self:
         """These results with files that no directory was named for, and so those of each point."""
 
         def own(point: StudyPoint) -> StudyPoint:
             found = point.result
             if found is None or found.directory is None:
                 return point
-            return point.model_copy(update={"result": found.with_files(files.at(found.directory))})
+            return point.model_copy(update={"result": with_files(found, files.at(found.directory))})
 
-        made = super().with_files(files)
+        made = super()._with_files(files)
         return made.model_copy(update={"points": [own(point) for point in self.points]})
 
     def to_json(self) -> str:
@@ -241,7 +241,7 @@ def load_study(
     if any(point.result is None for point in points):
         varied = settings_of(plan.document.get("sweep") or {})
         points = [point.model_copy(update={"varied": each}) for point, each in zip(points, varied, strict=True)]
-    return study_result(plan, directory, points).owned()
+    return owned(study_result(plan, directory, points))
 
 
 def study_of(only: Result, varied: dict[str, Any] | None = None) -> StudyResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -546,14 +546,6 @@ class RunSummary(Record):
     notes: list[str] = Field(default_factory=list)
     """Remarks on the run that do not make it invalid, such as that another run shared the machine."""
 
-    def without(self, codes: Collection[str]) -> RunSummary:
-        """The summary without the reasons of these kinds."""
-        return self.model_copy(update={"invalid": [reason for reason in self.invalid if reason.code not in codes]})
-
-    def noted(self, notes: list[str]) -> RunSummary:
-        """The summary with more notes."""
-        return self.model_copy(update={"notes": [*self.notes, *notes]})
-
     @property
     def valid(self) -> bool:
         """Whether nothing speaks against the run."""
@@ -568,3 +560,13 @@ class RunSummary(Record):
     def failure(self) -> str | None:
         """Why the run ended before its time, unless it was stopped."""
         return next((reason.message for reason in self.invalid if reason.code == "failed"), None)
+
+
+def without_reasons(run: RunSummary, codes: Collection[str]) -> RunSummary:
+    """The summary of a run without the reasons of these kinds."""
+    return run.model_copy(update={"invalid": [reason for reason in run.invalid if reason.code not in codes]})
+
+
+def with_notes(run: RunSummary, notes: Iterable[str]) -> RunSummary:
+    """The summary of a run with more notes."""
+    return run.model_copy(update={"notes": [*run.notes, *notes]})

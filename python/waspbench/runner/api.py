@@ -12,6 +12,7 @@ from waspbench.experiment import Mode, parse
 from waspbench.results import Result
 from waspbench.results.capacity import CapacityResult
 from waspbench.results.files import Files
+from waspbench.results.shown import with_files
 from waspbench.results.study import StudyResult, read_plan
 from waspbench.runner.capacity import CapacityStudy
 from waspbench.runner.pipeline import OnProgress, StudyProgress
@@ -200,7 +201,7 @@ def resume(
     """
     files = Files.of_another(Path(directory))  # a temporary directory stays while its runs are made
     found = opened(Path(directory)).run(jobs=jobs, on_progress=on_progress)
-    return found if files is None else found.with_files(files)
+    return found if files is None else with_files(found, files)
 
 
 def opened(directory: Path) -> Study | CapacityStudy:

@@ -13,7 +13,7 @@ from waspbench.experiment.capacity_table import field_of_table
 from waspbench.experiment.conditions import objective
 from waspbench.experiment.metrics import percentiles
 from waspbench.experiment.resolve import resolve
-from waspbench.experiment.search import Search
+from waspbench.experiment.search import Search, search_of_table
 from waspbench.experiment.sweep import Point, text_of
 from waspbench.results import RunSummary
 from waspbench.results.access_log import log_path
@@ -30,6 +30,7 @@ from waspbench.results.records import (
     records_of,
     write_text,
 )
+from waspbench.results.shown import with_files
 from waspbench.results.study import StudyPlan
 from waspbench.runner.attempts import (
     FirstAttempt,
@@ -153,7 +154,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
             if self.empty:
                 raise NothingMeasuredError
         result = self.summarise()
-        return result if self._kept else result.with_files(self._given_away())
+        return result if self._kept else with_files(result, self._given_away())
 
     def _look(self) -> None:
         self._searched = self._all_anew()  # an interrupt may have come while it was told of earlier runs
@@ -357,7 +358,7 @@ def capacity(
         plan, found = prepare_capacity(
             document,
             directory,
-            search or Search.of(parse(document).capacity),
+            search or search_of_table(parse(document).capacity),
             mode=mode,
             server_cpus=server_cpus,
             emulator_cpus=emulator_cpus,

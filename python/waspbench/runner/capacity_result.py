@@ -11,7 +11,7 @@ from waspbench.experiment.search import Search
 from waspbench.experiment.sweep import Point
 from waspbench.results.behaviour import asks_for, waits
 from waspbench.results.bottleneck import bottleneck_of
-from waspbench.results.capacity import SATURATED, Bottleneck, GroupLoad, PointCapacity
+from waspbench.results.capacity import SATURATED, Bottleneck, GroupLoad, PointCapacity, with_lines
 from waspbench.results.loads import LoadReading, readings_at
 from waspbench.runner.load import rate_of, with_load
 from waspbench.stats.capacity import Capacity, More
@@ -41,7 +41,7 @@ def point_capacity(
     at_any = crossing is not None and crossing.at_any
     bottleneck, why = bottleneck_of(point.experiment, found, readings, search.find, at_any=at_any)
     confirmed = found is not None and found.confirmed
-    return PointCapacity(
+    made = PointCapacity(
         index=point.index,
         varied=point.settings,
         capacity=None if found is None else found.mean if crossing is None else load,
@@ -61,7 +61,8 @@ def point_capacity(
         valid=bool(at_load) and (confirmed or search.method == "sweep") and all(reading.valid for reading in at_load),
         runs=len(readings),
         readings=list(readings),
-    ).with_lines(folder, percentiles(point.experiment.measure.percentiles))
+    )
+    return with_lines(made, folder, percentiles(point.experiment.measure.percentiles))
 
 
 def _at(crossing: Crossing, readings: Sequence[LoadReading]) -> Capacity | None:

@@ -20,6 +20,7 @@ from waspbench.outcome import manifest_of, result_of
 from waspbench.results import Reason, Result, RunSummary, check_free, populations_of
 from waspbench.results.checks import judge
 from waspbench.results.manifest import now, versions
+from waspbench.results.reasons import reason_of
 from waspbench.results.records import (
     RunRecord,
     failure_without_figures,
@@ -28,6 +29,7 @@ from waspbench.results.records import (
     table_path,
     write_text,
 )
+from waspbench.results.shown import with_files
 from waspbench.results.store import MANIFEST, read_table
 from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, study_result
 from waspbench.results.summary import Invalid
@@ -152,7 +154,7 @@ class Study(Pipeline[StudyResult]):
         result = self.summarise()
         records = [record for point in self.points for record in records_of(self.directory_of(point.index))]
         if any(record.summary and (record.failure is None or self.stopped) for record in records):
-            return result if self._kept else result.with_files(self._given_away())
+            return result if self._kept else with_files(result, self._given_away())
         if self.stopped:
             raise NothingMeasuredError
         raise self._failure or RunFailedError("no run was finished")
@@ -346,12 +348,12 @@ class Study(Pipeline[StudyResult]):
             first = failed[0]
             more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
             why = f"run {first.run + 1} failed{more}: {first.failure}"
-            return Reason.of(Invalid.of_package("failed", why), None), not schedule.over
+            return reason_of(Invalid.of_package("failed", why), None), not schedule.over
         if schedule.over:
             return None, False
         total = f"{'at least ' if until else ''}{len(ended) + schedule.left}"
         message = f"stopped before all runs were made: {len(ended)} of {total}"
-        return Reason.of(Invalid.of_package("interrupted", message), None), True
+        return reason_of(Invalid.of_package("interrupted", message), None), True
 
 
 def _key(task: Task) -> tuple[int, int | None]:
