@@ -12,12 +12,12 @@ import pytest
 
 from snippets import PAGES, prose
 from waspbench import _core
-from waspbench.cli import reference
 from waspbench.cli.app import invoke
 from waspbench.cli.status import Status
 from waspbench.experiment import Tcp, parse
 from waspbench.experiment.load import read
 from waspbench.experiment.resolve import resolve
+from waspbench.pages import reference
 from waspbench.results import RunSummary, together
 from waspbench.results.capacity import EXCUSED
 from waspbench.results.reasons import HOPELESS
@@ -44,7 +44,7 @@ def small_run() -> tuple[dict[str, object], dict[str, pl.DataFrame]]:
 
 def test_the_reference_page_is_current() -> None:
     kept = (ROOT / "docs" / "reference.md").read_text()
-    assert kept == reference.page(), "python -m waspbench.cli.reference > docs/reference.md"
+    assert kept == reference.page(), "python -m waspbench.pages.reference > docs/reference.md"
 
 
 def test_the_documented_columns_are_those_of_a_run() -> None:

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, Discriminator, model_validator
+from pydantic import ConfigDict, Discriminator, model_validator
 
-from waspbench import field_texts
+from waspbench.documented import Documented
 from waspbench.experiment.field_error import FieldError
 from waspbench.suggestion import hint
 
 
-class Part(BaseModel):
+class Part(Documented):
     """A table of the experiment file. Unknown fields are errors, and types are not converted."""
 
     model_config = ConfigDict(
@@ -26,11 +26,6 @@ class Part(BaseModel):
 
     refused: ClassVar[dict[str, str]] = {}
     """Fields that one could expect here and that do not exist (yet), each with what to do instead."""
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        super().__pydantic_init_subclass__(**kwargs)
-        field_texts.document(cls)
 
     @model_validator(mode="before")
     @classmethod

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from types import NoneType
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
+from pydantic import ConfigDict, ValidationError, ValidationInfo, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import to_json
 
-from waspbench import field_texts
+from waspbench.documented import Documented
 from waspbench.errors import InputError
 from waspbench.tabular import Figures
 
@@ -29,15 +29,10 @@ _FORMAT = "format"
 """What the document's format is called in the context of a validation."""
 
 
-class Record(BaseModel):
+class Record(Documented):
     """Part of the results. Figures that a later engine adds are kept."""
 
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        super().__pydantic_init_subclass__(**kwargs)
-        field_texts.document(cls)
 
     @model_validator(mode="before")
     @classmethod

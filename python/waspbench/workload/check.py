@@ -7,9 +7,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from waspbench import _core
+from waspbench.documented import Documented
 from waspbench.errors import InputError, Problem
 from waspbench.workload import fileset
 from waspbench.workload.fileset import Entry, Manifest
@@ -18,8 +19,8 @@ _SHOWN = 10
 """Problems that are told; of more only the number."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class _Part(Documented):
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Compared(_Part):

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict, ValidationError
 
+from waspbench.documented import Documented
 from waspbench.errors import InputError
 
 MANIFEST = "wasp-files.json"
@@ -17,8 +18,8 @@ FORMAT = 1
 """Version of the manifest's format. A newer one is refused."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class _Part(Documented):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class Entry(_Part):

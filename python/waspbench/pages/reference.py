@@ -1,4 +1,4 @@
-"""The reference page, from the declarations: ``python -m waspbench.cli.reference`` prints ``docs/reference.md``.
+"""The reference page, from the declarations: ``python -m waspbench.pages.reference`` prints ``docs/reference.md``.
 
 Flags come from the commands, fields from the models of the experiment file and of the results. What is declared in Rust
 (columns, the presets' constants, part of a run's summary) stands here in words; tests hold it to what the engine says.
@@ -82,7 +82,7 @@ def page() -> str:
 _INTRODUCTION = """\
 # Reference
 
-<!-- Made by `python -m waspbench.cli.reference`. Edit the declarations, not this page. -->
+<!-- Made by `python -m waspbench.pages.reference`. Edit the declarations, not this page. -->
 """
 
 
