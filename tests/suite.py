@@ -37,7 +37,7 @@ SHOWN = 40
 
 WITH_KERNEL = ("wasp-io", "wasp-server", "wasp-fetch")
 """The crates whose tests use the kernel's clock and sockets."""
-PYTHON = ("python", "tests", "benches")
+PYTHON = ("python", "tests", "benches", "examples")
 """The folders with code in Python."""
 WORKERS = ("--numprocesses", "auto", "--maxprocesses", "8", "--dist", "worksteal")
 """The tests of the gate have nothing in common; those of the full suite measure, and run one by one."""

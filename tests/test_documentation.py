@@ -17,7 +17,7 @@ from waspbench.cli.status import Status
 from waspbench.experiment import Tcp, parse
 from waspbench.experiment.load import read
 from waspbench.experiment.resolve import resolve
-from waspbench.pages import reference
+from waspbench.pages import reference, shapes
 from waspbench.results import RunSummary, together
 from waspbench.results.capacity import EXCUSED
 from waspbench.results.reasons import HOPELESS
@@ -59,7 +59,7 @@ def test_the_documented_columns_are_those_of_a_run() -> None:
 
 def test_the_documented_summary_is_that_of_a_run() -> None:
     summary, _ = small_run()
-    assert summary.keys() - RunSummary.model_fields.keys() == reference.SUMMARY.keys()
+    assert summary.keys() - RunSummary.model_fields.keys() == shapes.SUMMARY.keys()
 
 
 def test_every_exit_status_is_documented() -> None:
@@ -96,8 +96,11 @@ def test_every_example_is_a_valid_experiment(file: Path) -> None:
 
 def anchors(page: Path) -> set[str]:
     """What a link to a heading of a page may name."""
-    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    found: list[str] = []
+    for heading in re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE):
+        found.append(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-"))
+    numbered = (f"{name}-{found[:at].count(name)}" if name in found[:at] else name for at, name in enumerate(found))
+    return set(numbered)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -65,3 +65,21 @@ def test_every_flag_is_explained() -> None:
     for name, annotation in table("Every", FLAGS).__annotations__.items():
         [option] = annotation.__metadata__
         assert option.help, name
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "Its ``p99``;\n    None if there is none. None with one run.",
+            "Its `p99`; null if there is none. Null with one run.",
+        ),
+        (
+            "Whether it is False. False in older results, ``False`` there.",
+            "Whether it is false. False in older results, `false` there.",
+        ),
+        ("The header If-None-Match.", "The header If-None-Match."),
+    ],
+)
+def test_a_text_has_the_words_of_data(text: str, said: str) -> None:
+    assert field_texts.in_data(text) == said

@@ -10,12 +10,12 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 import waspbench
+from models import reachable
 from waspbench import _core, field_texts
 
 ROOT = Path(__file__).parents[1]
@@ -62,17 +62,6 @@ def test_every_field_of_results_is_documented() -> None:
         if not field.description
     ]
     assert undocumented == []
-
-
-def reachable(annotation: Any, found: set[type[BaseModel]]) -> set[type[BaseModel]]:
-    """The models that a type consists of."""
-    for part in get_args(annotation):
-        reachable(part, found)
-    if inspect.isclass(annotation) and issubclass(annotation, BaseModel) and annotation not in found:
-        found.add(annotation)
-        for field in annotation.model_fields.values():
-            reachable(field.annotation, found)
-    return found
 
 
 def test_functions_that_make_results_take_the_same() -> None:

@@ -3,7 +3,8 @@
 ``run`` makes an experiment of one point and returns its `Result`; ``start`` returns a `Handle` to follow and stop it.
 ``study`` makes one with a sweep, ``capacity`` searches for a server's, ``resume`` makes what is left of any. ``load``,
 ``load_study`` and ``load_capacity`` read what was made before, and ``compare_results`` holds one against another.
-Results have frames (``to_frame``, ``transactions`` and so on), and ``plot`` makes figures of them.
+Results have frames (``to_frame``, ``transactions`` and so on) and reports (``report``), and ``plot`` makes figures of
+them.
 
 Names are imported when they are first used: a process that needs little, such as the one that keeps a testbed, starts
 fast.
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from waspbench.experiment import Experiment
     from waspbench.experiment.search import Search
     from waspbench.figures.plots import Plot, plot
+    from waspbench.report import Report, report_of
     from waspbench.results import Advice, Estimate, Group, Reason, ResponseTime, Result, RunSummary, load
     from waspbench.results.capacity import CapacityResult, PointCapacity, load_capacity
     from waspbench.results.check import Check
@@ -50,6 +52,7 @@ __all__ = [
     "Problem",
     "Progress",
     "Reason",
+    "Report",
     "ResponseTime",
     "Result",
     "RunFailedError",
@@ -65,6 +68,7 @@ __all__ = [
     "load_capacity",
     "load_study",
     "plot",
+    "report_of",
     "resume",
     "run",
     "start",
@@ -90,6 +94,7 @@ _HOMES = {
     "Problem": "errors",
     "Progress": "runner.api",
     "Reason": "results",
+    "Report": "report",
     "ResponseTime": "results",
     "Result": "results",
     "RunFailedError": "errors",
@@ -105,6 +110,7 @@ _HOMES = {
     "load_capacity": "results.capacity",
     "load_study": "results.study",
     "plot": "figures.plots",
+    "report_of": "report",
     "resume": "runner.api",
     "run": "runner.api",
     "start": "runner.api",

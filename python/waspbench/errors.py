@@ -30,7 +30,7 @@ def one_line(text: str) -> str:
 
 
 class WaspError(Exception):
-    """Base of all errors that this package raises on purpose."""
+    """Base class of all errors that WASP raises on purpose."""
 
 
 class Argument(str):
@@ -43,16 +43,16 @@ class Argument(str):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with an input."""
+    """One thing that is wrong with an input."""
 
     where: str
-    """A field, an `Argument`, a flag of the command, or a file."""
+    """Where the problem is: a field of the experiment, an argument, a flag of the command, or a file."""
     message: str
     """What is wrong, and what would be valid."""
     value: Any = None
-    """What was given."""
+    """The value that is not valid."""
     has_value: bool = False
-    """Whether the message shows the value."""
+    """Whether the error shows the value."""
 
     def __str__(self) -> str:
         value = f"{show(self.value)}: " if self.has_value else ""
@@ -60,7 +60,11 @@ class Problem:
 
 
 class InputError(WaspError, ValueError):
-    """The input is not valid; ``problems`` says why, one entry a field."""
+    """The input is not valid.
+
+    Attributes:
+        problems: a `Problem` for each field that is not valid.
+    """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -68,7 +72,7 @@ class InputError(WaspError, ValueError):
 
     @classmethod
     def at(cls, where: str, message: str, *value: Any) -> InputError:
-        """An error with one problem; ``value`` is shown when given."""
+        """An error with one problem: where it is, what is wrong, and the value if one is given."""
         return cls([Problem(where, message, value[0] if value else None, bool(value))])
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -43,6 +44,14 @@ def document(model: type[BaseModel]) -> None:
             field = model.__pydantic_fields__.get(name)
             if field is not None and field.description is None:
                 field.description = declared.text or None
+
+
+def in_data(text: str) -> str:
+    """A text of a field, on one line, for its value in JSON or in a frame, where None is null."""
+    said = " ".join(text.replace("``", "`").split())
+    said = re.sub(r"(?<![\w-])None\b(?!-)", "null", said)
+    said = re.sub(r"(?<!^)(?<!\. )\bFalse\b", "false", said)
+    return re.sub(r"(^|\. )null\b", r"\1Null", said)
 
 
 @cache

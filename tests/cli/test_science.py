@@ -318,6 +318,10 @@ SWEEP = "a sweep makes measure.runs runs at every load; leave it or --sweep out"
     [
         ("compare out none", "none: there is no such directory"),
         (
+            "compare out@a=1,a=2 out",
+            "out@a=1,a=2: names a twice; a point has one value of each field",
+        ),
+        (
             "compare out out --metric max",
             '--metric: "max": must be throughput, goodput, mean, or a percentile such as p50 or p99.9',
         ),

@@ -24,7 +24,7 @@ from waspbench.cli.app import invoke
 from waspbench.experiment.sweep import Point
 from waspbench.experiment.sweep import points as sweep_of
 from waspbench.report import Report, report_of, study_words, to_csv, to_html, to_markdown
-from waspbench.report.content import Block, Cell, Code, Drawn, Head, Items, Section, Table, Words
+from waspbench.report.content import Block, Code, Drawn, Items, Table, Words
 from waspbench.report.searches import search_report
 from waspbench.report.sources import Origin, SearchSource, StudySource
 from waspbench.results.capacity import PointCapacity
@@ -431,15 +431,6 @@ def test_transactions_are_never_read(made: dict[str, Path], tmp_path: Path) -> N
     with_all, without = (report_of([str(each)]) for each in (made["sweep"], directory))
     assert without.points == with_all.points
     assert section(without, "tables") == section(with_all, "tables")
-
-
-def test_the_shape_of_the_json_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "report.md").read_text()
-    for model in (Report, Section, Words, Items, Table, Head, Cell, Code):
-        for name in model.model_fields:
-            assert f"`{name}`" in page or f"`{name}[]`" in page, f"{model.__name__}.{name}"
-    for kind in ("words", "list", "table", "code"):
-        assert f"| `{kind}` |" in page
 
 
 def test_a_live_server_is_shown_with_its_configuration_and_kernel_settings(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -75,10 +77,22 @@ def query(
 
     names, rows = query_results(statement, _catalogue(root))
     if json:
-        print(jsonlib.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2, default=str))
+        found = [dict(zip(names, map(_in_json, row), strict=True)) for row in rows]
+        print(jsonlib.dumps(found, indent=2, default=str))
     else:
         print(words.table(names, rows), end="")
     return status.Status.DONE
+
+
+def _in_json(value: Any) -> Any:
+    """A value of an answer as JSON has it: decimals as numbers, and null for a number that JSON does not know."""
+    if isinstance(value, dict):
+        return {name: _in_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_json(each) for each in value]
+    if isinstance(value, float | Decimal):
+        return float(value) if math.isfinite(value) else None
+    return value
 
 
 def _catalogue(root: Path) -> list[Entry]:

@@ -27,15 +27,17 @@ class Profile:
     """An access link."""
 
     down: str
+    """Rate of the link towards the client."""
     up: str
+    """Rate of the link from the client."""
     rtt: str
-    """Both directions together."""
+    """Round-trip time of the link: both directions together."""
     source: str
-    """Where the source is."""
+    """Publication or program that has the profile."""
     entry: str
-    """Its name there."""
+    """Name of the profile in that source."""
     loss: str | None = None
-    """Independent loss in each direction."""
+    """Share of packets that are lost independently in each direction; None if no packet is lost."""
 
 
 PROFILES: dict[str, Profile] = {

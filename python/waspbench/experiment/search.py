@@ -33,32 +33,33 @@ for throughput shares out the range.
 
 @dataclass(frozen=True)
 class Search:
-    """What is looked for, and how.
+    """What a search for capacity looks for, and how. ``capacity`` checks the other fields.
 
     Raises:
-        InputError: a method or ``find`` is unknown, or ``at_least`` is not above 0.
+        InputError: ``method`` or ``find`` is unknown, or ``at_least`` is not above 0.
     """
 
     method: Method = "search"
-    """search, or sweep: the paper's powers of two, for throughput only."""
+    """Method. search: WASP chooses each load by the runs so far. sweep: it tries the powers of two, for throughput
+    only, as the WASP paper does."""
     low: float = LOW
-    """Least load to try: clients in all, or arrivals a second where a rate is to be found."""
+    """Smallest load to try: number of clients, or arrivals a second if find is rate."""
     high: float | None = None
-    """Most load to try, likewise; 4,096 for throughput, 16,384 clients, or 65,536 arrivals a second unless given."""
+    """Largest load to try, in the same unit. If None, it is 4,096 clients for throughput, 16,384 clients, or 65,536
+    arrivals a second."""
     most: int = 15
-    """Runs of a search at most, for each point."""
+    """Largest number of runs for each point; at least ``confirm`` + 4."""
     confirm: int = 4
-    """Fresh runs of a search at the load that it found."""
+    """Number of fresh runs at the load that the search found."""
     objectives: Sequence[str] = ()
-    """Conditions that each run must meet for its load to count, such as "p99 < 1s"; a single one may be a text.
-    Percentiles are those of all transactions that ended.
-    """
+    """Conditions that each run of a load must meet, such as "p99 < 1s"; a single condition may be a text. Needed if
+    find is clients or rate. Percentiles are those of all transactions that ended."""
     find: Find = "throughput"
-    """The largest throughput, or the most clients or the highest rate of arrivals that meet the objectives."""
+    """What to look for. throughput: the largest throughput. clients and rate: the largest number of clients, or the
+    highest rate of arrivals, that meets the objectives."""
     at_least: float | None = None
-    """What is to be found at every point at least, in ok transactions a second, clients, or arrivals a second: a check
-    of the result. None: nothing is checked.
-    """
+    """Capacity that every point must reach: ok transactions a second, clients, or arrivals a second. The result's
+    ``checks`` say whether it does. None if there is no such check."""
 
     def __post_init__(self) -> None:
         if isinstance(self.objectives, str):
@@ -74,7 +75,7 @@ class Search:
 
     @property
     def top(self) -> float:
-        """Most load to try."""
+        """Largest load to try."""
         return HIGH[self.find] if self.high is None else self.high
 
 

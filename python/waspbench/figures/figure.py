@@ -6,77 +6,85 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["line", "points", "steps", "cells", "reference"]
-"""``line``: points that are joined; ``points``: the same, not joined; ``steps``: values that hold until the next, as in
-a distribution; ``cells``: a row of a matrix, whose values are shades; ``reference``: a model, a limit or a mark, which
-is no measurement.
+"""``line``: points that are joined. ``points``: points that are not joined. ``steps``: values that hold until the next
+one, as in a distribution. ``cells``: a row of a matrix, whose values are shades. ``reference``: a model, a limit or a
+mark, which is no measurement.
 """
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis."""
+    """An axis."""
 
     label: str
-    """What is shown, with its unit in brackets: ``response time (ms)``."""
+    """Quantity, with its unit in brackets: ``response time (ms)``."""
     log: bool = False
-    """Whether it is logarithmic."""
+    """Whether the axis is logarithmic."""
     categories: tuple[str, ...] = ()
-    """Names of the values 0, 1, 2 ... where they are no numbers."""
+    """Names of the values 0, 1, 2 and so on, if they are no numbers; empty otherwise."""
     from_zero: bool = True
-    """Whether a linear axis of values begins at 0 if none is below."""
+    """Whether a linear axis begins at 0 if no value is below 0."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """One family of values; all sequences have the same length."""
+    """A family of values. All its sequences have the same length."""
 
     name: str
-    """What the legend says of it."""
+    """Name in the legend."""
     x: tuple[float, ...]
+    """Values along the horizontal axis."""
     y: tuple[float | None, ...]
-    """None where there is no value; a line is broken there."""
+    """Values along the vertical axis. None if there is no value; a line is broken there."""
     low: tuple[float | None, ...] = ()
+    """Lower ends of the 90 % confidence intervals; empty if no value has an interval."""
     high: tuple[float | None, ...] = ()
-    """Ends of the 90 % interval of each value; empty where no value has one. Both are None where a value has none, and
-    one of them where that end is not known: an arrow points there. Those of ``steps`` are drawn as a band.
-    """
+    """Upper ends of the intervals. Both ends are None if the value has no interval. One of them is None if that end is
+    not known, and an arrow points there. Intervals of ``steps`` are drawn as a band."""
     kind: Kind = "line"
+    """How the values are drawn. line: joined. points: not joined. steps: each holds until the next one. cells: as
+    shades in a row of a matrix. reference: as a model, a limit or a mark, which is no measurement."""
     invalid: tuple[bool, ...] = ()
-    """Whether a value must not be trusted; empty where all may be."""
+    """Whether each value is not valid; empty if all are valid."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A pair of axes with what is drawn on them."""
+    """A pair of axes, and what is drawn on them."""
 
     x: Axis
+    """The horizontal axis."""
     y: Axis
+    """The vertical axis."""
     traces: tuple[Trace, ...]
+    """What is drawn. In the legend, references come last."""
     title: str = ""
+    """Title of the panel; empty if there is none."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure, of one panel or several."""
+    """A figure of one panel or several."""
 
     name: str
-    """By which it is asked for: ``throughput-vs-load``."""
+    """Name of the figure, such as ``throughput-vs-load``."""
     title: str
+    """Title of the figure."""
     panels: tuple[Panel, ...]
+    """The panels, row by row."""
     warnings: tuple[str, ...] = ()
-    """What speaks against its values, such as why some must not be trusted. No drawing leaves them out."""
+    """Warnings, such as why some values are not valid. Every drawing has them."""
     notes: tuple[str, ...] = ()
-    """What else must be known of it, such as that a mean is of one run."""
+    """Other remarks, such as that a mean is of one run."""
     across: int = 3
-    """Panels beside each other at most; the others are below them."""
+    """Largest number of panels side by side. Further panels are below them."""
     verdict: bool | None = None
-    """Whether what it is about may be trusted where that does not depend on every value: a search rests on some of its
-    runs. None where it does.
-    """
+    """Whether the figure is valid, if that does not depend on every value: a search rests on some of its runs. None if
+    it does."""
 
     @property
     def valid(self) -> bool:
-        """Whether what it is about may be trusted; without a `verdict`, whether every value that is drawn may."""
+        """Whether the figure is valid: its ``verdict``, or without one whether every value is valid."""
         if self.verdict is not None:
             return self.verdict
         return not any(any(trace.invalid) for panel in self.panels for trace in panel.traces)

@@ -30,33 +30,33 @@ _PIXELS_AN_INCH = 100
 
 @dataclass(frozen=True, repr=False)
 class Plot:
-    """A figure of results, which shows itself in a notebook."""
+    """A figure of results, which a notebook shows."""
 
     figure: Figure
     """The figure as data: its panels, axes, curves, intervals, warnings and notes."""
 
     @property
     def valid(self) -> bool:
-        """Whether the results that it shows may be trusted."""
+        """Whether the results in the figure are valid."""
         return self.figure.valid
 
     def save(self, path: str | Path, *, width: float | None = None, bare: bool = False) -> None:
-        """Writes it into a file, over one that is there.
+        """Writes the figure to a file. It replaces an existing file.
 
         Args:
-            path: the file, a ``.pdf``, ``.svg`` or ``.png``.
-            width: width in inches, such as 3.3 for a column of a paper; as fits the panels unless given.
-            bare: whether the title and the notes are left out; what speaks against the results stays.
+            path: the file, whose name ends with ``.pdf``, ``.svg`` or ``.png``.
+            width: width in inches, such as 3.3 for a column of a paper. By default it depends on the number of panels.
+            bare: whether to leave out the title and the notes. Warnings that the results are not valid stay.
 
         Raises:
-            InputError: the file is of none of these kinds or cannot be written, or the width is not valid.
+            InputError: the name has another ending, or the file cannot be written, or the width is not valid.
         """
         from waspbench.figures.matplotlib import save
 
         save(self.figure, path, width=width, bare=bare)
 
     def draw(self, *, width: float | None = None, bare: bool = False) -> Drawing:
-        """It as a figure of matplotlib, to change as you like; for the arguments and errors see `save`."""
+        """Makes a figure of matplotlib, which you can change. The arguments and errors are those of `save`."""
         from waspbench.figures.matplotlib import draw
 
         return draw(self.figure, width=width, bare=bare)
@@ -81,20 +81,23 @@ def plot(
     by: str | Sequence[str] = (),
     log: Log | None = None,
 ) -> Plot:
-    """A figure of results, drawn by matplotlib, which the extra ``plots`` of the package installs.
+    """Makes a figure of results. matplotlib draws it, which the extra ``plots`` of the package installs.
 
     Args:
-        results: results in memory, or directories of them or points there: ``DIR@path=value``. Figures that show
-            several take a list, or a mapping by the names that the legend is to have: ``{"before": a, "after": b}``.
-        figure: which figure, such as ``throughput-vs-load``, ``phones.p99-vs-rtt`` or ``response-time-cdf``; docs
-            list them. The first that these results have unless given.
-        x: the swept field along the axis, such as ``clients.rtt``; as fits the figure unless given.
-        by: the swept field, or several, with a curve for each of its values, or ``group`` for each group of clients;
-            all others unless given. Those left out make panels.
-        log: the logarithmic axes: ``x``, ``y``, ``xy`` or ``none``; as fits the values unless given.
+        results: results in memory, directories of results, or points of a directory (``DIR@path=value``). Figures that
+            show several results take a list, or a mapping whose keys are the names in the legend: ``{"before": a,
+            "after": b}``.
+        figure: name of the figure, such as ``throughput-vs-load``, ``phones.p99-vs-rtt`` or ``response-time-cdf``;
+            docs/figures.md lists all. By default it is the first figure that these results have.
+        x: the swept field along the horizontal axis, such as ``clients.rtt``. By default it depends on the figure.
+        by: the swept field, or several, whose values have a curve each; or ``group`` for a curve for each group of
+            clients. By default these are all other swept fields. Each value of a field that is left out has a panel of
+            its own.
+        log: the logarithmic axes: ``x``, ``y``, ``xy`` or ``none``. By default it depends on the values.
 
     Raises:
-        InputError: no figure has the name, an option is not valid for it, or these results have no such figure.
+        InputError: no figure has this name, or an option is not valid for the figure, or these results do not have the
+            figure.
         CannotRunError: matplotlib is not installed.
     """
     needed("matplotlib", "plots")

@@ -1,15 +1,14 @@
 """The reference page, from the declarations: ``python -m waspbench.pages.reference`` prints ``docs/reference.md``.
 
-Flags come from the commands, fields from the models of the experiment file and of the results. What is declared in Rust
-(columns, the presets' constants, part of a run's summary) stands here in words; tests hold it to what the engine says.
+Flags come from the commands, fields from the models of the experiment file; `waspbench.pages.shapes` makes the part on
+results. What is declared in Rust, such as the presets' constants, stands in words; tests hold it to the engine.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from cyclopts import App
@@ -22,17 +21,10 @@ from waspbench.experiment import Experiment
 from waspbench.experiment.metrics import FIGURES, PERCENTILES, Kind
 from waspbench.experiment.tcp import TcpPreset
 from waspbench.experiment.workload import preset_of
-from waspbench.results import FORMAT, Manifest, Result, RunSummary
-from waspbench.results.capacity import CapacityResult
-from waspbench.results.columns import columns_of
-from waspbench.results.comparing import ComparisonResult
+from waspbench.pages import shapes
+from waspbench.pages.fields import Schema, meaning_of, plain, references, table
 from waspbench.results.estimates import needed
 from waspbench.results.groups import LEAST
-from waspbench.results.loads import Load
-from waspbench.results.tables import TABLES
-from waspbench.tabular import piped
-
-Schema = Mapping[str, Any]
 
 STATUS: dict[Status, str] = {
     Status.DONE: "Done, and valid.",
@@ -52,18 +44,6 @@ STATUS: dict[Status, str] = {
 BESIDE = {"abc_limit": {"ack_counting": "bytes"}, "cubic": {"congestion": "cubic"}}
 """Constants of ``tcp`` that there are beside another option only."""
 
-SUMMARY: dict[str, str] = {
-    "fates": "Number of packets of the whole run, warm-up included, by what became of them.",
-    "packets": "Number of packets that hosts and device `made`, and of packets `in_flight` at the end: made = sum of "
-    "fates + in flight.",
-    "little": "Both sides of Little's law over the measured interval, in seconds: `integral_s` is the number of "
-    "transactions in progress, integrated over time; `records_s` is the sum of the transactions' parts inside the "
-    "interval. They are equal but for rounding.",
-    "groups": "Names of the groups of clients. The column `group` of the tables is an index into this list.",
-    "events": "Number of events that the engine handled.",
-}
-"""Fields of a run's summary in addition to the declared ones."""
-
 UNITS = (
     ("duration", "`ns`, `us`, `ms`, `s`, `min`, `h`", "`100ms`, `1.5s`"),
     ("size", "`B`, `KB`, `KiB`, `MB`, `MiB`, `GB`, `GiB`", "`64KiB`, `20KB`"),
@@ -75,7 +55,7 @@ UNITS = (
 
 def page() -> str:
     """The text of ``docs/reference.md``."""
-    parts = [_INTRODUCTION, *_commands(), *_statuses(), *_fields(), *_figures(), *_results()]
+    parts = [_INTRODUCTION, *_commands(), *_statuses(), *_fields(), *_figures(), *shapes.results()]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
@@ -100,7 +80,7 @@ def _commands() -> Iterator[str]:
         yield f"{(command.help or '').strip()}\n"
         rows = [(_flag(argument), _help(argument)) for argument in found if argument.index is None]
         if rows:
-            yield _table(("flag", "meaning"), rows)
+            yield table(("flag", "meaning"), rows)
 
 
 def _commands_of(group: App, path: str = "") -> Iterator[tuple[str, App]]:
@@ -129,18 +109,18 @@ def _help(argument: Argument) -> str:
 
 def _statuses() -> Iterator[str]:
     yield "## Exit status\n"
-    yield _table(("status", "meaning"), [(str(int(status)), text) for status, text in STATUS.items()])
+    yield table(("status", "meaning"), [(str(int(status)), text) for status, text in STATUS.items()])
 
 
 def _fields() -> Iterator[str]:
     schema = Experiment.model_json_schema()
     yield "## Experiment file\n"
     yield "The file is TOML. An unknown field is an error. A quantity is a text, a number followed by its unit:\n"
-    yield _table(("kind", "units", "examples"), UNITS)
+    yield table(("kind", "units", "examples"), UNITS)
     for name, paths in _paths(schema).items():
         part = schema if name == "" else schema["$defs"][name]
         yield f"### {_heading(part, paths)}\n"
-        yield f"{_plain(part['description'])}\n"
+        yield f"{plain(part['description'])}\n"
         rows = [_field_row(schema, part, field) for field in part["properties"]]
         if name in GENERATED:
             rows = [
@@ -149,7 +129,7 @@ def _fields() -> Iterator[str]:
             yield f"{_SOURCES}\n"
         if name == "Tcp":
             rows = [(field, kind, _preset(field.strip("`"), default), text) for field, kind, default, text in rows]
-        yield _table(("field", "value", "default", "meaning"), rows)
+        yield table(("field", "value", "default", "meaning"), rows)
 
 
 def _heading(part: Schema, paths: Sequence[str]) -> str:
@@ -168,7 +148,7 @@ def _paths(schema: Schema) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"": [""]}
 
     def visit(shape: Schema, path: str) -> None:
-        for name in _references(shape):
+        for name in references(shape):
             known = found.setdefault(name, [])
             if path not in known:
                 known.append(path)
@@ -181,17 +161,6 @@ def _paths(schema: Schema) -> dict[str, list[str]]:
     return found
 
 
-def _references(shape: Any) -> list[str]:
-    """Names of the tables that a field may hold."""
-    if isinstance(shape, list):
-        return [name for part in shape for name in _references(part)]
-    if not isinstance(shape, Mapping):
-        return []
-    if "$ref" in shape:
-        return [shape["$ref"].rpartition("/")[2]]
-    return [name for key in ("anyOf", "oneOf", "items", "allOf") for name in _references(shape.get(key))]
-
-
 def _field_row(schema: Schema, part: Schema, field: str) -> tuple[str, str, str, str]:
     shape = part["properties"][field]
     default = shape.get("default")
@@ -201,15 +170,7 @@ def _field_row(schema: Schema, part: Schema, field: str) -> tuple[str, str, str,
         shown = ""
     else:
         shown = f"`{json.dumps(default)}`"
-    return f"`{field}`", _kind(shape), shown, _meaning(schema, shape)
-
-
-def _meaning(schema: Schema, shape: Schema) -> str:
-    """A field's documentation, or that of the table which it holds."""
-    said = shape.get("description") or " ".join(
-        schema["$defs"][name].get("description", "") for name in _references(shape)
-    )
-    return str(said)
+    return f"`{field}`", _kind(shape), shown, meaning_of(schema, shape)
 
 
 GENERATED = {"Surge": "surge", "Prowgen": "prowgen"}
@@ -268,7 +229,7 @@ def _kind(shape: Schema) -> str:
     if kind == "integer":
         return f"integer{_range(shape)}"
     if kind == "array":
-        return "list of tables" if _references(shape) else "list"
+        return "list of tables" if references(shape) else "list"
     return {"string": "text", "boolean": "true or false", "object": "table", "number": "number"}.get(str(kind), "")
 
 
@@ -292,7 +253,7 @@ def _figures() -> Iterator[str]:
     )
     rows = [(f"`{name}`", _LIMITS[kind], meaning) for name, (kind, meaning) in FIGURES.items()]
     percentile = ("`p50`, `p99.9` and so on", _LIMITS["duration"], "response time that so many per cent do not exceed")
-    yield _table(("figure", "limit such as", "meaning"), [*rows, percentile])
+    yield table(("figure", "limit such as", "meaning"), [*rows, percentile])
     yield ('In TOML a dot opens a table. So `p99.9` needs quotes if the file has `p99`, too: `"p99.9" = "< 2s"`.\n')
     yield (
         "A condition is *undecided* if there is no figure to judge. A percentile does not exist with fewer "
@@ -306,106 +267,6 @@ def _needs() -> str:
 
 
 _LIMITS: dict[Kind, str] = {"count": "`> 600`", "rate": "`> 10Mbit/s`", "duration": "`< 800ms`", "share": "`< 5%`"}
-
-
-def _results() -> Iterator[str]:
-    yield "## Results\n"
-    yield (
-        f"A results directory (format {FORMAT}) contains `manifest.json`, and a directory for each table with one "
-        'Parquet file for each run. `polars.read_parquet("DIR/transactions/")` reads all runs of a table. With '
-        "`server.access_log`, `access_log/run-0.log` is the server's log of the first run "
-        "([servers](servers.md#access-log)).\n"
-    )
-    yield "### `--json`\n"
-    yield (
-        "The output is one object. A dot separates a field from the object that contains it. A figure that does not "
-        "exist is null.\n"
-    )
-    yield _table(("field", "meaning"), _rows_of(Result.model_json_schema(mode="serialization"), skip=("runs",)))
-    yield "### `runs[]` of `--json` and of the manifest\n"
-    yield "There is an object for each run.\n"
-    rows = _rows_of(RunSummary.model_json_schema(mode="serialization"))
-    rows += [(f"`{name}`", text) for name, text in SUMMARY.items()]
-    yield _table(("field", "meaning"), rows)
-    yield "### `table[]` of `--json`\n"
-    yield (
-        "The JSON of `wasp bench`, `run`, `resume`, `show`, `capacity` and `compare` ends with `table`, which has the "
-        "figures of the printed table: an object for each of its lines. Each object has the figures below, and fields "
-        "that say what the line is about:\n\n"
-        "- a point: its number (`point`, from 0; not in `bench`), each swept field by its path, and `group`, which is "
-        "null for all clients (several groups have a line each);\n"
-        "- a load of a search: `point`, the swept fields, `load`, `fresh`, `counts`, and the figures that objectives "
-        "name (`all.p99_ms`);\n"
-        "- a side of a comparison: the swept fields and `side` (`A` or `B`).\n\n"
-        "The value of a swept list or table is a text here. `bench` prints lines for groups only, with fewer columns.\n"
-    )
-    heads = {name: column.head for name, column in columns_of(Load).items()} | {
-        _PERCENTILES: "p50 ms and so on",
-        "judged": "all.p99 ms and so on",
-    }
-    properties = Load.model_json_schema(mode="serialization")["properties"]
-    yield _table(
-        ("field", "column", "meaning"),
-        [(_of_row(name), heads.get(name, ""), _in_json(shape["description"])) for name, shape in properties.items()],
-    )
-    yield "### `wasp capacity --json` and `capacity.json`\n"
-    yield (
-        "The result of a search for capacity, with every run of the search. `capacity.json` in the directory is the "
-        "same without `table`.\n"
-    )
-    yield _table(("field", "meaning"), _rows_of(CapacityResult.model_json_schema(mode="serialization"), skip=_LINES))
-    yield "### `wasp compare --json`\n"
-    yield "The verdict at each point, and whether B keeps the limit of `--fail-on`.\n"
-    rows = _rows_of(ComparisonResult.model_json_schema(mode="serialization"), skip=("lines",))
-    yield _table(("field", "meaning"), rows)
-    yield "### `manifest.json`\n"
-    yield _table(("field", "meaning"), _rows_of(Manifest.model_json_schema(mode="serialization"), deep=False))
-    yield "### Tables\n"
-    for name, (text, columns) in TABLES.items():
-        yield f"#### `{name}`\n"
-        yield f"{text}\n"
-        yield _table(("column", "type", "meaning"), [(f"`{column}`", kind, said) for column, kind, said in columns])
-
-
-_PERCENTILES = "percentiles_ms"
-_LINES = ("loads", "line")
-"""Fields of the search's result that hold lines of tables."""
-
-
-def _of_row(name: str) -> str:
-    """The names under which the rows of a table have a figure."""
-    names = [f"{each}_ms" for each in PERCENTILES] if name == _PERCENTILES else [name]
-    return "`all.p99_ms` and so on" if name == "judged" else ", ".join(f"`{each}`" for each in names)
-
-
-def _rows_of(schema: Schema, skip: Sequence[str] = (), deep: bool = True) -> list[tuple[str, str]]:
-    """The fields of a model of the results, nested ones with a dot."""
-    rows: list[tuple[str, str]] = []
-
-    def visit(properties: Schema, prefix: str) -> None:
-        for name, shape in properties.items():
-            rows.append((f"`{prefix}{name}`", _in_json(_meaning(schema, shape))))
-            for inner in _references(shape) if deep and name not in skip else ():
-                kinds = {option.get("type") for option in (shape, *shape.get("anyOf", ()))}
-                listed = "[]" if "array" in kinds else ""
-                visit(schema["$defs"][inner]["properties"], f"{prefix}{name}{listed}.")
-
-    visit(schema["properties"], "")
-    return rows
-
-
-def _in_json(text: str) -> str:
-    """What is said of a field, in the words of JSON."""
-    found = re.sub(r"\bNone\b", "null", re.sub(r"(^|\. )None\b", r"\1Null", text))
-    return re.sub(r"\bFalse\b", "false", found)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "\n".join(piped(head, [[_plain(cell) for cell in row] for row in rows])) + "\n"
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.replace("``", "`").split())
 
 
 if __name__ == "__main__":

@@ -31,147 +31,155 @@ MOST_LETTERS = 100_000
 """Characters of a file, such as a server's configuration, that a report shows."""
 
 Tone = Literal["plain", "good", "doubt", "bad"]
-"""How a text is meant: ``doubt`` asks for care, ``bad`` says that something is wrong."""
+"""How a text is meant. ``doubt``: the reader has to be careful. ``bad``: something is wrong."""
 
 
 class Words(Record):
     """A paragraph."""
 
     kind: Literal["words"] = "words"
+    """Kind of the block."""
     text: str
-    """One sentence or a few."""
+    """One or several sentences."""
     tone: Tone = "plain"
-    """How it is meant."""
+    """How the paragraph is meant: plain, good, doubt (the reader has to be careful) or bad (something is wrong)."""
 
 
 class Items(Record):
     """A list of sentences."""
 
     kind: Literal["list"] = "list"
+    """Kind of the block."""
     title: str
-    """What stands above it; empty without."""
+    """Title of the list; empty if there is none."""
     items: list[str]
     """The sentences."""
     tone: Tone = "plain"
-    """How they are meant."""
+    """How the list is meant: plain, good, doubt (the reader has to be careful) or bad (something is wrong)."""
 
 
 class Head(Record):
     """The head of a column."""
 
     text: str
-    """Short, with the unit; it may be empty."""
+    """Short name with the unit; it may be empty."""
     left: bool
-    """Whether the column holds words, which stand to the left."""
+    """Whether the column has words, which are aligned to the left."""
 
 
 class Cell(Record):
     """A cell of a table."""
 
     text: str
-    """As every table of WASP shows it."""
+    """Text of the cell, as in all tables of WASP."""
     interval: str = ""
-    """The 90 % interval of a figure, ``one run`` where it has none for that reason, or empty."""
+    """The 90 % confidence interval of the figure, or ``one run`` if one run gives no interval; empty otherwise."""
     alarm: bool = False
-    """Whether it tells that something is wrong."""
+    """Whether the cell says that something is wrong."""
 
 
 class Table(Record):
     """A table."""
 
     kind: Literal["table"] = "table"
+    """Kind of the block."""
     title: str
-    """What stands above it."""
+    """Title of the table."""
     heads: list[Head]
-    """Its columns; none of facts, which are names and what there is to say of each."""
+    """The columns; empty for a table of facts, whose rows are a name and a text."""
     rows: list[list[Cell]]
-    """Its lines."""
+    """The rows."""
     left_out: int = 0
-    """Lines that are not shown, because there are too many."""
+    """Number of rows that are left out because there are too many."""
 
 
 class Code(Record):
     """A text that is shown letter by letter: an experiment file, a server's configuration, commands."""
 
     kind: Literal["code"] = "code"
+    """Kind of the block."""
     title: str
-    """What stands above it; empty without."""
+    """Title of the text; empty if there is none."""
     text: str
-    """All of it, or its beginning."""
+    """The text, or its beginning if it is very long."""
     language: str = ""
-    """What the text is written in, such as toml; empty where it is not known."""
+    """Language of the text, such as toml; empty if it is not known."""
     folded: bool = False
-    """Whether the page shows it only when asked."""
+    """Whether the page shows the text only after a click."""
 
 
 class Drawn(Record):
     """A figure."""
 
     kind: Literal["figure"] = "figure"
+    """Kind of the block."""
     figure: Figure
-    """What is drawn, over which axes, with warnings and notes."""
+    """The figure: its panels, axes, values, warnings and notes."""
 
 
 Block = Words | Items | Table | Code | Drawn
 
 
 class Section(Record):
-    """One part of a report."""
+    """A part of a report."""
 
     name: str
-    """By which links find it: finding, trust, setting, tables, figures, groups, server, again."""
+    """Name of the section in links: finding, trust, setting, tables, figures, groups, server or again."""
     title: str
-    """What stands above it."""
+    """Title of the section."""
     blocks: list[Block]
-    """What it says, in this order."""
+    """Paragraphs, lists, tables, texts and figures of the section, in their order."""
 
 
 class Report(Record):
-    """Everything that a report says."""
+    """A report on results: everything that its pages and tables say. Its JSON is what ``wasp report --format json``
+    prints.
+    """
 
     format: int = FORMAT
-    """Version of this format."""
+    """Version of the format of this JSON."""
     kind: Literal["bench", "sweep", "capacity", "comparison"]
-    """What the results are."""
+    """Kind of the results: bench, sweep, capacity or comparison."""
     title: str
     """What was measured, in a few words."""
     summary: str
-    """The same in a sentence."""
+    """What was measured, in a sentence."""
     mode: str
-    """live or sim; both where results that are compared differ in it."""
+    """live or sim; both if the results that are compared differ in it."""
     metric: str | None = None
-    """Name of the figure that is compared; null unless results are compared."""
+    """Figure that is compared; None if no results are compared."""
     unit: str | None = None
     """Unit of that figure, such as /s or ms."""
     directories: list[str]
-    """The results, as they were named."""
+    """Directories of the results, as the user named them."""
     created: str | None = None
-    """When the first run began: UTC, ISO 8601; null where several results are compared."""
+    """When the experiment was prepared: UTC, ISO 8601. None if several results are compared."""
     complete: bool
     """Whether every point has all its runs."""
     valid: bool
-    """Whether the results may be trusted."""
+    """Whether the results are valid."""
     alerts: list[Items]
-    """What nobody may overlook: that figures must not be trusted, that runs are missing, errors, failed checks."""
+    """What the reader must not overlook: reasons why figures are not valid, missing runs, errors, failed checks."""
     sections: list[Section]
-    """All else, in the order in which a reader asks."""
+    """All else, in the order of the page."""
     points: list[dict[str, Any]] = Field(default_factory=list)
-    """The rows of the CSV, unrounded."""
+    """The rows of the CSV, not rounded."""
 
     def to_json(self) -> str:
         """The report as one JSON object."""
         return self.model_dump_json(indent=2) + "\n"
 
     def save(self, path: str | Path, format: Format | None = None) -> None:
-        """Writes it into a file, over one that is there.
+        """Writes the report to a file. It replaces an existing file.
 
         Args:
             path: the file.
-            format: ``html``, ``markdown``, ``json`` or ``csv``; what the name of the file says unless given.
+            format: ``html``, ``markdown``, ``json`` or ``csv``. By default the name of the file says it.
 
         Raises:
-            InputError: the name says another format or none, or the file cannot be written.
-            CannotRunError: what the page needs is not installed: jinja2, or plotly for figures.
+            InputError: the name of the file says none of these formats or another one than ``format``, or the file
+                cannot be written.
+            CannotRunError: jinja2, or plotly for figures, is not installed.
         """
         write(Path(path), text_in(self, format_of(Path(path), format)))
 

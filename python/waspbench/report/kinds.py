@@ -23,14 +23,19 @@ a sweep of one point.
 
 
 def report_of(results: Comparable | Sequence[Comparable], *, metric: str | None = None) -> Report:
-    """The report on results, or on the comparison of several with the first.
+    """Makes the report on results, or on the comparison of several results with the first.
 
     Args:
-        results: results in memory, ``DIR`` or ``DIR@path=value,path=value``; or several of these.
-        metric: what a comparison is of, as `waspbench.compare_results` takes it: throughput unless given.
+        results: results in memory, a directory of results, or ``DIR@path=value,path=value``, which chooses points of a
+            directory; or several of these to compare.
+        metric: the figure to compare: ``throughput``, ``goodput``, ``mean`` or a percentile such as ``p95``; with
+            ``all.`` in front of all transactions that ended, errors included; and with the name of a group of clients
+            before that: ``phones.p95``, ``phones.all.p95``. By default it is the throughput.
 
     Raises:
-        InputError: there are no results, they cannot be read or have no files, or some do not belong together.
+        InputError: there are no such results, or they have no files, or ``metric`` is given for a single result; also
+            if several results do not belong together: no point is common to them, several points of one side match one
+            of the other, or no common point can be compared.
     """
     given: Any = results  # a text is a sequence, too
     names = [name_of(each) for each in (given if isinstance(given, (list, tuple)) else [given])]

@@ -98,7 +98,8 @@ class PointCapacity(Record):
     why: str
     """The bottleneck in words."""
     confirmed: bool
-    """Whether all fresh runs at that load counted and met the objectives. A sweep makes no fresh runs."""
+    """Whether all fresh runs at that load counted and met the objectives. The method sweep makes no fresh runs; then it
+    is false."""
     valid: bool | None
     """Whether the capacity is valid: there is one (it may be a lower bound), the fresh runs of a search confirmed it,
     and every run behind it is valid. None in results of older versions."""
@@ -113,15 +114,15 @@ class PointCapacity(Record):
 
     @property
     def is_lower_bound(self) -> bool:
-        """Whether what was found is only a lower bound: more was not tried, or the emulator or the number of clients
-        was the limit.
+        """Whether the capacity is only a lower bound, because loads that may have a larger one were not tried, or
+        because the emulator or the number of clients was the limit.
         """
         return self.outcome in ("not reached", "emulator") or self.bottleneck == "clients"
 
     @property
     def ends(self) -> tuple[Number | None, Number | None]:
-        """The ends between which the capacity lies, None for one that is not known: those of the interval, and for the
-        largest throughput what loads between those that were tried may have.
+        """The two ends between which the capacity lies; None for an end that is not known. They are the ends of
+        ``ci90``. For the largest throughput the upper end includes what loads between those that were tried may have.
         """
         low, high = self.ci90 or (None, None)
         if self.is_lower_bound or high is None:
@@ -149,7 +150,9 @@ def with_lines(point: PointCapacity, folder: Path, percentiles: Sequence[str]) -
 
 
 class CapacityResult(WithFiles):
-    """``capacity.json``; what ``wasp capacity --json`` prints has a ``table``, too."""
+    """The result of a search for capacity. Its JSON is what ``wasp capacity --json`` prints; ``capacity.json`` has the
+    same fields without ``table``.
+    """
 
     format: int = FORMAT
     """Version of the file format."""
@@ -180,7 +183,7 @@ class CapacityResult(WithFiles):
 
     @property
     def listing(self) -> Listing:
-        """A table with a line for each load of each point."""
+        """The table with a line for each load of each point."""
         rows = [
             {"point": point.index, **settings(point.varied), **load.figures}
             for point in self.points
@@ -190,30 +193,35 @@ class CapacityResult(WithFiles):
         return Listing({**swept(point.varied for point in self.points), **columns}, rows)
 
     def to_frame(self, rows: Literal["points", "loads", "runs"] = "points") -> pl.DataFrame:
-        """What was found, as polars' frame; ``to_pandas()`` makes one of pandas of it.
+        """A data frame of polars with what the search found. Its ``to_pandas()`` returns a frame of pandas.
 
         Args:
-            rows: what has a row each: the ``points`` of the sweep (one without a sweep), with what was found at each;
-                the ``loads`` that were tried at them; or all ``runs``.
+            rows: ``points`` for a row for each point of the sweep (one without a sweep), ``loads`` for a row for each
+                load that was tried, or ``runs`` for a row for each run.
 
         Raises:
-            InputError: there are no such rows.
+            InputError: ``rows`` has another value.
         """
         from waspbench.results.frames.searches import FRAMES  # which takes polars to be imported
 
         return check_choice("rows", rows, FRAMES)(self)
 
     def to_json(self) -> str:
-        """The result as one JSON object, the rows of its `listing` included."""
+        """The result as one JSON object, with the lines of ``listing`` as its field ``table``."""
         return json_of(self, self.listing.rows)
 
 
 def load_capacity(path: str | Path, *, percentiles: Sequence[str] | None = None) -> CapacityResult:
-    """The result in the directory at ``path``. Its tables show the ``percentiles`` of these names; unless given, those
-    that the experiment asked for.
+    """Reads the result of a search for capacity in a directory.
+
+    Args:
+        path: the directory.
+        percentiles: names of the percentiles that tables show, such as ``p99.9``. By default they are those of the
+            experiment.
 
     Raises:
-        InputError: there is none, or it is not valid or newer than this version.
+        InputError: the directory has no result of a search, or a newer version of WASP wrote it, or a file of it is not
+            valid.
     """
     check_kind(path, "capacity")
     file = Path(path) / CAPACITY

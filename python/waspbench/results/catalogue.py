@@ -39,21 +39,27 @@ CREATE TABLE IF NOT EXISTS results (
 
 
 class Entry(Record):
-    """One directory of results."""
+    """A directory of results."""
 
     id: str
+    """Identifier of the results, which ``wasp show`` takes; its first 4 characters or more are enough if no other
+    identifier begins with them."""
     path: str
+    """Directory of the results."""
     name: str
+    """Name of the experiment."""
     kind: str
-    """bench (one point, whatever made it), sweep or capacity."""
+    """Kind of the results: bench (one point), sweep or capacity."""
     mode: str
+    """live or sim."""
     created: str
-    """UTC, ISO 8601."""
+    """When the experiment was prepared: UTC, ISO 8601."""
     points: int
+    """Number of points."""
     runs: int
-    """Finished runs."""
+    """Number of runs that ended, those that failed included."""
     valid: bool | None
-    """None while it is not complete."""
+    """Whether the results are valid; None while they are not complete."""
 
 
 def location() -> Path:

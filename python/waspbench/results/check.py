@@ -34,14 +34,14 @@ class Check(Record):
     no interval. For a search or a comparison it is the end that decides. If neither decides, it is the lower end for a
     search, and the upper end for a comparison."""
     passed: bool | None
-    """Whether the condition holds. None if it is undecided: there is no figure, or the interval of a search or a
-    comparison does not decide it."""
+    """Whether the condition holds. None if it is undecided: there is no figure, the interval of a search or a
+    comparison does not decide it, or a result that is compared is not valid."""
     why: str
     """The judgement in words."""
 
     @property
     def line(self) -> str:
-        """What became of it, where, and why."""
+        """The outcome of the condition in words: where it was judged, and why it passed or failed."""
         at = f" at {text_of(self.varied)}" if self.varied else ""
         return f"{WORDS[self.passed]}  {self.condition}{at}: {self.why}"
 

@@ -15,7 +15,7 @@ def split(text: str) -> tuple[str, dict[str, Any]]:
     """The directory, and the values of swept fields that choose points.
 
     Raises:
-        InputError: the text is neither ``DIR`` nor ``DIR@path=value``.
+        InputError: the text is neither ``DIR`` nor ``DIR@path=value``, or names a field twice.
     """
     directory, separator, rest = text.rpartition("@")
     if not separator or "=" not in rest or Path(text).exists():
@@ -25,6 +25,8 @@ def split(text: str) -> tuple[str, dict[str, Any]]:
         path, equals, value = part.partition("=")
         if not equals or not path.strip():
             raise InputError.at(text, "must be DIR, or DIR@path=value such as DIR@clients.loss.rate=3%")
+        if path.strip() in chosen:
+            raise InputError.at(text, f"names {path.strip()} twice; a point has one value of each field")
         chosen[path.strip()] = value_of(value.strip())
     return directory, chosen
 

@@ -31,7 +31,7 @@ def _ended(row: Figures) -> str:
 
 
 class Line(Record):
-    """What some runs say together: those of a point, of a group of clients at it, of a load, of one side of two."""
+    """The figures of a line of a table: of a point, a group of clients, a load, or a side of a comparison."""
 
     throughput: Annotated[float | None, Column("ok/s", decimals(), label="throughput (ok/s)")]
     """``ok`` transactions a second, mean over the runs."""
@@ -63,7 +63,7 @@ class Line(Record):
 
     @property
     def figures(self) -> dict[str, Any]:
-        """All that it says by name, for a row of a table; of the percentiles each by a name such as ``p99_ms``."""
+        """All these figures by name, as the line of a table has them; a percentile has a name such as ``p99_ms``."""
         return dict(_flat(dict(self)))
 
 

@@ -53,10 +53,11 @@ class Compared(Record):
     runs: tuple[int, int]
     """Number of runs of A and of B."""
     means: tuple[float, float]
-    """Means of A and of B in the unit of the figure: /s, bit/s or milliseconds; for searches for clients or a rate, the
-    clients or arrivals a second that they found."""
+    """Means of A and of B over their runs, in the unit of the figure: /s, bit/s or milliseconds. For a percentile it is
+    the mean of the runs' percentiles, which may differ from the percentile of all runs together. For searches for
+    clients or a rate, it is the number of clients or arrivals a second that they found."""
     ratio: float | None
-    """Ratio of the means, mean(B) / mean(A)."""
+    """Ratio of the means, mean(B) / mean(A); None if both are only lower bounds of a capacity."""
     ratio_ci90: tuple[float, float] | None
     """90 % confidence interval of the ratio (Fieller). For clients and rates it reaches from the smallest to the
     largest ratio that the intervals of A and B allow."""
@@ -86,7 +87,7 @@ class Compared(Record):
 
 
 class ComparisonResult(Shown):
-    """What ``wasp compare --json`` prints."""
+    """The comparison of two results. Its JSON is what ``wasp compare --json`` prints."""
 
     a: str
     """Name of A: the text that named the results, or the directory or name of results in memory."""
@@ -115,7 +116,7 @@ class ComparisonResult(Shown):
 
     @property
     def listing(self) -> Listing:
-        """A table with a line for each side of each point."""
+        """The table with a line for each side of each point."""
         rows = [
             {**settings(point.varied), "side": side, **line.figures}
             for point in self.points
@@ -125,15 +126,15 @@ class ComparisonResult(Shown):
         return Listing(columns, rows)
 
     def to_frame(self) -> pl.DataFrame:
-        """A row for each point, with both means, their ratio and the verdict, as polars' frame; ``to_pandas()`` makes
-        one of pandas of it.
+        """A data frame of polars with a row for each point: both means, their ratio, and the verdict. Its
+        ``to_pandas()`` returns a frame of pandas.
         """
         from waspbench.results.frames.comparisons import comparison_frame  # which takes polars to be imported
 
         return comparison_frame(self)
 
     def to_json(self) -> str:
-        """The comparison as one JSON object, the rows of its `listing` included."""
+        """The comparison as one JSON object, with the lines of ``listing`` as its field ``table``."""
         return json_of(self, self.listing.rows)
 
 
@@ -264,18 +265,23 @@ def compare_results(
     percentiles: Sequence[str] | None = None,
     fail_on: str | None = None,
 ) -> ComparisonResult:
-    """Compares results point by point.
+    """Compares two results, point by point. Points that only one of them has are ``unmatched``.
 
     Args:
-        first: A: results in memory, a directory of results, or ``DIR@path=value,path=value``, which chooses points.
-        second: B, likewise.
-        metric: the figure that is compared, such as ``throughput`` or, of a group of clients, ``phones.p95``.
-        alpha: probability to call a difference where there is none, over all points.
-        percentiles: names of those that tables show, such as ``p99.9``; unless given, those of A.
-        fail_on: how much slower B may be, such as ``slower:5%``, which makes the result's ``checks``.
+        first: A: results in memory, a directory of results, or ``DIR@path=value,path=value``, which chooses points of a
+            directory.
+        second: B, of the same kinds.
+        metric: the figure to compare: ``throughput``, ``goodput``, ``mean`` or a percentile such as ``p95``; with
+            ``all.`` in front of all transactions that ended, errors included; and with the name of a group of clients
+            before that: ``phones.p95``, ``phones.all.p95``.
+        alpha: significance level over all points together: the probability to report a difference where there is none.
+        percentiles: names of the percentiles that tables show, such as ``p99.9``. By default they are those of A.
+        fail_on: how much slower B may be, such as ``slower:5%``. The result's ``checks`` say at which points B keeps
+            this limit.
 
     Raises:
-        InputError: something is not there, or points do not belong together one to one.
+        InputError: there are no such results, no point is common to both, several points of one side match one of the
+            other, no common point can be compared, or an argument is not valid.
     """
     if not LEAST_ALPHA <= alpha < 1:
         raise InputError.at(Argument("alpha"), f"must be from {LEAST_ALPHA:g} to below 1", alpha)

@@ -26,9 +26,10 @@ class Estimate(Record):
 
 
 class ResponseTime(Record):
-    """Response times of all runs in milliseconds; None when there were none. A percentile is that of all runs'
-    transactions together, and None of too few. Those that are not declared here are fields of their names, too,
-    such as ``p99.9``.
+    """Response times of all runs, in milliseconds. Each figure is None if there were no transactions.
+
+    A percentile is that of the transactions of all runs together; it is None with too few transactions. ``at`` and
+    ``ci90_at`` return percentiles that are not listed here: ``at("p99.9")``.
     """
 
     mean: float | None
@@ -58,11 +59,11 @@ class ResponseTime(Record):
 
     @property
     def percentiles(self) -> dict[str, float | None]:
-        """Its percentiles by name, in rising order."""
+        """Percentiles by name, in rising order."""
         return {name: self.at(name) for name in every_percentile(filter(is_percentile, dict(self)), always=())}
 
     def at(self, name: str) -> float | None:
-        """The figure called so, such as ``mean`` or ``p99.9``; None of too few transactions.
+        """The figure with this name: ``mean``, ``max`` or a percentile; None with too few transactions.
 
         Raises:
             InputError: it is a percentile that was not asked for.
@@ -71,7 +72,11 @@ class ResponseTime(Record):
         return value
 
     def ci90_at(self, name: str) -> tuple[float, float] | None:
-        """The 90 % interval of a percentile, likewise."""
+        """The 90 % confidence interval of the percentile with this name; that of the mean is ``ci90``.
+
+        Raises:
+            InputError: it is a percentile that was not asked for.
+        """
         interval: tuple[float, float] | None = asked_for(self, f"{name}_ci90")
         return interval
 

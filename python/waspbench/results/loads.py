@@ -76,12 +76,12 @@ class LoadReading(Record):
 
     @property
     def unmade(self) -> bool:
-        """Whether it did not come to its end, so that it has no figures here."""
+        """Whether the run did not finish and so has no figures here."""
         return self.failed and self.outcomes is None
 
 
 class Load(Line):
-    """The runs of a search at one load: those that explored, or the fresh ones that were to confirm it."""
+    """The runs of a search at one load: those that explored the load, or the fresh ones that had to confirm it."""
 
     load: Annotated[Number, Column("clients or arrivals/s")]
     """Load: the number of clients, background groups left out, or arrivals a second if the search looks for a rate."""
@@ -96,7 +96,9 @@ class Load(Line):
 
     @property
     def figures(self) -> dict[str, Any]:
-        """All that it says by name, for a row of a table."""
+        """All these figures by name, as the line of a table has them: figures that objectives name have names such as
+        ``all.p99_ms``.
+        """
         found = super().figures
         judged = {_key(name): value for name, value in found.pop("judged").items()}
         return {**judged, **found}  # what a line has is of all its runs together

@@ -10,41 +10,52 @@ from waspbench.stats.levels import NORMALITY_RUNS
 from waspbench.stats.normality import POWER, ValuesError, normality, outliers
 
 LEVEL = 0.05
-"""Of the test."""
+"""Significance level of the test."""
 
 
 class NormalityResult(Record):
-    """What ``wasp normality --json`` prints."""
+    """Whether the runs of a result vary normally. Its JSON is what ``wasp normality --json`` prints."""
 
     name: str
+    """Name of the experiment."""
     metric: str
+    """Figure that is tested, such as ``throughput``."""
     runs: int
+    """Number of runs."""
     mean: float
+    """Mean of the figure over the runs."""
     deviation: float
+    """Standard deviation of the figure over the runs."""
     w: float
-    """Shapiro and Wilk's W."""
+    """Statistic W of Shapiro and Wilk."""
     p: float
+    """P-value of the test."""
     normal: bool
-    """Whether the test leaves normality standing at 5 %."""
+    """Whether the test does not reject normality at 5 %."""
     correlation: float
-    """Of the probability plot."""
+    """Correlation of the normal probability plot."""
     outliers: list[int]
-    """Runs whose modified z-score is above 3.5; they are part of all figures."""
+    """Numbers of the runs whose modified z-score is above 3.5. All figures include them."""
     values: list[float]
-    """Sorted: the CDF's and the probability plot's vertical axis."""
+    """The figure of each run, sorted: the vertical axis of the probability plot."""
     cdf: list[float]
+    """Empirical distribution function at these values."""
     normal_cdf: list[float]
+    """Distribution function of the fitted normal distribution at these values."""
     normal_quantiles: list[float]
+    """Quantiles of the standard normal distribution: the horizontal axis of the probability plot."""
     note: str
+    """How often the test notices an exponential distribution with this number of runs."""
     outcomes: dict[str, int]
-    """Transactions of the runs by outcome."""
+    """Number of transactions of all runs by outcome."""
     statuses: dict[str, int] | None
-    """Whole responses by status code; None in results of older versions."""
+    """Number of complete responses of all runs by status code. None in results of older versions."""
     valid: bool
-    """Whether the result is, of which the runs are."""
+    """Whether the result of these runs is valid."""
     notes: list[str]
-    """Why it is not, and what else is to be known of it."""
+    """Reasons why the result is not valid, and other remarks."""
     results: str | None = None
+    """Directory of the results; None if none was named."""
 
     def to_json(self) -> str:
         """The result as one JSON object."""

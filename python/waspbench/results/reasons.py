@@ -24,8 +24,13 @@ class Reason(Lengths):
     """The reason in words, with its figures."""
 
     def is_about(self, run: int | None, group: str | None) -> bool:
-        """Whether it speaks against the figures of a ``run``, or of all together if there is none, and of a ``group``,
-        or of all clients. What all runs together show speaks against each of them; that some are missing does not.
+        """Whether the reason applies to some figures.
+
+        Args:
+            run: number of the run of the figures; None if they are of all runs together.
+            group: name of the group of clients of the figures; None if they are of all clients.
+
+        A reason that all runs together show applies to each run. Missing runs are no reason against the finished ones.
         """
         of_run = run is None or self.run == run or (self.run is None and self.code in together.CODES)
         return of_run and (group is None or self.group in (None, group))
@@ -38,7 +43,7 @@ def reason_of(given: Invalid, run: int | None) -> Reason:
 
 class Advice(Record):
     """Lengths of the warm-up and of the measured interval for the next experiment: the longest that a reason names. At
-    least one is there.
+    least one of them is not None.
     """
 
     warmup_s: float | None
@@ -48,7 +53,7 @@ class Advice(Record):
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The advice in words."""
         after = "" if self.warmup_s is None else f"a warm-up of {duration(self.warmup_s)}"
         if self.duration_s is None:
             return f"try {after}"

@@ -145,7 +145,11 @@ class Asked(Record):
 
 
 class Result(WithTables):
-    """What an experiment found. Its JSON is what ``wasp bench --json`` prints."""
+    """The result of an experiment without a sweep, or of one point of a sweep. Its JSON is what ``wasp bench --json``
+    prints, and ``wasp run --json`` without a sweep.
+
+    Methods that read tables or write reports raise an InputError if the result has no files.
+    """
 
     name: str
     """Name of the experiment."""
@@ -179,7 +183,7 @@ class Result(WithTables):
     """Use of the server's CPUs, means over the runs."""
     emulator: Emulator
     """The emulator itself. cpu and others are means over the runs; run_delay, run_delay_by_others, lag_us and unread_us
-    are the largest of all runs."""
+    are the largest of all runs. All its figures are None in simulation."""
     network: Network
     """Packets in the emulated network, and what became of them, summed over the runs."""
     censoring: Censoring | None = None
@@ -226,12 +230,12 @@ class Result(WithTables):
 
     @property
     def line(self) -> Line:
-        """What a table says of all clients."""
+        """The figures of all clients, as tables show them."""
         return _line(self, len(self.runs), background=False, server_cpu=self.server_cpu.busy)
 
     @property
     def group_lines(self) -> dict[str, Line]:
-        """What a table says of each group of clients, by its name."""
+        """The figures of each group of clients by its name, as tables show them."""
         return {
             group.name: _line(group, len(self.runs), background=group.background, server_cpu=None)
             for group in self.groups
@@ -239,22 +243,22 @@ class Result(WithTables):
 
     @property
     def listing(self) -> Listing:
-        """A table of all clients and of each group of them."""
+        """The table with a line for all clients, and one for each group if there are several."""
         return with_groups([({}, self.line, self.group_lines)], self.percentiles)
 
     def to_frame(self, *, by_group: bool = False) -> pl.DataFrame:
-        """A row for each run, with its figures and whether it may be trusted, as polars' frame; ``to_pandas()`` makes
-        one of pandas of it.
+        """A data frame of polars with a row for each run: its figures, and whether they are valid. Its ``to_pandas()``
+        returns a frame of pandas.
 
         Args:
-            by_group: whether each group of clients has a row beside that of all clients.
+            by_group: whether each group of clients has a row, too, in addition to the row of all clients.
         """
         from waspbench.results.frames.runs import run_frame  # which takes polars to be imported
 
         return run_frame(self, by_group=by_group)
 
     def to_json(self) -> str:
-        """The result as one JSON object, the rows of its `listing` included."""
+        """The result as one JSON object, with the lines of ``listing`` as its field ``table``."""
         return json_of(self, self.listing.rows)
 
 

@@ -30,7 +30,9 @@ class Shown(Record):
         by: str | Sequence[str] = (),
         log: Log | None = None,
     ) -> Plot:
-        """A figure of these results, which a notebook shows; see `waspbench.plot` for the arguments and errors."""
+        """Makes a figure of these results, which a notebook shows. The arguments and errors are those of
+        `waspbench.plot`.
+        """
         from waspbench.figures.plots import plot
 
         found: Any = self  # figures name the kinds of results, which this module cannot
@@ -61,15 +63,17 @@ class WithFiles(Shown):
 
     @property
     def directory(self) -> Path | None:
-        """Where their files are; None if there are none, as of results that were sent to another process."""
+        """Directory of the files of these results; None if there are none. Pickled results do not keep files in a
+        temporary directory; a directory that was named stays.
+        """
         named: str | None = getattr(self, "results", None)  # each kind of results declares it where its JSON has it
         return self._files.directory(named)
 
     def report(self) -> Report:
-        """The report on these results, which a notebook shows, and ``save("report.html")`` writes as a page.
+        """Makes the report on these results, which a notebook shows. ``save("report.html")`` writes it as a page.
 
         Raises:
-            InputError: they have no files, or are a part of those in their directory; see `waspbench.report.report_of`.
+            InputError: these results have no files, or they are a part of those in their directory.
         """
         from waspbench.report import report_of
 
@@ -105,25 +109,31 @@ class WithTables(WithFiles):
     """
 
     def transactions(self) -> pl.DataFrame:
-        """A row a transaction of any run, those before the measured interval included. Times are nanoseconds since the
-        start of the run.
+        """A data frame with a row for each transaction of each run, including transactions before the measured
+        interval. Times are in nanoseconds since the start of the run.
         """
         return self._table("transactions")
 
     def connections(self) -> pl.DataFrame:
-        """A row a connection of any run: when it was open, its packets, and those that the loss models took."""
+        """A data frame with a row for each connection of each run: when it was open, its packets, and the packets that
+        the loss models dropped.
+        """
         return self._table("connections")
 
     def series(self) -> pl.DataFrame:
-        """A row a second of a run: transactions, packets, and the busy share of the server's CPUs."""
+        """A data frame with a row for each second of each run: transactions, packets, and the busy share of the
+        server's CPUs.
+        """
         return self._table("series")
 
     def links(self) -> pl.DataFrame:
-        """A row a link and direction of a run: its packets, and the bytes that waited before it."""
+        """A data frame with a row for each link and direction of each run: its packets, and the bytes in its queue."""
         return self._table("links")
 
     def histogram(self) -> pl.DataFrame:
-        """A row a bucket of the response times of a run, in nanoseconds, of all clients and of each group."""
+        """A data frame with a row for each bucket of the histogram of response times, of all clients and of each group,
+        for each run. Times are in nanoseconds.
+        """
         return self._table("histogram")
 
     def _table(self, name: str) -> pl.DataFrame:

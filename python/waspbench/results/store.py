@@ -156,16 +156,17 @@ def _manifest_of_one(path: str | Path) -> Manifest:
 def load(
     path: str | Path, *, percentiles: Sequence[str] | None = None, judged_percentiles: Iterable[str] = ()
 ) -> Result:
-    """The result in the directory at ``path``, combined anew from its runs.
+    """Reads the result of an experiment without a sweep in a directory, and computes its figures from the files of its
+    runs. `load_study` and `load_capacity` read the results of sweeps and searches.
 
     Args:
         path: the directory.
-        percentiles: names of the percentiles that tables show, such as ``p99.9``; unless given, those that the
-            experiment asked for.
-        judged_percentiles: names of those that the result is to have besides.
+        percentiles: names of the percentiles that tables show, such as ``p99.9``. By default they are those of the
+            experiment.
+        judged_percentiles: names of further percentiles, which ``ResponseTime.at`` returns, and tables do not show.
 
     Raises:
-        InputError: there is none, or it is not valid or newer than this version.
+        InputError: the directory has no such result, or a newer version of WASP wrote it, or a file of it is not valid.
     """
     manifest = _manifest_of_one(path)
     populations = [

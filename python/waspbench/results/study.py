@@ -77,36 +77,38 @@ class StudyPoint(Record):
     varied: dict[str, Any]
     """Values of the swept fields, by path."""
     result: Result | None
-    """Its figures; None while no run of it is finished."""
+    """Its result; None while no run of the point has finished."""
     failure: str | None = None
-    """Why it has none, where its runs failed."""
+    """Why the runs of the point failed, if that is why it has no result; None otherwise."""
 
 
 class StudyResult(WithTables):
-    """What an experiment with a sweep found. Its JSON is what ``wasp run --json`` prints for one."""
+    """The results of an experiment with a sweep. Its JSON is what ``wasp run --json`` prints of a sweep.
+
+    In frames of the tables (``transactions()`` and so on) the first column is the number of the ``point``.
+    """
 
     name: str
     """Name of the experiment."""
     mode: Mode
     """live or sim."""
     seed: int
-    """Seed from which every random choice follows."""
+    """Seed of all random choices."""
     results: str = ""
-    """Directory of the results; empty where none was named."""
+    """Directory of the results; empty if none was named."""
     complete: bool
     """Whether every point has all its runs."""
     valid: bool
     """Whether it is complete and every point is valid."""
     points: list[StudyPoint] = Field(default_factory=list)
-    """The points of the sweep, in its order; one without a sweep."""
+    """The points of the sweep, in its order; without a sweep there is one point."""
     checks: list[Check] = Field(default_factory=list)
-    """What became of the experiment's conditions (``assert``), and of those from the command line; none where results
-    are read again.
-    """
+    """Results of the experiment's conditions (``assert``), and of conditions from the command line; empty in results
+    that are read again."""
 
     @property
     def listing(self) -> Listing:
-        """A table with a line for each point, and for each group of clients at it where there are several."""
+        """The table with a line for each point, and for each group of clients if there are several."""
         made = [point.result.line for point in self.points if point.result is not None]
         nothing = no_line(made[0].percentiles_ms if made else PERCENTILES)
         rows = [
@@ -124,16 +126,16 @@ class StudyResult(WithTables):
         return next((point.result.percentiles for point in self.points if point.result), list(PERCENTILES))
 
     def to_frame(self, rows: Literal["points", "runs"] = "points", *, by_group: bool = False) -> pl.DataFrame:
-        """The swept fields and the figures, with their 90 % intervals, and whether they may be trusted, as polars'
-        frame; ``to_pandas()`` makes one of pandas of it.
+        """A data frame of polars with a row for each point: the swept fields, the figures with their 90 % confidence
+        intervals, and whether they are valid. Its ``to_pandas()`` returns a frame of pandas.
 
         Args:
-            rows: what has a row each: the ``points`` of the sweep, or all their ``runs``, whose figures have no
-                intervals.
-            by_group: whether each group of clients has a row beside that of all clients.
+            rows: ``points`` for a row for each point of the sweep, or ``runs`` for a row for each run, whose figures
+                have no intervals.
+            by_group: whether each group of clients has a row, too, in addition to the row of all clients.
 
         Raises:
-            InputError: there are no such rows.
+            InputError: ``rows`` has another value.
         """
         from waspbench.results.frames.runs import point_frame, run_frame  # which take polars to be imported
 
@@ -141,10 +143,11 @@ class StudyResult(WithTables):
         return made(self, by_group=by_group)
 
     def at(self, varied: Mapping[str, Any]) -> Result:
-        """The result of the one point whose swept fields have these values, such as ``{"clients.rtt": "20ms"}``.
+        """The result of the point where the swept fields have these values, such as ``{"clients.rtt": "20ms"}``. The
+        values are as in the experiment: ``3%`` is not ``0.03``.
 
         Raises:
-            InputError: there is none or there are several, or it has no figures.
+            InputError: no point has these values, or several points have them, or the point has no result.
         """
         argument = Argument("varied")
         check_swept(argument, varied, (point.varied for point in self.points))
@@ -170,7 +173,7 @@ class StudyResult(WithTables):
         return made.model_copy(update={"points": [own(point) for point in self.points]})
 
     def to_json(self) -> str:
-        """The result as one JSON object, the rows of its `listing` included."""
+        """The results as one JSON object, with the lines of ``listing`` as its field ``table``."""
         return json_of(self, self.listing.rows)
 
 
@@ -223,13 +226,18 @@ def read_plan(path: str | Path) -> StudyPlan:
 def load_study(
     path: str | Path, *, percentiles: Sequence[str] | None = None, judged_percentiles: Iterable[str] = ()
 ) -> StudyResult:
-    """The results in the directory at ``path``, of a sweep or of a single point. For the arguments see
-    `waspbench.results.load`.
+    """Reads the results in a directory: those of a sweep, or of a single point. It reads manifests and histograms only,
+    never the transactions.
 
-    Only manifests and histograms are read, never the transactions.
+    Args:
+        path: the directory.
+        percentiles: names of the percentiles that tables show, such as ``p99.9``. By default they are those of the
+            experiment.
+        judged_percentiles: names of further percentiles, which ``ResponseTime.at`` returns, and tables do not show.
 
     Raises:
-        InputError: there are none, or something in them is not valid, missing, or newer than this version.
+        InputError: the directory has no results, or a newer version of WASP wrote them, or a file of them is missing or
+            not valid.
     """
     directory = Path(path)
     check_kind(directory, "sweep")

@@ -61,7 +61,8 @@ class RunResponseTime(Record):
     p90: float | None
     """90th percentile of the response times."""
     p99: float | None
-    """99th percentile of the response times."""
+    """99th percentile of the response times. There are also the other percentiles of the experiment, such as ``p95``
+    and ``p99.9``."""
     max: float | None
     """Longest response time."""
 

@@ -21,31 +21,32 @@ from waspbench.runner.study import Source, Study, document_of, prepare
 
 @dataclass(frozen=True)
 class Progress:
-    """What is going on, as of the last second."""
+    """The state of an experiment, about once a second."""
 
     run: int
-    """Number of the run, from 0, in the order in which runs are begun; that of an earlier one where it is made again.
-    """
+    """Number of the present run, from 0, in the order in which the runs begin. A second attempt has the number of the
+    first."""
     runs: int
-    """Number of runs to make, as far as is known."""
+    """Number of runs of the experiment, as far as it is known."""
     elapsed: float
-    """Seconds since the run began, warm-up included."""
+    """Seconds of the run's own time since it began, warm-up included. In simulation these are simulated seconds."""
     measuring: bool
     """Whether the warm-up is over."""
     throughput: float
-    """``ok`` transactions in the last second."""
+    """``ok`` transactions a second of the run's own time, since the previous state."""
     in_flight: int
-    """Transactions in progress."""
+    """Number of transactions in progress."""
     completed: int
-    """Transactions that ended in this run."""
+    """Number of transactions that have ended in this run."""
     errors: int
-    """Those of them that were not ``ok``."""
+    """Number of those transactions that were not ``ok``."""
     pilot: int | None = None
-    """Number of the pilot that it is, from 1, where lengths are to be found; None if it is measured."""
+    """Number of the pilot run, from 1, if the run is a pilot that finds the lengths (``auto``); None if it is measured.
+    """
     attempt: int = 1
-    """2 where the run is made again, because the first attempt failed or was disturbed."""
+    """2 if the run is made again because the first attempt failed or was disturbed; 1 otherwise."""
     earlier: tuple[str, ...] = ()
-    """What was wrong with the first attempt; empty where this is the first."""
+    """What was wrong with the first attempt; empty during the first attempt."""
 
 
 def _of_one(study: StudyProgress) -> Progress | None:
@@ -57,10 +58,11 @@ def _of_one(study: StudyProgress) -> Progress | None:
 
 
 class Handle(Closeable):
-    """A started experiment. Call ``next_sample`` until ``done``, then ``wait``; ``stop`` at any time ends it early.
+    """An experiment that has started. Call ``next_sample`` until ``done``, then ``wait``. ``stop`` ends the experiment
+    early.
 
-    Use it as a context manager, or call ``close``: leaving it takes the testbed away. What is finished is kept where
-    ``output`` was named, and `waspbench.resume` goes on there; a directory without a finished run is removed.
+    Use it as a context manager, or call ``close`` at the end: this removes the testbed. If ``output`` was given, the
+    finished runs stay there, and `waspbench.resume` makes the others; a directory without a finished run is removed.
     """
 
     def __init__(self, study: Study) -> None:
@@ -68,32 +70,35 @@ class Handle(Closeable):
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to run."""
+        """Whether no run is left to make: all have ended, or the experiment was stopped, was closed, or failed."""
         return self._study.done
 
     def next_sample(self, timeout: float = 1.0) -> Progress | None:
-        """The next second's figures; None when there are none within ``timeout`` seconds or nothing is left to run.
+        """Waits for the next figures and returns them. They come about once a second. The function returns None if
+        there are none within ``timeout`` seconds, or if no run is left to make. A simulation that takes less than about
+        a second may give none.
 
         Raises:
             CannotRunError: this machine cannot make the run.
-            RunFailedError: no run can be made any more, such as on a full disk. What is finished is kept.
+            RunFailedError: no further run can be made, for example because the disk is full. Finished runs are kept.
         """
         return None if self.done else _of_one(self._study.step(timeout))
 
     def stop(self) -> None:
-        """Ends the present run as soon as possible and makes no other. What was measured is kept, and marked."""
+        """Ends the present run as soon as possible, and makes no further run. What was measured is kept, and marked."""
         self._study.stop()
 
     def wait(self) -> Result:
-        """Makes what is left and returns the result.
+        """Makes the other runs and returns the result.
 
         Raises:
-            RunFailedError: no run came to its end, because all failed or it was stopped before.
+            CannotRunError: this machine cannot make a run.
+            RunFailedError: no run finished: all failed, or the experiment was stopped or closed before.
         """
         return only(self._study.wait())
 
     def close(self) -> None:
-        """Gives up what is not finished, and takes the testbed away."""
+        """Ends the present run, drops it, and removes the testbed."""
         self._study.close()
 
 
@@ -112,18 +117,20 @@ def start(
     server_cpus: str | None = None,
     emulator_cpus: str | None = None,
 ) -> Handle:
-    """Starts the first run of an experiment without a sweep.
+    """Starts the first run of an experiment without a sweep. The returned `Handle` follows the runs and can stop them.
 
     Args:
         experiment: the path of an experiment file, its content as a mapping, or an `Experiment`.
-        mode: live or sim; unless given the experiment's own, else live where this machine can do it.
-        output: directory to make for the results; unless given, their files go with them.
-        server_cpus: CPUs of the server in a live run, such as "0" or "0-1"; chosen unless given.
-        emulator_cpus: CPUs of the emulator in a live run, a thread on each; one is chosen unless given.
+        mode: live or sim. By default it is the experiment's own mode; if that is not set, it is live if this machine
+            can measure live, and sim otherwise.
+        output: new directory for the results. By default they are in a temporary directory, which is removed with the
+            returned object.
+        server_cpus: CPUs of the server in live runs, such as "0" or "0-1". By default WASP chooses them.
+        emulator_cpus: CPUs of the emulator in live runs, which has one thread on each. By default WASP chooses one.
 
     Raises:
-        InputError: something that is asked for is not valid.
-        CannotRunError: this machine cannot do it.
+        InputError: an argument or the experiment is not valid.
+        CannotRunError: this machine cannot make these runs, for example because live mode needs root.
     """
     made = _begun(experiment, mode, output, server_cpus, emulator_cpus)
     try:
@@ -143,23 +150,25 @@ def run(
     emulator_cpus: str | None = None,
     on_progress: Callable[[Progress], object] | None = None,
 ) -> Result:
-    """Runs an experiment without a sweep and returns what it found.
+    """Makes all runs of an experiment without a sweep, and returns their result.
 
-    A KeyboardInterrupt ends the experiment early: what was measured is returned, marked as interrupted; if nothing was,
-    the interrupt is raised again.
+    A KeyboardInterrupt (Ctrl-C) ends the experiment early. The function returns what was measured so far, marked as
+    interrupted. If nothing was measured, it raises the KeyboardInterrupt again.
 
     Args:
         experiment: the path of an experiment file, its content as a mapping, or an `Experiment`.
-        mode: live or sim; unless given the experiment's own, else live where this machine can do it.
-        output: directory to make for the results; unless given, their files go with them.
-        server_cpus: CPUs of the server in a live run, such as "0" or "0-1"; chosen unless given.
-        emulator_cpus: CPUs of the emulator in a live run, a thread on each; one is chosen unless given.
-        on_progress: called once a second.
+        mode: live or sim. By default it is the experiment's own mode; if that is not set, it is live if this machine
+            can measure live, and sim otherwise.
+        output: new directory for the results. By default they are in a temporary directory, which is removed with the
+            returned object.
+        server_cpus: CPUs of the server in live runs, such as "0" or "0-1". By default WASP chooses them.
+        emulator_cpus: CPUs of the emulator in live runs, which has one thread on each. By default WASP chooses one.
+        on_progress: function that is called about once a second with a `Progress`.
 
     Raises:
-        InputError: something that is asked for is not valid.
-        CannotRunError: this machine cannot do it.
-        RunFailedError: no run came to its end.
+        InputError: an argument or the experiment is not valid.
+        CannotRunError: this machine cannot make these runs, for example because live mode needs root.
+        RunFailedError: no run finished.
     """
 
     def shown(study: StudyProgress) -> None:
@@ -186,18 +195,20 @@ def _begun(
 def resume(
     directory: str | Path, *, jobs: int | None = None, on_progress: OnProgress | None = None
 ) -> StudyResult | CapacityResult:
-    """Makes what is missing in a directory of results: the runs of an experiment, or those that a search for capacity
-    still asks for. A KeyboardInterrupt ends it as it ends `waspbench.study`.
+    """Makes the runs that are missing in a directory of results: those of an experiment, or those that a search for
+    capacity still needs. A KeyboardInterrupt ends it early, as it ends `waspbench.study`.
 
     Args:
-        directory: what `run`, `start`, `study` or `capacity` made, or the command.
-        jobs: processes side by side in simulation; the CPUs unless given.
-        on_progress: called about once a second.
+        directory: the directory of `run`, `start`, ``study`` or ``capacity``, or of a command.
+        jobs: number of runs of a simulated sweep to make at the same time, each in a process of its own. By default it
+            is the number of CPUs. In other experiments, a number above 1 is an error.
+        on_progress: function that is called about once a second with a `StudyProgress`.
 
     Raises:
-        InputError: there is nothing to go on with, or it is of another format than this version writes.
-        CannotRunError: this machine cannot do it.
-        RunFailedError: it could not be finished; what is finished is kept.
+        InputError: the directory has no results that can be resumed, or a version of WASP with another format wrote
+            them.
+        CannotRunError: this machine cannot make these runs, for example because live mode needs root.
+        RunFailedError: the missing runs could not be finished. Finished runs are kept.
     """
     files = Files.of_another(Path(directory))  # a temporary directory stays while its runs are made
     found = opened(Path(directory)).run(jobs=jobs, on_progress=on_progress)

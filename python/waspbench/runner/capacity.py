@@ -332,22 +332,30 @@ def capacity(
     emulator_cpus: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> CapacityResult:
-    """Finds the capacity at every point of an experiment. Its ``assert`` is left alone: a search has objectives.
+    """Searches for the capacity of the server at every point of an experiment. It does not judge the conditions of
+    ``assert``, as a search has objectives.
+
+    A KeyboardInterrupt (Ctrl-C) ends it early, as it ends `waspbench.study`.
 
     Args:
         experiment: the path of an experiment file, its content as a mapping, or an `Experiment`.
-        output: directory to make for the results; unless given, their files go with them.
-        search: what is looked for, and how; unless given, what the experiment's ``capacity`` says.
-        mode: live or sim; unless given the experiment's own, else live where this machine can do it.
-        jobs: processes side by side in simulation of a sweep; the CPUs unless given.
-        server_cpus: CPUs of the server in live runs, such as "0" or "0-1"; chosen unless given.
-        emulator_cpus: CPUs of the emulator in live runs, a thread on each; one is chosen unless given.
-        on_progress: called about once a second.
+        output: new directory for the results. By default they are in a temporary directory, which is removed with the
+            returned object.
+        search: what to look for, and how. By default the experiment's ``capacity`` says it; without one, WASP searches
+            for the largest throughput.
+        mode: live or sim. By default it is the experiment's own mode; if that is not set, it is live if this machine
+            can measure live, and sim otherwise.
+        jobs: number of points of a simulated sweep to search at the same time, each in a process of its own. By default
+            it is the number of CPUs. In other experiments, a number above 1 is an error.
+        server_cpus: CPUs of the server in live runs, such as "0" or "0-1". By default WASP chooses them.
+        emulator_cpus: CPUs of the emulator in live runs, which has one thread on each. By default WASP chooses one.
+        on_progress: function that is called about once a second with a `StudyProgress`.
 
     Raises:
-        InputError: something is not valid.
-        CannotRunError: this machine cannot do it.
-        RunFailedError: all runs failed, or it could not be finished; `waspbench.resume` goes on where anything is kept.
+        InputError: an argument or the experiment is not valid.
+        CannotRunError: this machine cannot make these runs, for example because live mode needs root.
+        RunFailedError: all runs failed, or the search could not be finished. If finished runs were kept,
+            `waspbench.resume` makes the others.
     """
     document, directory = document_of(experiment), None if output is None else Path(output)
     if not isinstance(search, Search | None):

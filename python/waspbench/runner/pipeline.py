@@ -41,40 +41,42 @@ R_co = TypeVar("R_co", covariant=True)
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far a study is."""
+    """The state of a sweep or of a search."""
 
     done: int
-    """Runs that are finished, those of earlier sessions included."""
+    """Number of finished runs, those of earlier sessions included."""
     total: int
-    """Runs in all, as far as is known."""
+    """Number of all runs, as far as it is known."""
     failed: int
-    """Runs without figures."""
+    """Number of runs that failed and have no figures."""
     left: float | None
-    """Seconds until the end, as far as can be told."""
+    """Estimated number of seconds until the end; None if it cannot be estimated."""
     latest: Begun | None = None
-    """The run that was begun last; None if there is none."""
+    """The run that began last; None if none has begun."""
     sample: _core.Sample | None = None
-    """Its last second, where runs are made in this process."""
+    """The state of that run, if runs are made in this process; None otherwise."""
     again: tuple[Begun, ...] = ()
-    """Runs that were begun again since it was told before."""
+    """Runs that have begun for the second time since the last call."""
     ended: str = ""
-    """The point, and its load where that is searched, of the run that ended last since then; empty if none did."""
+    """The run that ended last since the last call, in words: its point, and its load in a search. Empty if none ended.
+    """
 
 
 @dataclass(frozen=True)
 class Begun:
-    """A run that is begun."""
+    """A run that has begun."""
 
     run: int
-    """Its number, from 0, in the order in which runs are begun; that of the first attempt where it is made again."""
+    """Number of the run, from 0, in the order in which the runs begin. A second attempt has the number of the first."""
     at: str
-    """Its point, and its load where that is searched."""
+    """Its point in words, and its load in a search."""
     attempt: int = 1
-    """2 where it is made again, because the first attempt failed or was disturbed."""
+    """2 if the run is made again because the first attempt failed or was disturbed; 1 otherwise."""
     earlier: tuple[str, ...] = ()
-    """Why it is made again; empty where it is made for the first time."""
+    """What was wrong with the first attempt; empty in the first attempt."""
     pilot: int | None = None
-    """Number of the pilot that it is, from 1; None if it is measured."""
+    """Number of the pilot run, from 1, if the run is a pilot that finds the lengths (``auto``); None if it is measured.
+    """
 
 
 OnProgress = Callable[[StudyProgress], object]

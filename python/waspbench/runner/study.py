@@ -386,24 +386,29 @@ def study(
     emulator_cpus: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> StudyResult:
-    """Makes every run of an experiment with a sweep.
+    """Makes all runs of an experiment with a sweep, and returns the results of all points.
 
-    A KeyboardInterrupt ends it early: what was measured is returned, not ``complete``, and `resume` goes on. If nothing
-    was measured, the interrupt is raised again.
+    A KeyboardInterrupt (Ctrl-C) ends the experiment early. The function returns what was measured so far, which is not
+    ``complete``, and `resume` makes the other runs. If nothing was measured, the function raises the KeyboardInterrupt
+    again.
 
     Args:
         experiment: the path of an experiment file, its content as a mapping, or an `Experiment`.
-        output: directory to make for the results; unless given, their files go with them.
-        mode: live or sim; unless given the experiment's own, else live where this machine can do it.
-        jobs: processes side by side in simulation; the CPUs unless given.
-        server_cpus: CPUs of the server in live runs, such as "0" or "0-1"; chosen unless given.
-        emulator_cpus: CPUs of the emulator in live runs, a thread on each; one is chosen unless given.
-        on_progress: called about once a second.
+        output: new directory for the results. By default they are in a temporary directory, which is removed with the
+            returned object.
+        mode: live or sim. By default it is the experiment's own mode; if that is not set, it is live if this machine
+            can measure live, and sim otherwise.
+        jobs: number of runs of a simulated sweep to make at the same time, each in a process of its own. By default it
+            is the number of CPUs. In other experiments, a number above 1 is an error.
+        server_cpus: CPUs of the server in live runs, such as "0" or "0-1". By default WASP chooses them.
+        emulator_cpus: CPUs of the emulator in live runs, which has one thread on each. By default WASP chooses one.
+        on_progress: function that is called about once a second with a `StudyProgress`.
 
     Raises:
-        InputError: something is not valid.
-        CannotRunError: this machine cannot do it.
-        RunFailedError: all runs failed, or it could not be finished; `resume` goes on where anything is kept.
+        InputError: an argument or the experiment is not valid.
+        CannotRunError: this machine cannot make these runs, for example because live mode needs root.
+        RunFailedError: all runs failed, or the experiment could not be finished. If finished runs were kept, `resume`
+            makes the others.
     """
     document, directory = document_of(experiment), None if output is None else Path(output)
     plan, found = prepare(document, directory, mode=mode, server_cpus=server_cpus, emulator_cpus=emulator_cpus)

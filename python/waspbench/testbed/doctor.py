@@ -36,14 +36,16 @@ LATE_US = 1000.0
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """A part of the machine that was checked."""
 
     name: str
+    """Name of the part."""
     status: Status
-    """ok; note: live runs can be made, and this is worth knowing; missing: they cannot."""
+    """ok; note: live runs are possible, and the finding may matter; missing: live runs are not possible."""
     says: str
+    """What was found."""
     advice: str = ""
-    """How to get what is missing."""
+    """What to do about it; empty if there is nothing to do."""
 
 
 def examine() -> list[Finding]:

@@ -27,23 +27,27 @@ class Compared(_Part):
     """A distribution as generated and as intended."""
 
     name: str
-    """What is distributed."""
+    """Quantity whose distribution it is."""
     unit: str
-    """``B``, ``s``, or nothing for numbers."""
+    """Unit: B or s; empty for numbers."""
     samples: int
     """Number of values."""
     distance: float | None
-    """Kolmogorov-Smirnov distance between the two; null where nothing is intended."""
+    """Kolmogorov-Smirnov distance between the two distributions; null if no distribution is intended."""
     limit: float | None
-    """Up to this distance it is as intended."""
+    """Largest distance at which the distribution is as intended."""
     reason: str
     """Where that limit comes from."""
     median: float
+    """Median of the generated values."""
     intended_median: float | None
+    """Median of the intended distribution; null if no distribution is intended."""
     mean: float
+    """Mean of the generated values."""
     intended_mean: float | None
+    """Mean of the intended distribution; null if no distribution is intended."""
     points: list[tuple[float, float, float | None]]
-    """Value, share of the values above it as generated, and as intended."""
+    """Points of the distribution: value, share of the generated values above it, and the intended share."""
 
     @property
     def as_intended(self) -> bool:
@@ -52,36 +56,41 @@ class Compared(_Part):
 
 
 class Popularity(_Part):
-    """How often each file is asked for."""
+    """How often each file is requested."""
 
     slope: float | None
-    """Slope on logarithmic axes; null for fewer than two files."""
+    """Slope on logarithmic axes; null with fewer than two files."""
     intended_slope: float
+    """Slope that is intended."""
     ranks: tuple[int, int]
     """First and last rank of the fit."""
     tolerance: float
-    """Deviation up to which the slope is as intended."""
+    """Largest difference from the intended slope at which the slope is as intended."""
     points: list[tuple[int, int]]
-    """Rank and number of references."""
+    """Rank and number of requests."""
 
 
 class Examination(_Part):
     """A file set, and one pass through the sequence of its requests."""
 
     files: int
+    """Number of files."""
     bytes: int
+    """Size of all files together, in bytes."""
     pages: int
-    """Pages that are asked for in one pass."""
+    """Number of pages that are requested in one pass."""
     requests: int
-    """Files that are asked for in one pass."""
+    """Number of requests for files in one pass."""
     requested_bytes: int
-    """Bytes that are asked for in one pass."""
+    """Bytes that are requested in one pass."""
     never_requested: int
-    """Files that no page has."""
+    """Number of embedded files that are in no page."""
     overdrawn: int
-    """Requests for embedded files beyond those of their popularity."""
+    """Number of requests for embedded files beyond those of their popularity."""
     distributions: list[Compared]
+    """The distributions, compared with the intended ones."""
     popularity: Popularity
+    """How often each file is requested."""
 
 
 def verify(directory: Path) -> Manifest:

@@ -26,34 +26,34 @@ class Entry(_Part):
     """One file."""
 
     path: str
-    """Where it is, from the directory of the set; with a leading slash, as in a request."""
+    """Path of the file from the directory of the set; with a leading slash, as in a request."""
     size: int
-    """Bytes."""
+    """Size of the file in bytes."""
     part: Literal["base", "embedded", "loner"]
-    """Its part in pages."""
+    """Part of the file in pages: base, embedded or loner."""
     references: int
-    """How often it is asked for in one pass, by its popularity."""
+    """Number of requests for the file in one pass, by its popularity."""
     sha256: str
     """SHA-256 of its content, in hexadecimal."""
 
 
 class Manifest(_Part):
-    """What a set was made from, and what it consists of."""
+    """What a file set was made from, and what it consists of."""
 
     format: int
     """Version of this format."""
     wasp: str
     """Version of WASP that wrote the set."""
     kind: Literal["surge", "prowgen"]
-    """The generator."""
+    """The generator: surge or prowgen."""
     seed: int
-    """The seed of the set."""
+    """Seed of the set."""
     options: dict[str, Any]
-    """The options that were given."""
+    """The options that were given, and the preset."""
     parameters: dict[str, Any]
-    """Every parameter, the ones of the preset included."""
+    """All parameters, those of the preset included."""
     bytes: int
-    """Size of all files together."""
+    """Size of all files together, in bytes."""
     entries: list[Entry]
     """The files."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +12,7 @@ import polars as pl
 
 from waspbench.experiment.metrics import Kind, Metric
 from waspbench.experiment.quantities import Unit, common_unit, number_in
+from waspbench.field_texts import in_data
 from waspbench.results import errors
 from waspbench.results.columns import value_text
 from waspbench.results.formats import Record
@@ -44,17 +44,12 @@ POINT = FrameColumn("point", "UInt32", "Number of the point, from 0.", lambda ro
 
 
 def own(kind: type[Record], names: Iterable[str], of: Callable[[Any], Any] = lambda row: row) -> Iterator[FrameColumn]:
-    """Columns of fields of a record, by their names, with what is said of them there; ``of`` finds the record in what a
+    """Columns of fields of a record, by their names, with the texts of the fields; ``of`` finds the record in what a
     row is about.
     """
     for name in names:
         field = kind.model_fields[name]
-        yield FrameColumn(name, _kind_of(field.annotation), _in_a_frame(field.description), partial(_own, name, of))
-
-
-def _in_a_frame(text: str | None) -> str:
-    """What is said of a field, on one line, and in the words of frames."""
-    return re.sub(r"\bNone\b", "null", " ".join((text or "").split())).replace("``", "`")
+        yield FrameColumn(name, _kind_of(field.annotation), in_data(field.description or ""), partial(_own, name, of))
 
 
 def _own(name: str, of: Callable[[Any], Any], row: Any) -> Any:
@@ -76,7 +71,7 @@ def with_interval(
     column: FrameColumn, ends: Callable[[Any], tuple[float | None, float | None] | None], over: str = " over the runs"
 ) -> Iterator[FrameColumn]:
     """A column, and the ends of its 90 % interval in two more."""
-    lower = f"Lower end of its 90 % interval{over}; null if it is not known."
+    lower = f"Lower end of its 90 % confidence interval{over}; null if it is not known."
     yield column
     yield FrameColumn(f"{column.name}_low", "Float64", lower, partial(_end, ends, 0))
     yield FrameColumn(f"{column.name}_high", "Float64", "Upper end of that interval.", partial(_end, ends, 1))
@@ -90,8 +85,7 @@ def _end(ends: Callable[[Any], tuple[float | None, float | None] | None], index:
 def outcome_columns(of: Callable[[Any], Mapping[str, int] | None]) -> Iterator[FrameColumn]:
     """A column for each outcome of transactions; ``of`` finds their numbers in what a row is about."""
     for outcome in errors.OUTCOMES:
-        meaning = f"Transactions that were `{outcome}`."
-        yield FrameColumn(outcome, "Int64", meaning, partial(_count, outcome, of))
+        yield FrameColumn(outcome, "Int64", "Number of transactions with this outcome.", partial(_count, outcome, of))
 
 
 def _count(outcome: str, of: Callable[[Any], Mapping[str, int] | None], row: Any) -> int | None:
@@ -106,7 +100,7 @@ def swept_columns(points: Sequence[Mapping[str, Any]]) -> Iterator[FrameColumn]:
     for path in dict.fromkeys(path for varied in points for path in varied):
         values = [varied[path] for varied in points if varied.get(path) is not None]
         kind = _kind_of_values(values)
-        yield FrameColumn(path, kind, f"Value of `{path}`.", partial(_setting, path, kind))
+        yield FrameColumn(path, kind, f"Value of the swept field `{path}`.", partial(_setting, path, kind))
         unit = common_unit(values)
         if unit is not None:
             name = f"{path}_{unit.suffix}"
@@ -157,8 +151,8 @@ def metrics(percentiles: Sequence[str]) -> list[Metric]:
 _MEANINGS = {
     "throughput": "`ok` transactions a second.",
     "goodput": "Bits of the bodies of `ok` transactions a second.",
-    "errors": "Share of the transactions that ended which were not ok.",
-    "server_cpu": "Busy share of the server's CPUs, in simulation the model's; null in the row of a group.",
+    "errors": "Share of the ended transactions that were not `ok`; null if none ended.",
+    "server_cpu": "Busy share of the server's CPUs; in simulation, of the model's CPUs. Null in the row of a group.",
 }
 
 
@@ -168,5 +162,5 @@ def meaning_of(of: Metric) -> str:
         return _MEANINGS[of.name]
     population = "all transactions that ended" if of.all else "`ok` transactions"
     if of.is_percentile:
-        return f"{of.name[1:]} % of {population} took no longer, in milliseconds; null where they are too few to tell."
+        return f"Percentile of the response times of {population}, in milliseconds; null with too few transactions."
     return f"{'Mean' if of.name == 'mean' else 'Longest'} response time of {population}, in milliseconds."

@@ -17,10 +17,10 @@ def comparison_columns(figure: str = "throughput", swept: Sequence[FrameColumn] 
     [ratio] = own(Compared, ["ratio"])
     return [
         *swept,
-        FrameColumn("metric", "String", "Name of the figure that is compared.", lambda row: figure),
+        FrameColumn("metric", "String", "Figure that is compared.", lambda row: figure),
         FrameColumn("unit", "String", "Unit of the means and of the shift.", lambda row: unit_of_means(figure)),
-        *_sides("runs", "UInt32", "Runs", lambda row, side: row.runs[side]),
-        *_sides("mean", "Float64", "The figure's mean, in `unit`,", lambda row, side: row.means[side]),
+        *_sides("runs", "UInt32", "Number of runs", lambda row, side: row.runs[side]),
+        *_sides("mean", "Float64", "Mean of the figure, in `unit`,", lambda row, side: row.means[side]),
         *_sides(
             "at_least", "Boolean", "Whether the mean is only a lower bound of the capacity",
             lambda row, side: row.at_least[side],
@@ -28,11 +28,11 @@ def comparison_columns(figure: str = "throughput", swept: Sequence[FrameColumn] 
         *with_interval(ratio, lambda row: row.ratio_ends, ""),
         *own(Compared, ["shift", "test", "p", "p_holm", "verdict"]),
         *_sides(
-            "errors", "Float64", "Share of the transactions that were not ok",
+            "errors", "Float64", "Share of the ended transactions that were not `ok`,",
             lambda row, side: row.lines[side].errors,
         ),
         *_sides(
-            "server_cpu", "Float64", "Busy share of the server's CPUs",
+            "server_cpu", "Float64", "Busy share of the server's CPUs,",
             lambda row, side: row.lines[side].server_cpu,
         ),
         *own(Compared, ["note", "valid"]),

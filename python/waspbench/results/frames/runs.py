@@ -101,21 +101,27 @@ GROUP = FrameColumn(
 _GROUPS = (
     GROUP,
     FrameColumn(
-        "background", "Boolean", "Whether the figures of all clients leave the group out; null in the row of all.",
+        "background", "Boolean", "Whether the group is background load, which the row of all clients leaves out. Null "
+        "in that row.",
         lambda row: _background(row),
     ),
 )  # fmt: skip
 """The columns of rows that may be about a group."""
 
 _CLIENTS = FrameColumn(
-    "client_count", "Int64", "Clients; in the row of all without those of background groups.", lambda row: _clients(row)
+    "client_count",
+    "Int64",
+    "Number of clients. The row of all clients leaves out background groups.",
+    lambda row: _clients(row),
 )
 
 _RUN = FrameColumn("run", "UInt32", "Number of the run, from 0.", lambda row: row.run.run)
 _INTERVAL = FrameColumn(
     "interval_s", "Float64", "Length of the measured interval in seconds.", lambda row: row.run.interval_s
 )
-_RUNS = FrameColumn("runs", "UInt32", "Finished runs.", lambda row: 0 if row.result is None else len(row.result.runs))
+_RUNS = FrameColumn(
+    "runs", "UInt32", "Number of finished runs.", lambda row: 0 if row.result is None else len(row.result.runs)
+)
 
 
 def _background(row: _PointRow) -> bool | None:
@@ -135,9 +141,10 @@ def _clients(row: _PointRow) -> int | None:
 
 def _verdict(of: str) -> list[FrameColumn]:
     return [
-        FrameColumn("valid", "Boolean", f"Whether the figures of the {of} may be trusted.", lambda row: row.valid),
+        FrameColumn("valid", "Boolean", f"Whether the figures of the {of} are valid.", lambda row: row.valid),
         FrameColumn(
-            "reasons", "String", "Codes of the reasons why they must not, with commas; empty where they may.",
+            "reasons", "String", "Codes of the reasons why they are not valid, separated by commas; empty if they "
+            "are valid.",
             lambda row: ", ".join(row.reasons),
         ),
     ]  # fmt: skip
@@ -147,16 +154,16 @@ def _network() -> list[FrameColumn]:
     """What the emulated network and the emulator did; of all clients together."""
     return [
         FrameColumn(
-            "lost_down", "Float64", "Share of the packets to the clients that the loss models took.",
+            "lost_down", "Float64", "Share of the packets to the clients that the loss models dropped.",
             lambda row: None if row.of_all is None else row.of_all.network.down.loss_rate,
         ),
         FrameColumn(
-            "lost_up", "Float64", "Share of the packets from the clients that they took.",
+            "lost_up", "Float64", "Share of the packets from the clients that the loss models dropped.",
             lambda row: None if row.of_all is None else row.of_all.network.up.loss_rate,
         ),
         FrameColumn(
-            "lag_p99_us", "Float64", "99 % of the packets left the emulator no later than this, in microseconds; null "
-            "in simulation.",
+            "lag_p99_us", "Float64", "How late the emulator was with packets: 99th percentile in microseconds. Null in "
+            "simulation.",
             lambda row: _emulator(row).lag_us.p99,
         ),
     ]  # fmt: skip

@@ -90,11 +90,11 @@ def point_columns(
     return [
         POINT,
         *swept,
-        FrameColumn("find", "String", "What was looked for: throughput, clients or rate.", lambda row: find),
+        FrameColumn("find", "String", "What the search looked for: throughput, clients or rate.", lambda row: find),
         *with_interval(capacity, lambda row: row.point.ci90 if find == "throughput" else row.point.ends, ""),
         *own(PointCapacity, ["load", "outcome"], _point),
         FrameColumn(
-            "is_lower_bound", "Boolean", "Whether the capacity is at least what was found, and may be more.",
+            "is_lower_bound", "Boolean", "Whether the capacity is only a lower bound.",
             lambda row: row.point.is_lower_bound,
         ),
         *own(PointCapacity, ["refined", "more", "bound", "again"], _point),
