@@ -19,8 +19,10 @@ from waspbench.testbed import machine
 from waspbench.testbed.errors import CannotDoIt, TestbedError
 
 NAMES = ("bulk", "web", "site")
-TOLERANCE = 0.02
-"""Growth that is let pass: layout of code and data moves the counts by less."""
+TOLERANCE = 0.03
+"""Growth that is let pass: layout of code and data moves the counts by less. The internetwork, hosts and partitions may
+together add this much to one baseline; with the last of them it is 0.02 again.
+"""
 BASELINE = Path(__file__).with_name("instructions.json")
 RENEW = "./run perf instructions --renew"
 
