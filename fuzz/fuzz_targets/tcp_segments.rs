@@ -6,9 +6,10 @@
 use libfuzzer_sys::fuzz_target;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use wasp_packet::{Payload, PayloadPool};
 use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceiveBuffer, ReceivePolicy, RecoveryKind, State};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, Payload, PayloadPool, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
+use wasp_wire::{Flags, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
 
 /// Bytes of the input, zeros after its end.
 struct Input<'a>(&'a [u8]);

@@ -4,9 +4,10 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use wasp_kernel::{LogicalProcess, Process, Scheduler};
 use wasp_net::{AccessConfig, Arrival, Chain, LinkConfig, Loss, LossTally, Network, Scope, Star, Start};
+use wasp_packet::{Body, Packet, Payload, PayloadPool};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
-use wasp_wire::{Address, Flags, Packet, Payload, PayloadPool, TcpHeader, Transport};
+use wasp_wire::{Address, Flags, IpHeader, TcpHeader};
 
 fn probability(text: &str) -> Probability {
     text.parse().expect("a probability")
@@ -51,13 +52,15 @@ fn segment(star: &Star) -> Packet {
     let header =
         TcpHeader { source_port: 80, destination_port: 1_000, flags: Flags::ACK, ..TcpHeader::default() };
     Packet {
-        source: star.server,
-        destination: star.first_client,
-        ttl: 64,
-        traffic_class: 0,
-        identification: 1,
-        dont_fragment: true,
-        transport: Transport::Tcp(header),
+        ip: IpHeader {
+            source: star.server,
+            destination: star.first_client,
+            ttl: 64,
+            traffic_class: 0,
+            identification: 1,
+            dont_fragment: true,
+        },
+        body: Body::Tcp(header),
         payload: Payload::Virtual(1_448),
     }
 }

@@ -2,9 +2,10 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::sync::Arc;
+use wasp_packet::{Payload, PayloadPool};
 use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceiveBuffer, ReceivePolicy, SendBufferSize};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Payload, PayloadPool, TcpHeader};
+use wasp_wire::TcpHeader;
 
 /// Bytes of each measured step.
 const STEP: u64 = 64 * 1_448;

@@ -4,8 +4,8 @@ use crate::lateness::Lateness;
 use crate::{End, Interval, Model, PacketPort, PortError, Transmitted};
 use wasp_kernel::Clock;
 use wasp_net::{Fate, Observer};
+use wasp_packet::{MAX_FRAME_LEN, complete_frame, frame};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{MAX_FRAME_LEN, complete_frame, frame};
 
 /// The devices and the clock.
 pub(crate) struct Edge<'a, C, P> {
@@ -69,8 +69,8 @@ impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
         // All packets of a frame are of one client.
         if let Some((_, _, packet)) = model.inbox.get(before).filter(|_| self.interval.contains(now)) {
             let client = match end {
-                End::Server => packet.destination,
-                End::Clients => packet.source,
+                End::Server => packet.ip.destination,
+                End::Clients => packet.ip.source,
             };
             self.lateness.note_unread(client, now.saturating_since(self.read_up_to[end as usize]));
         }
@@ -88,8 +88,8 @@ impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
             self.worst_lag = self.worst_lag.max(lag);
             if self.interval.contains(*due) {
                 let client = match end {
-                    End::Server => packet.source,
-                    End::Clients => packet.destination,
+                    End::Server => packet.ip.source,
+                    End::Clients => packet.ip.destination,
                 };
                 self.lateness.note_lag(client, lag);
             }

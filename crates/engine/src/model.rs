@@ -9,9 +9,10 @@ use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Serv
 use wasp_http::LastHead;
 use wasp_kernel::{Process, Scheduler, Stage};
 use wasp_net::{AccessConfig, Delivery, Fate, LinkConfig, Network, Observer, Star};
+use wasp_packet::{FrameError, Packet, PayloadPool, cut};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Address, FrameError, Layer, Packet, ParseError, PayloadPool, cut};
+use wasp_wire::{Address, Layer, ParseError};
 use wasp_workload::Site;
 
 /// Most bytes of payload that may wait in the model.
@@ -113,7 +114,7 @@ impl<O: Observer> Model<O> {
         }
         // All packets of a frame have one destination.
         if let Some((_, _, packet)) = inbox.get(before) {
-            network.prepare_way(packet.destination, Stage::First);
+            network.prepare_way(packet.ip.destination, Stage::First);
         }
         inbox.len() - before
     }
@@ -122,8 +123,8 @@ impl<O: Observer> Model<O> {
     pub(crate) fn prepare_inbox(&self) {
         let mut last = None;
         for (_, _, packet) in &self.inbox {
-            if last.replace(packet.destination) != Some(packet.destination) {
-                self.network.prepare_way(packet.destination, Stage::Second);
+            if last.replace(packet.ip.destination) != Some(packet.ip.destination) {
+                self.network.prepare_way(packet.ip.destination, Stage::Second);
             }
         }
     }
@@ -132,7 +133,7 @@ impl<O: Observer> Model<O> {
     pub(crate) fn ingress(&mut self, end: End, packet: Packet, scheduler: &mut Scheduler<Event>) {
         let link = match end {
             End::Server => Some(self.star.shared.down),
-            End::Clients => self.star.access_of(packet.source).map(|access| access.up),
+            End::Clients => self.star.access_of(packet.ip.source).map(|access| access.up),
         };
         match link {
             Some(link) => self.network.send(link, packet, scheduler),

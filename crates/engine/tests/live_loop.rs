@@ -1,6 +1,6 @@
 //! The live loop with a clock and a device that a test holds in its hands.
 
-use crate::common::{group, independent, links_and_connections_agree, scenario};
+use crate::common::{group, independent, links_and_connections_agree, returned, scenario};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, VecDeque};
 use wasp_engine::{
@@ -8,9 +8,10 @@ use wasp_engine::{
     Share, Summary, Transmitted, drive, drive_share, sum_up,
 };
 use wasp_kernel::{Clock, VirtualClock};
+use wasp_packet::{Body, MAX_FRAME_LEN, Packet, Payload, PayloadPool, cut, frame};
 use wasp_tcp::reset_for;
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, MAX_FRAME_LEN, Packet, Payload, PayloadPool, TcpHeader, Transport, cut, frame};
+use wasp_wire::{Flags, TcpHeader};
 
 /// A server that resets whatever comes, and a device that has room for so many packets.
 struct Refuser {
@@ -41,15 +42,9 @@ impl PacketPort for Refuser {
         cut(bytes, None, &mut self.pool, &mut |packet| packets.push(packet))
             .expect("what leaves is a valid frame");
         for packet in packets {
-            let Transport::Tcp(header) = packet.transport else { panic!("only TCP leaves") };
+            let Body::Tcp(header) = packet.body else { panic!("only TCP leaves") };
             let Some(reset) = reset_for(&header, packet.payload.len()) else { continue };
-            let answer = Packet {
-                source: packet.destination,
-                destination: packet.source,
-                transport: Transport::Tcp(reset),
-                payload: Payload::Empty,
-                ..packet
-            };
+            let answer = Packet { ip: returned(packet.ip), body: Body::Tcp(reset), payload: Payload::Empty };
             let mut buffer = vec![0; MAX_FRAME_LEN];
             let len = frame(&answer, &self.pool, &mut buffer);
             buffer.truncate(len);
@@ -65,11 +60,10 @@ struct Shouter(Refuser);
 impl Shouter {
     /// Sends a segment with so much content to where a packet came from; to another port if one is given.
     fn shout(&mut self, packet: &Packet, port: Option<u16>, content: u32) {
-        let Transport::Tcp(header) = packet.transport else { panic!("only TCP leaves") };
+        let Body::Tcp(header) = packet.body else { panic!("only TCP leaves") };
         let answer = Packet {
-            source: packet.destination,
-            destination: packet.source,
-            transport: Transport::Tcp(TcpHeader {
+            ip: returned(packet.ip),
+            body: Body::Tcp(TcpHeader {
                 source_port: header.destination_port,
                 destination_port: port.unwrap_or(header.source_port),
                 flags: Flags::ACK,
@@ -77,10 +71,6 @@ impl Shouter {
                 ..header
             }),
             payload: Payload::Virtual(content),
-            ttl: packet.ttl,
-            traffic_class: packet.traffic_class,
-            identification: packet.identification,
-            dont_fragment: packet.dont_fragment,
         };
         let mut buffer = vec![0; MAX_FRAME_LEN];
         let len = frame(&answer, &self.0.pool, &mut buffer);
@@ -98,7 +88,7 @@ impl PacketPort for Shouter {
         let mut packets = Vec::new();
         cut(bytes, None, &mut self.0.pool, &mut |packet| packets.push(packet)).expect("a valid frame");
         for packet in packets {
-            let Transport::Tcp(header) = packet.transport else { panic!("only TCP leaves") };
+            let Body::Tcp(header) = packet.body else { panic!("only TCP leaves") };
             if header.flags.contains(Flags::SYN) {
                 self.shout(&packet, None, 1_400);
                 self.shout(&packet, Some(1), 10);
@@ -416,17 +406,7 @@ impl Hasty {
         let pool = &mut self.0.pool;
         let payload =
             if content.is_empty() { Payload::Empty } else { pool.store(content).expect("there is room") };
-        let (source, destination) = (packet.destination, packet.source);
-        let answer = Packet {
-            source,
-            destination,
-            ttl: packet.ttl,
-            traffic_class: packet.traffic_class,
-            identification: packet.identification,
-            dont_fragment: packet.dont_fragment,
-            transport: Transport::Tcp(header),
-            payload,
-        };
+        let answer = Packet { ip: returned(packet.ip), body: Body::Tcp(header), payload };
         let mut buffer = vec![0; MAX_FRAME_LEN];
         let len = frame(&answer, pool, &mut buffer);
         buffer.truncate(len);
@@ -445,7 +425,7 @@ impl PacketPort for Hasty {
         cut(bytes, None, &mut self.0.pool, &mut |packet| packets.push(packet))
             .expect("what leaves is a valid frame");
         for packet in packets {
-            let Transport::Tcp(asked) = packet.transport else { panic!("only TCP leaves") };
+            let Body::Tcp(asked) = packet.body else { panic!("only TCP leaves") };
             let len = packet.payload.len();
             let header = TcpHeader {
                 source_port: asked.destination_port,

@@ -1,6 +1,6 @@
 //! The live loop on a machine that takes its time: what an emulator says of itself below and above its capacity.
 
-use crate::common::{NO_REASON, group, scenario};
+use crate::common::{NO_REASON, group, returned, scenario};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -9,8 +9,9 @@ use wasp_engine::{
     RunOutput, Scenario, Transmitted, drive,
 };
 use wasp_kernel::Clock;
+use wasp_packet::{Body, MAX_FRAME_LEN, Packet, Payload, PayloadPool, cut, frame};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, MAX_FRAME_LEN, Packet, Payload, PayloadPool, TcpHeader, Transport, cut, frame};
+use wasp_wire::{Flags, TcpHeader};
 
 /// What the machine takes for a look at the clock, to read a frame or find none, to write a frame, and to gather, in nanoseconds.
 const NOW: u64 = 100;
@@ -49,14 +50,13 @@ impl Machine {
         cut(bytes, None, &mut pool, &mut |packet| packets.push(packet))
             .expect("what leaves is a valid frame");
         for packet in packets {
-            let Transport::Tcp(header) = packet.transport else { panic!("only TCP leaves") };
+            let Body::Tcp(header) = packet.body else { panic!("only TCP leaves") };
             let len = packet.payload.len();
             pool.release(packet.payload);
             let Some((flags, text)) = reply(header.flags, len) else { continue };
             let answer = Packet {
-                source: packet.destination,
-                destination: packet.source,
-                transport: Transport::Tcp(TcpHeader {
+                ip: returned(packet.ip),
+                body: Body::Tcp(TcpHeader {
                     source_port: header.destination_port,
                     destination_port: header.source_port,
                     sequence: header.acknowledgment,
@@ -70,7 +70,6 @@ impl Machine {
                 } else {
                     pool.store(text).expect("there is room")
                 },
-                ..packet
             };
             let mut buffer = vec![0; MAX_FRAME_LEN];
             let len = frame(&answer, &pool, &mut buffer);

@@ -8,12 +8,10 @@ use wasp_engine::{
     Transmitted, drive,
 };
 use wasp_kernel::VirtualClock;
+use wasp_packet::{Body, MAX_FRAME_LEN, Packet, Payload, PayloadPool, cut, frame};
 use wasp_tcp::reset_for;
 use wasp_units::Instant;
-use wasp_wire::{
-    Address, Flags, MAX_FRAME_LEN, Packet, Payload, PayloadPool, SequenceNumber, TcpHeader, Transport, cut,
-    frame,
-};
+use wasp_wire::{Address, Flags, IpHeader, SequenceNumber, TcpHeader};
 
 /// A device whose other side answers some packets at once.
 struct Device {
@@ -79,13 +77,15 @@ fn syn(from: Address, port: u16) -> Packet {
         ..TcpHeader::default()
     };
     Packet {
-        source: from,
-        destination: SERVER.parse().unwrap(),
-        ttl: 64,
-        traffic_class: 0,
-        identification: 0,
-        dont_fragment: true,
-        transport: Transport::Tcp(header),
+        ip: IpHeader {
+            source: from,
+            destination: SERVER.parse().unwrap(),
+            ttl: 64,
+            traffic_class: 0,
+            identification: 0,
+            dont_fragment: true,
+        },
+        body: Body::Tcp(header),
         payload: Payload::Empty,
     }
 }
@@ -96,18 +96,23 @@ fn client(index: u32) -> Address {
 }
 
 fn tcp(packet: &Packet) -> TcpHeader {
-    let Transport::Tcp(header) = packet.transport else { panic!("only TCP was sent") };
+    let Body::Tcp(header) = packet.body else { panic!("only TCP was sent") };
     header
 }
 
 fn refuse(packet: &Packet) -> Option<Packet> {
-    let transport = Transport::Tcp(reset_for(&tcp(packet), 0)?);
-    Some(Packet { source: packet.destination, destination: packet.source, transport, ..syn(client(0), 1) })
+    let body = Body::Tcp(reset_for(&tcp(packet), 0)?);
+    let (source, destination) = (packet.ip.destination, packet.ip.source);
+    Some(Packet {
+        ip: IpHeader { source, destination, ..syn(client(0), 1).ip },
+        body,
+        payload: Payload::Empty,
+    })
 }
 
 /// A program that is refused opens the next connection.
 fn try_again(packet: &Packet) -> Option<Packet> {
-    Some(syn(packet.destination, tcp(packet).destination_port + 1))
+    Some(syn(packet.ip.destination, tcp(packet).destination_port + 1))
 }
 
 fn of_programs(scenario: &Value) -> Scenario {

@@ -3,9 +3,10 @@
 use crate::{Event, World};
 use wasp_kernel::{NodeId, Timer};
 use wasp_net::{LinkId, Observer};
+use wasp_packet::{Body, Packet, Payload};
 use wasp_tcp::Endpoint;
 use wasp_units::Instant;
-use wasp_wire::{Address, Packet, Payload, TcpHeader, Transport};
+use wasp_wire::{Address, IpHeader, TcpHeader};
 
 /// Time to live of the packets of emulated hosts (RFC 1700; Linux and BSD).
 const TTL: u8 = 64;
@@ -31,13 +32,15 @@ impl Interface {
     ) {
         self.identification = self.identification.wrapping_add(1);
         let packet = Packet {
-            source: self.address,
-            destination,
-            ttl: TTL,
-            traffic_class: 0,
-            identification: self.identification,
-            dont_fragment: true,
-            transport: Transport::Tcp(header),
+            ip: IpHeader {
+                source: self.address,
+                destination,
+                ttl: TTL,
+                traffic_class: 0,
+                identification: self.identification,
+                dont_fragment: true,
+            },
+            body: Body::Tcp(header),
             payload,
         };
         world.network.send(self.link, packet, world.scheduler);

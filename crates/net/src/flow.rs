@@ -4,9 +4,11 @@ use crate::loss_events::LossCounter;
 use crate::{Chain, Direction, LossEvents, Scope};
 use rustc_hash::FxHashMap;
 use wasp_kernel::prefetch;
+use wasp_packet::{Body, Packet};
 use wasp_random::Key;
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, Packet, Transport};
+use wasp_wire::Flags;
+use wasp_wire::protocol::{ICMP, TCP, UDP};
 
 /// The place of a flow in the table.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -222,14 +224,10 @@ const fn name(client: u32, port: u16, protocol: u8) -> u64 {
     (client as u64) << 24 | (port as u64) << 8 | protocol as u64
 }
 
-const ICMP: u8 = 1;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-
 /// Protocol, the client's port, and the client's initial sequence number if the packet opens a connection.
 fn identify(packet: &Packet, direction: Direction) -> (u8, u16, Option<u32>) {
-    match &packet.transport {
-        Transport::Tcp(header) => {
+    match &packet.body {
+        Body::Tcp(header) => {
             let (port, opening) = match direction {
                 Direction::Up => {
                     let opens = header.flags.contains(Flags::SYN) && !header.flags.contains(Flags::ACK);
@@ -242,9 +240,9 @@ fn identify(packet: &Packet, direction: Direction) -> (u8, u16, Option<u32>) {
             };
             (TCP, port, opening)
         }
-        Transport::Udp { source_port, destination_port } => {
+        Body::Udp { source_port, destination_port } => {
             (UDP, if direction == Direction::Up { *source_port } else { *destination_port }, None)
         }
-        Transport::Icmp { rest, .. } => (ICMP, u16::from_be_bytes([rest[0], rest[1]]), None),
+        Body::Icmp { rest, .. } => (ICMP, u16::from_be_bytes([rest[0], rest[1]]), None),
     }
 }

@@ -4,9 +4,10 @@ use crate::flow::Meter;
 use crate::store::{PacketId, PacketStore};
 use crate::{Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, Scope, Sighting};
 use wasp_kernel::{NodeId, Scheduler, Stage, prefetch};
+use wasp_packet::{Body, Packet, PayloadPool, View};
 use wasp_random::Key;
 use wasp_units::Instant;
-use wasp_wire::{Address, Packet, PayloadPool, Transport, View};
+use wasp_wire::Address;
 
 /// Bytes of a payload that are fetched ahead: a request or the head of a response. The processor itself fetches what is read one after the other.
 const HEAD: usize = 256;
@@ -322,11 +323,11 @@ impl<O: Observer> Network<O> {
             return Some(None);
         };
         let packet = self.packets.get_mut(id);
-        let fate = match router.next(packet.destination) {
+        let fate = match router.next(packet.ip.destination) {
             None => Fate::NoRoute,
-            Some(_) if packet.ttl <= 1 => Fate::Ttl,
+            Some(_) if packet.ip.ttl <= 1 => Fate::Ttl,
             Some(next) => {
-                packet.ttl -= 1;
+                packet.ip.ttl -= 1;
                 return Some(Some(next));
             }
         };
@@ -337,12 +338,12 @@ impl<O: Observer> Network<O> {
     /// Takes account of a packet that is about to be dropped at a link's entrance: if it has data, its sender will make its congestion window smaller.
     fn note_lost_data(&mut self, link: LinkId, id: PacketId, now: Instant) {
         let packet = self.packets.get(id);
-        let Transport::Tcp(header) = &packet.transport else { return };
+        let Body::Tcp(header) = &packet.body else { return };
         let Some(router) = self.router.as_ref().filter(|_| !packet.payload.is_empty()) else { return };
-        let (client, port, direction) = if packet.destination == router.server {
-            (packet.source, header.source_port, Direction::Up)
+        let (client, port, direction) = if packet.ip.destination == router.server {
+            (packet.ip.source, header.source_port, Direction::Up)
         } else {
-            (packet.destination, header.destination_port, Direction::Down)
+            (packet.ip.destination, header.destination_port, Direction::Down)
         };
         let access = router.next(client).and_then(|access| self.links[access.0 as usize].meter.as_ref());
         if let Some(meter) = access {

@@ -1,8 +1,8 @@
 //! A hook at both ends of every link.
 
 use crate::{Fate, LinkId};
+use wasp_packet::{Packet, PayloadPool};
 use wasp_units::Instant;
-use wasp_wire::{Packet, PayloadPool};
 
 /// Something that happened to a packet at a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

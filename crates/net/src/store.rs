@@ -1,7 +1,7 @@
 //! Packets in flight, in one slab: links pass indices, so a packet is written once however many hops it makes.
 
 use wasp_kernel::prefetch;
-use wasp_wire::Packet;
+use wasp_packet::Packet;
 
 /// The place of a packet in the store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -10,9 +10,10 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use wasp_packet::{Payload, PayloadPool};
 use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, ReceiveBuffer, SendBufferSize};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, Payload, PayloadPool, TcpHeader};
+use wasp_wire::{Flags, TcpHeader};
 
 /// More than 2^32, so that the sequence numbers wrap.
 const BYTES: u64 = 5_000_000_000;

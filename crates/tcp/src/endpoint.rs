@@ -7,8 +7,9 @@ use crate::sender::{Clocks, Fin, Sender};
 use crate::timers::Timers;
 use crate::types::{Chunk, Event, Events, Identity, ReceivePolicy, State, Statistics};
 use std::sync::Arc;
+use wasp_packet::{PayloadPool, View};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{PayloadPool, SequenceNumber, View};
+use wasp_wire::SequenceNumber;
 
 /// One end of a TCP connection.
 ///

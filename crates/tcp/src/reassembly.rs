@@ -2,7 +2,8 @@
 
 use crate::ranges::{Range, Ranges};
 use std::collections::VecDeque;
-use wasp_wire::{Payload, PayloadPool, SackBlocks, SequenceNumber};
+use wasp_packet::{Payload, PayloadPool};
+use wasp_wire::{SackBlocks, SequenceNumber};
 
 /// Payload from `start` on.
 #[derive(Debug)]
@@ -162,7 +163,7 @@ fn keep(pieces: &mut VecDeque<Piece>, piece: Piece) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use wasp_wire::View;
+    use wasp_packet::View;
 
     const BASE: u32 = 0xffff_ff00;
 

@@ -6,8 +6,9 @@ use crate::ranges::Range;
 use crate::reassembly::Reassembly;
 use crate::tuning::{LEAST_GROWING, Tuning, Window};
 use crate::types::ReceivePolicy;
+use wasp_packet::{Payload, PayloadPool, View};
 use wasp_units::Instant;
-use wasp_wire::{Payload, PayloadPool, SackBlocks, SequenceNumber, View};
+use wasp_wire::{SackBlocks, SequenceNumber};
 
 /// What an arriving segment did.
 #[derive(Clone, Copy, Debug, Default)]

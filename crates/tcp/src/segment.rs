@@ -6,8 +6,9 @@ use crate::receiver::Arrival;
 use crate::sender::{Fin, Now};
 use crate::timers::{self, Timers};
 use crate::types::{Event, State};
+use wasp_packet::{Payload, PayloadPool};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, Payload, PayloadPool, SequenceNumber, TcpHeader};
+use wasp_wire::{Flags, SequenceNumber, TcpHeader};
 
 /// How long TS.Recent tells old segments from new ones, in seconds (RFC 7323 section 5.5: 24 days).
 const TS_RECENT_LIFETIME: u32 = 24 * 86_400;

@@ -2,7 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::types::Chunk;
-use wasp_wire::{Payload, PayloadPool};
+use wasp_packet::{Payload, PayloadPool};
 
 /// Chunks of the stream with the offset at which each ends. Offsets count from the start of the connection.
 #[derive(Debug, Default)]
@@ -150,7 +150,7 @@ impl SendBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wasp_wire::View;
+    use wasp_packet::View;
 
     fn stream() -> (SendBuffer, PayloadPool) {
         let mut buffer = SendBuffer::default();

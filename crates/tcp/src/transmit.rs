@@ -6,8 +6,9 @@ use crate::scoreboard::Segment;
 use crate::sender::{Fin, Now, Plan, Probe};
 use crate::timers::{self, Timers};
 use crate::types::{Event, State};
+use wasp_packet::{Payload, PayloadPool};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, Payload, PayloadPool, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
+use wasp_wire::{Flags, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
 
 /// What an application takes from the kernel's word that there is room to its next write, so that acknowledgments that come together go
 /// before it. nginx on Linux 6.18 takes 50 to 100 µs.

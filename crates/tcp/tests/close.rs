@@ -1,9 +1,10 @@
 //! Closing a connection in every order, resets, and what protects against forged ones.
 
 use crate::common::*;
+use wasp_packet::Payload;
 use wasp_tcp::{Config, Event, State};
 use wasp_units::Duration;
-use wasp_wire::{Flags, Payload, TcpHeader};
+use wasp_wire::{Flags, TcpHeader};
 
 const RTT: Duration = Duration::from_millis(100);
 

@@ -384,7 +384,7 @@ fn a_repeated_syn_ack_does_not_make_the_path_short() {
 #[test]
 fn a_pool_without_room_loses_the_segment_and_the_timer_brings_it_back() {
     let mut pair = Pair::established(Config::linux(), Config::linux());
-    let full = std::mem::replace(&mut pair.pool, wasp_wire::PayloadPool::new(0));
+    let full = std::mem::replace(&mut pair.pool, wasp_packet::PayloadPool::new(0));
     pair.send(SERVER, &pattern(5_000));
     assert_eq!(pair.data_from(SERVER).count(), 0);
     assert_eq!(pair.server().flight(), 5_000, "it counts as sent");

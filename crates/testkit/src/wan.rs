@@ -7,10 +7,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_kernel::{Process, Scheduler, Timer};
 use wasp_net::{AccessConfig, Arrival, LinkConfig, Network, Star};
+use wasp_packet::{Body, Cut, FrameError, Packet, Payload, PayloadPool, View, cut};
 use wasp_random::{Key, Purpose};
 use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, reset_for};
 use wasp_units::Instant;
-use wasp_wire::{Address, Cut, FrameError, Packet, Payload, PayloadPool, TcpHeader, Transport, View, cut};
+use wasp_wire::{Address, IpHeader, TcpHeader};
 
 /// Most bytes of payload in the model.
 const POOL_LIMIT: usize = 256 << 20;
@@ -176,7 +177,7 @@ impl Wan {
     }
 
     fn receive(&mut self, host: u32, packet: Packet, scheduler: &mut Scheduler<WanEvent>) {
-        let Transport::Tcp(header) = packet.transport else {
+        let Body::Tcp(header) = packet.body else {
             return self.network.pool.release(packet.payload);
         };
         let (now, place) = (scheduler.now(), &mut self.hosts[host as usize]);
@@ -227,13 +228,15 @@ impl Wan {
         let place = &mut self.hosts[host as usize];
         place.identification = place.identification.wrapping_add(1);
         let packet = Packet {
-            source: self.star.first_client.offset(host).expect("room for hosts"),
-            destination: self.star.server,
-            ttl: 64,
-            traffic_class: 0,
-            identification: place.identification,
-            dont_fragment: true,
-            transport: Transport::Tcp(header),
+            ip: IpHeader {
+                source: self.star.first_client.offset(host).expect("room for hosts"),
+                destination: self.star.server,
+                ttl: 64,
+                traffic_class: 0,
+                identification: place.identification,
+                dont_fragment: true,
+            },
+            body: Body::Tcp(header),
             payload,
         };
         self.network.send(self.star.access[host as usize].up, packet, scheduler);

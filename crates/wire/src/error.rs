@@ -42,7 +42,7 @@ pub enum ParseError {
     /// The checksum does not match.
     #[error("bad {0} checksum")]
     Checksum(Layer),
-    /// A fragment of a packet; reassembly is not done here.
+    /// A fragment of a packet: the model carries whole packets alone.
     #[error("fragment")]
     Fragment,
     /// The protocol field is none of TCP, UDP and ICMP.

@@ -3,15 +3,15 @@
 use crate::{Checksum, Layer, ParseError};
 
 /// Length of the fixed part of an ICMP message in bytes.
-pub(crate) const HEADER_LEN: usize = 8;
+pub const HEADER_LEN: usize = 8;
 /// Place of the checksum in the header.
-pub(crate) const CHECKSUM_OFFSET: usize = 2;
+pub const CHECKSUM_OFFSET: usize = 2;
 
 /// A view of an ICMP message whose length has been checked, so that no accessor can fail.
 #[derive(Clone, Copy, Debug)]
 pub struct IcmpView<'a> {
     header: &'a [u8; HEADER_LEN],
-    body: &'a [u8],
+    payload: &'a [u8],
 }
 
 impl<'a> IcmpView<'a> {
@@ -21,8 +21,8 @@ impl<'a> IcmpView<'a> {
     /// `Truncated` of ICMP.
     #[inline]
     pub fn new_checked(bytes: &'a [u8]) -> Result<Self, ParseError> {
-        let (header, body) = bytes.split_first_chunk().ok_or(ParseError::Truncated(Layer::Icmp))?;
-        Ok(Self { header, body })
+        let (header, payload) = bytes.split_first_chunk().ok_or(ParseError::Truncated(Layer::Icmp))?;
+        Ok(Self { header, payload })
     }
 
     /// Message type.
@@ -45,8 +45,8 @@ impl<'a> IcmpView<'a> {
 
     /// What follows the fixed part.
     #[must_use]
-    pub fn body(&self) -> &'a [u8] {
-        self.body
+    pub fn payload(&self) -> &'a [u8] {
+        self.payload
     }
 
     /// Whether the checksum matches.
@@ -55,13 +55,13 @@ impl<'a> IcmpView<'a> {
     pub fn checksum_is_valid(&self) -> bool {
         let mut checksum = Checksum::new();
         checksum.add(self.header);
-        checksum.add(self.body);
+        checksum.add(self.payload);
         checksum.finish() == 0
     }
 }
 
 /// Writes a header, its checksum zero.
-pub(crate) fn emit(kind: u8, code: u8, rest: [u8; 4], header: &mut [u8]) {
+pub fn emit(kind: u8, code: u8, rest: [u8; 4], header: &mut [u8; HEADER_LEN]) {
     header[..4].copy_from_slice(&[kind, code, 0, 0]);
-    header[4..HEADER_LEN].copy_from_slice(&rest);
+    header[4..].copy_from_slice(&rest);
 }

@@ -1,9 +1,26 @@
 //! The IPv4 header (RFC 791).
 
-use crate::{Address, Checksum, Layer, Packet, ParseError};
+use crate::{Address, Checksum, Layer, ParseError};
 
 /// Length of an IPv4 header without options, in bytes.
-pub(crate) const HEADER_LEN: usize = 20;
+pub const HEADER_LEN: usize = 20;
+
+/// The fields of an IP header that the model keeps: none that follow from the packet (lengths, protocol, checksum), and no options or fragments.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct IpHeader {
+    /// Sender.
+    pub source: Address,
+    /// Receiver.
+    pub destination: Address,
+    /// Time to live: hops left.
+    pub ttl: u8,
+    /// Differentiated services and ECN bits (RFC 2474, RFC 3168).
+    pub traffic_class: u8,
+    /// IPv4 identification (RFC 6864).
+    pub identification: u16,
+    /// IPv4 "do not fragment".
+    pub dont_fragment: bool,
+}
 
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
@@ -47,34 +64,24 @@ impl<'a> Ipv4View<'a> {
         HEADER_LEN + self.options.len()
     }
 
-    /// Differentiated services and ECN bits.
+    /// The fields that the model keeps.
+    #[inline]
     #[must_use]
-    pub fn traffic_class(&self) -> u8 {
-        self.header[1]
-    }
-
-    /// The identification field.
-    #[must_use]
-    pub fn identification(&self) -> u16 {
-        u16::from_be_bytes([self.header[4], self.header[5]])
-    }
-
-    /// The "do not fragment" bit.
-    #[must_use]
-    pub fn dont_fragment(&self) -> bool {
-        self.flags_and_offset() & DONT_FRAGMENT != 0
+    pub fn header(&self) -> IpHeader {
+        IpHeader {
+            source: self.source(),
+            destination: self.destination(),
+            ttl: self.header[8],
+            traffic_class: self.header[1],
+            identification: u16::from_be_bytes([self.header[4], self.header[5]]),
+            dont_fragment: self.flags_and_offset() & DONT_FRAGMENT != 0,
+        }
     }
 
     /// Whether this is a part of a larger packet.
     #[must_use]
     pub fn is_fragment(&self) -> bool {
         self.flags_and_offset() & (MORE_FRAGMENTS | OFFSET) != 0
-    }
-
-    /// Time to live: hops left.
-    #[must_use]
-    pub fn ttl(&self) -> u8 {
-        self.header[8]
     }
 
     /// The number of the protocol above.
@@ -120,20 +127,20 @@ fn address(octets: [u8; 4]) -> Address {
     Address::from(std::net::Ipv4Addr::from(octets))
 }
 
-/// Writes the header of `packet`, which is `total_len` bytes long and carries `protocol`.
-pub(crate) fn emit(packet: &Packet, protocol: u8, total_len: u16, header: &mut [u8; HEADER_LEN]) {
+/// Writes the header of a packet that is `total_len` bytes long and carries `protocol`.
+pub fn emit(ip: &IpHeader, protocol: u8, total_len: u16, header: &mut [u8; HEADER_LEN]) {
     *header = [0; HEADER_LEN];
     header[0] = 0x45;
-    header[1] = packet.traffic_class;
+    header[1] = ip.traffic_class;
     header[2..4].copy_from_slice(&total_len.to_be_bytes());
-    header[4..6].copy_from_slice(&packet.identification.to_be_bytes());
-    if packet.dont_fragment {
+    header[4..6].copy_from_slice(&ip.identification.to_be_bytes());
+    if ip.dont_fragment {
         header[6..8].copy_from_slice(&DONT_FRAGMENT.to_be_bytes());
     }
-    header[8] = packet.ttl;
+    header[8] = ip.ttl;
     header[9] = protocol;
-    header[12..16].copy_from_slice(&packet.source.v4().octets());
-    header[16..20].copy_from_slice(&packet.destination.v4().octets());
+    header[12..16].copy_from_slice(&ip.source.v4().octets());
+    header[16..20].copy_from_slice(&ip.destination.v4().octets());
     let mut checksum = Checksum::new();
     checksum.add(header);
     header[10..12].copy_from_slice(&checksum.finish().to_be_bytes());

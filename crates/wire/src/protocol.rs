@@ -1,5 +1,8 @@
 //! Numbers of the protocols above IPv4 (IANA "Assigned Internet Protocol Numbers").
 
-pub(crate) const ICMP: u8 = 1;
-pub(crate) const TCP: u8 = 6;
-pub(crate) const UDP: u8 = 17;
+/// ICMP.
+pub const ICMP: u8 = 1;
+/// TCP.
+pub const TCP: u8 = 6;
+/// UDP.
+pub const UDP: u8 = 17;

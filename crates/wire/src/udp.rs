@@ -3,9 +3,9 @@
 use crate::{Address, Checksum, Layer, ParseError, protocol};
 
 /// Length of a UDP header in bytes.
-pub(crate) const HEADER_LEN: usize = 8;
+pub const HEADER_LEN: usize = 8;
 /// Place of the checksum in the header.
-pub(crate) const CHECKSUM_OFFSET: usize = 6;
+pub const CHECKSUM_OFFSET: usize = 6;
 
 /// A view of a UDP datagram whose lengths have been checked, so that no accessor can fail.
 #[derive(Clone, Copy, Debug)]
@@ -59,10 +59,10 @@ impl<'a> UdpView<'a> {
     }
 }
 
-/// Writes a header for `payload_len` bytes, its checksum zero.
-pub(crate) fn emit(source_port: u16, destination_port: u16, payload_len: usize, header: &mut [u8]) {
+/// Writes the header of a datagram of `len` bytes, header included; its checksum is zero.
+pub fn emit(source_port: u16, destination_port: u16, len: u16, header: &mut [u8; HEADER_LEN]) {
     header[0..2].copy_from_slice(&source_port.to_be_bytes());
     header[2..4].copy_from_slice(&destination_port.to_be_bytes());
-    header[4..6].copy_from_slice(&((HEADER_LEN + payload_len) as u16).to_be_bytes());
-    header[CHECKSUM_OFFSET..HEADER_LEN].fill(0);
+    header[4..6].copy_from_slice(&len.to_be_bytes());
+    header[CHECKSUM_OFFSET..].fill(0);
 }

@@ -3,8 +3,6 @@
 //! Source: VIRTIO 1.2 section 5.1.6, and Linux `include/uapi/linux/virtio_net.h`. TUN uses the legacy form of ten bytes,
 //! its fields in the machine's byte order.
 
-use crate::{Checksums, Packet, PayloadPool, Transport, emit, ipv4};
-
 /// The legacy virtio network header (`struct virtio_net_hdr`).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct VirtioNetHeader {
@@ -67,45 +65,4 @@ impl VirtioNetHeader {
         }
         bytes
     }
-}
-
-/// Most bytes in a frame: the virtio header and the longest IPv4 packet. A buffer of this size holds every frame.
-pub const MAX_FRAME_LEN: usize = VirtioNetHeader::LEN + 65_535;
-
-/// Writes `packet` as a frame for the device to the front of `buffer` and returns the frame's length: the virtio header,
-/// then the packet. TCP and UDP checksums are left for the receiving kernel to complete, if it ever needs them.
-///
-/// # Panics
-///
-/// As [`emit`]; a buffer of [`MAX_FRAME_LEN`] is always long enough.
-pub fn frame(packet: &Packet, pool: &PayloadPool, buffer: &mut [u8]) -> usize {
-    let mut header = VirtioNetHeader { hdr_len: packet.header_len() as u16, ..VirtioNetHeader::default() };
-    if !matches!(packet.transport, Transport::Icmp { .. }) {
-        header.flags = VirtioNetHeader::NEEDS_CSUM;
-        header.csum_start = ipv4::HEADER_LEN as u16;
-        header.csum_offset = packet.transport.checksum_offset() as u16;
-    }
-    write(&header, packet, pool, buffer, Checksums::Partial)
-}
-
-/// As [`frame`], for a device without checksum offload: every checksum is complete, and the virtio header asks for nothing.
-///
-/// # Panics
-///
-/// As [`frame`].
-pub fn complete_frame(packet: &Packet, pool: &PayloadPool, buffer: &mut [u8]) -> usize {
-    write(&VirtioNetHeader::default(), packet, pool, buffer, Checksums::Complete)
-}
-
-#[inline]
-fn write(
-    header: &VirtioNetHeader,
-    packet: &Packet,
-    pool: &PayloadPool,
-    buffer: &mut [u8],
-    checksums: Checksums,
-) -> usize {
-    let (front, rest) = buffer.split_at_mut(VirtioNetHeader::LEN);
-    front.copy_from_slice(&header.emit());
-    VirtioNetHeader::LEN + emit(packet, pool, rest, checksums)
 }

@@ -4,9 +4,15 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use wasp_engine::{Control, ReasonCode, ResponseTime, RunOutput, Scenario, TransactionRow, simulate};
 use wasp_host::Outcome;
+use wasp_wire::IpHeader;
 
 /// What is said against a run that is to be trusted.
 pub(crate) const NO_REASON: [ReasonCode; 0] = [];
+
+/// The IP header of an answer to a packet with this one: the addresses change places.
+pub(crate) const fn returned(ip: IpHeader) -> IpHeader {
+    IpHeader { source: ip.destination, destination: ip.source, ..ip }
+}
 
 /// A simulated scenario of one group over an unlimited star without loss; tests change what they are about.
 pub(crate) fn scenario(count: u32, size: &str) -> Value {

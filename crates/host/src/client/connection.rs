@@ -7,9 +7,10 @@ use crate::socket::Socket;
 use wasp_http::{LastHead, ResponseReader};
 use wasp_kernel::Timer;
 use wasp_net::LossEvents;
+use wasp_packet::{PayloadPool, View};
 use wasp_tcp::{Chunk, Endpoint, State};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Address, Flags, PayloadPool, TcpHeader, View};
+use wasp_wire::{Address, Flags, TcpHeader};
 
 /// How long the client leaves it to the server to close first, as the last request of a connection asks it to (RFC 9112 section 9.6).
 const LINGER: Duration = Duration::from_secs(2);

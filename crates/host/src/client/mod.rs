@@ -40,9 +40,10 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use wasp_kernel::{Stage, Timer, prefetch};
 use wasp_net::{Network, Observer, Passage};
+use wasp_packet::{Body, Packet, Payload};
 use wasp_tcp::{Endpoint, Event as TcpEvent, State, reset_for};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Packet, TcpHeader, Transport};
+use wasp_wire::TcpHeader;
 
 /// How long a client in a closed loop waits after a failed transaction, so that a server that refuses everything is not hammered.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(100);
@@ -134,14 +135,14 @@ impl Client {
 
     /// A packet has arrived.
     pub fn handle_packet<O: Observer>(&mut self, packet: Packet, world: &mut World<'_, O>) {
-        let Packet { source, transport: Transport::Tcp(header), payload, .. } = packet else {
+        let Packet { ip, body: Body::Tcp(header), payload } = packet else {
             return world.network.pool.release(packet.payload);
         };
         let Some(slot) = self.find(&header) else {
             let reset = reset_for(&header, payload.len());
             world.network.pool.release(payload);
             if let Some(reset) = reset {
-                self.interface.send(source, reset, wasp_wire::Payload::Empty, world);
+                self.interface.send(ip.source, reset, Payload::Empty, world);
             }
             return;
         };

@@ -2,8 +2,8 @@
 
 use super::queue::Queue;
 use wasp_http::{Event, LastHead, Method, Piece, ResponseReader};
+use wasp_packet::View;
 use wasp_units::Instant;
-use wasp_wire::View;
 
 /// What a stretch of the stream brought.
 #[derive(Debug)]

@@ -15,9 +15,10 @@ pub use tcp_totals::TcpTotals;
 use wasp_http::{Method, RequestHead, RequestReader, Version};
 use wasp_kernel::NodeId;
 use wasp_net::{Fate, LinkId, Observer};
+use wasp_packet::{Body, Packet, Payload, View};
 use wasp_tcp::{Chunk, Endpoint, Event as TcpEvent, reset_for};
 use wasp_units::Instant;
-use wasp_wire::{Address, Flags, Packet, Payload, TcpHeader, Transport, View};
+use wasp_wire::{Address, Flags, TcpHeader};
 use wasp_workload::Site;
 
 /// Where the server is.
@@ -129,12 +130,12 @@ impl Server {
 
     /// A packet has arrived.
     pub fn handle_packet<O: Observer>(&mut self, packet: Packet, world: &mut World<'_, O>) {
-        let Packet { source, transport: Transport::Tcp(header), payload, .. } = packet else {
+        let Packet { ip, body: Body::Tcp(header), payload } = packet else {
             return world.network.pool.release(packet.payload);
         };
         self.cpu.receive(world.now());
         let opens = header.flags.contains(Flags::SYN) && !header.flags.intersects(Flags::ACK | Flags::RST);
-        let known = self.by_peer.get(&(source, header.source_port)).copied();
+        let known = self.by_peer.get(&(ip.source, header.source_port)).copied();
         let known = known.filter(|slot| !(opens && self.makes_way(*slot, &header, world)));
         match known {
             Some(slot) => self.with_connection(slot, world, |connection, world| {
@@ -150,13 +151,13 @@ impl Server {
                 if self.has_backlog(world.now()) {
                     return world.network.refuse(Fate::AcceptQueueFull);
                 }
-                self.accept(source, &header, world);
+                self.accept(ip.source, &header, world);
             }
             None => {
                 let reset = reset_for(&header, payload.len());
                 world.network.pool.release(payload);
                 if let Some(reset) = reset {
-                    self.interface.send(source, reset, Payload::Empty, world);
+                    self.interface.send(ip.source, reset, Payload::Empty, world);
                 }
             }
         }

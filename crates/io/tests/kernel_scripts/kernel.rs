@@ -15,10 +15,11 @@ use std::time::Duration as WallDuration;
 use wasp_engine::PacketPort;
 use wasp_io::{MAX_FRAME, Stopper, Tun, WallClock};
 use wasp_kernel::Clock;
+use wasp_packet::{Body, Packet, Payload, PayloadPool, View, cut, frame};
 use wasp_tcp::State;
 use wasp_testkit::script::{Quantity, Script, Sent, Stack, Value};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Address, Packet, Payload, PayloadPool, TcpHeader, Transport, View, cut, frame};
+use wasp_wire::{Address, IpHeader, TcpHeader};
 
 /// How long a call may take that should not have to wait.
 const PATIENCE: WallDuration = WallDuration::from_secs(1);
@@ -86,7 +87,7 @@ impl KernelStack {
                     View::Virtual(len) => vec![0; len as usize],
                 };
                 self.pool.release(packet.payload);
-                if let Transport::Tcp(header) = packet.transport {
+                if let Body::Tcp(header) = packet.body {
                     self.sent.push_back(Sent { at, header, payload });
                 }
             }
@@ -206,13 +207,15 @@ impl Stack for KernelStack {
         self.identification = self.identification.wrapping_add(1);
         let payload = if payload.is_empty() { Some(Payload::Empty) } else { self.pool.store(payload) };
         let packet = Packet {
-            source: peer(),
-            destination: "198.18.0.1".parse().expect("an address"),
-            ttl: 64,
-            traffic_class: 0,
-            identification: self.identification,
-            dont_fragment: true,
-            transport: Transport::Tcp(*header),
+            ip: IpHeader {
+                source: peer(),
+                destination: "198.18.0.1".parse().expect("an address"),
+                ttl: 64,
+                traffic_class: 0,
+                identification: self.identification,
+                dont_fragment: true,
+            },
+            body: Body::Tcp(*header),
             payload: payload.expect("room"),
         };
         let length = frame(&packet, &self.pool, &mut self.buffer);

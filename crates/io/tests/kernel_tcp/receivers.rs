@@ -6,9 +6,10 @@ use crate::common::measured_in_a_namespace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wasp_net::LinkConfig;
+use wasp_packet::{Payload, PayloadPool};
 use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, Options, ReceivePolicy};
 use wasp_units::{Bytes, Duration, Instant, Rate};
-use wasp_wire::{Payload, PayloadPool, TcpHeader};
+use wasp_wire::TcpHeader;
 
 /// The sender's link. Without one, a burst would be there before the kernel's reader has woken up; ours takes no time to.
 fn rate() -> Rate {

@@ -6,10 +6,10 @@ use wasp_engine::{PacketPort, Transmitted};
 use wasp_io::{MAX_FRAME, Stopper, Tun, WallClock};
 use wasp_kernel::{Clock, LogicalProcess};
 use wasp_net::{LinkConfig, Loss, Start};
+use wasp_packet::frame;
 use wasp_tcp::{Config, Identity};
 use wasp_testkit::{Opening, Wan};
 use wasp_units::{Duration, Instant, Probability};
-use wasp_wire::frame;
 
 /// Emulated hosts, the device, and the wall clock.
 pub(crate) struct Rig {

@@ -2,9 +2,10 @@
 
 use wasp_kernel::{LogicalProcess, NodeId, Process, Scheduler};
 use wasp_net::{AccessConfig, Arrival, LinkConfig, Network, Star};
+use wasp_packet::{Body, Packet, Payload, PayloadPool};
 use wasp_random::Key;
 use wasp_units::Instant;
-use wasp_wire::{Address, Flags, Packet, Payload, PayloadPool, SequenceNumber, TcpHeader, Transport};
+use wasp_wire::{Address, Flags, IpHeader, SequenceNumber, TcpHeader};
 
 /// The network, and what came out of it: time, node, sequence number of the packet.
 pub(crate) struct Model {
@@ -33,9 +34,7 @@ impl Process for Model {
         match event {
             Event::Arrival(arrival) => {
                 if let Some(delivery) = self.network.arrive(arrival, scheduler) {
-                    let Transport::Tcp(header) = delivery.packet.transport else {
-                        panic!("only TCP was sent")
-                    };
+                    let Body::Tcp(header) = delivery.packet.body else { panic!("only TCP was sent") };
                     self.delivered.push((scheduler.now(), delivery.node, header.sequence.0));
                     self.network.pool.release(delivery.packet.payload);
                 }
@@ -58,13 +57,15 @@ pub(crate) fn segment(star: &Star, client: u32, up: bool, number: u32, bytes: u3
     let header =
         TcpHeader { source_port, destination_port, sequence, flags: Flags::ACK, ..TcpHeader::default() };
     Packet {
-        source,
-        destination,
-        ttl: 64,
-        traffic_class: 0,
-        identification: 0,
-        dont_fragment: true,
-        transport: Transport::Tcp(header),
+        ip: IpHeader {
+            source,
+            destination,
+            ttl: 64,
+            traffic_class: 0,
+            identification: 0,
+            dont_fragment: true,
+        },
+        body: Body::Tcp(header),
         payload: Payload::Virtual(bytes),
     }
 }

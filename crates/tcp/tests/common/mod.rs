@@ -6,9 +6,10 @@ pub(crate) use sent::Sent;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use wasp_packet::{Payload, PayloadPool, View};
 use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, TimerSlack, reset_for};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, Payload, PayloadPool, TcpHeader, View};
+use wasp_wire::{Flags, TcpHeader};
 
 pub(crate) const CLIENT: usize = 0;
 pub(crate) const SERVER: usize = 1;

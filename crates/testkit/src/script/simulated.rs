@@ -4,9 +4,10 @@ use super::numbers::IDENTITY;
 use super::{Quantity, Script, Sent, Stack, Value};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use wasp_packet::{Payload, PayloadPool, View};
 use wasp_tcp::{Chunk, Config, ConfigError, Endpoint, Event, State, TimerSlack, reset_for};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, Payload, PayloadPool, TcpHeader, View};
+use wasp_wire::{Flags, TcpHeader};
 
 /// More than any script holds at once.
 const POOL_LIMIT: usize = 256 << 20;

@@ -2,10 +2,8 @@
 
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
-use wasp_wire::{
-    Address, Flags, Packet, Payload, PayloadPool, SackBlocks, SequenceNumber, TcpHeader, Timestamps,
-    Transport, View,
-};
+use wasp_packet::{Body, Packet, Payload, PayloadPool, View};
+use wasp_wire::{Address, Flags, IpHeader, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
 
 /// A property draws so many cases.
 pub(crate) fn config(cases: u32) -> ProptestConfig {
@@ -55,41 +53,18 @@ pub(crate) fn bytes_of(pool: &PayloadPool, payload: &Payload) -> Vec<u8> {
 /// Everything about a packet but where its payload lies.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Description {
-    pub(crate) source: Address,
-    pub(crate) destination: Address,
-    pub(crate) ttl: u8,
-    pub(crate) traffic_class: u8,
-    pub(crate) identification: u16,
-    pub(crate) dont_fragment: bool,
-    pub(crate) transport: Transport,
+    pub(crate) ip: IpHeader,
+    pub(crate) body: Body,
     pub(crate) payload: Vec<u8>,
 }
 
 impl Description {
     pub(crate) fn of(packet: &Packet, pool: &PayloadPool) -> Self {
-        Self {
-            source: packet.source,
-            destination: packet.destination,
-            ttl: packet.ttl,
-            traffic_class: packet.traffic_class,
-            identification: packet.identification,
-            dont_fragment: packet.dont_fragment,
-            transport: packet.transport,
-            payload: bytes_of(pool, &packet.payload),
-        }
+        Self { ip: packet.ip, body: packet.body, payload: bytes_of(pool, &packet.payload) }
     }
 
     pub(crate) fn packet(&self, pool: &mut PayloadPool) -> Packet {
-        Packet {
-            source: self.source,
-            destination: self.destination,
-            ttl: self.ttl,
-            traffic_class: self.traffic_class,
-            identification: self.identification,
-            dont_fragment: self.dont_fragment,
-            transport: self.transport,
-            payload: pool.store(&self.payload).expect("room in the pool"),
-        }
+        Packet { ip: self.ip, body: self.body, payload: pool.store(&self.payload).expect("room in the pool") }
     }
 }
 
@@ -150,29 +125,31 @@ pub(crate) fn any_fitting_tcp() -> impl Strategy<Value = TcpHeader> {
     })
 }
 
-fn any_transport() -> impl Strategy<Value = Transport> {
+fn any_body() -> impl Strategy<Value = Body> {
     prop_oneof![
-        any_fitting_tcp().prop_map(Transport::Tcp),
+        any_fitting_tcp().prop_map(Body::Tcp),
         any::<(u16, u16)>()
-            .prop_map(|(source_port, destination_port)| Transport::Udp { source_port, destination_port }),
-        any::<(u8, u8, [u8; 4])>().prop_map(|(kind, code, rest)| Transport::Icmp { kind, code, rest }),
+            .prop_map(|(source_port, destination_port)| Body::Udp { source_port, destination_port }),
+        any::<(u8, u8, [u8; 4])>().prop_map(|(kind, code, rest)| Body::Icmp { kind, code, rest }),
     ]
 }
 
-/// A packet with this transport and payload.
+/// A packet with this body and payload.
 pub(crate) fn any_packet_of(
-    transport: impl Strategy<Value = Transport>,
+    body: impl Strategy<Value = Body>,
     payload: impl Strategy<Value = Vec<u8>>,
 ) -> impl Strategy<Value = Description> {
     let header = (any_address(), any_address(), any::<(u8, u8, u16, bool)>());
-    (header, transport, payload).prop_map(|((source, destination, rest), transport, payload)| Description {
-        source,
-        destination,
-        ttl: rest.0,
-        traffic_class: rest.1,
-        identification: rest.2,
-        dont_fragment: rest.3,
-        transport,
+    (header, body, payload).prop_map(|((source, destination, rest), body, payload)| Description {
+        ip: IpHeader {
+            source,
+            destination,
+            ttl: rest.0,
+            traffic_class: rest.1,
+            identification: rest.2,
+            dont_fragment: rest.3,
+        },
+        body,
         payload,
     })
 }
@@ -183,5 +160,5 @@ pub(crate) fn any_packet() -> impl Strategy<Value = Description> {
         4 => proptest::collection::vec(any::<u8>(), 0..64),
         1 => proptest::collection::vec(any::<u8>(), 0..3_000),
     ];
-    any_packet_of(any_transport(), payload)
+    any_packet_of(any_body(), payload)
 }

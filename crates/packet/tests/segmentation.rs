@@ -5,10 +5,8 @@ use crate::common::{
 };
 use proptest::prelude::*;
 use std::num::NonZeroU16;
-use wasp_wire::{
-    Checksums, Cut, Flags, FrameError, Layer, Packet, ParseError, Payload, PayloadPool, TcpHeader, Transport,
-    VirtioNetHeader, cut, emit,
-};
+use wasp_packet::{Body, Checksums, Cut, FrameError, Packet, Payload, PayloadPool, cut, emit};
+use wasp_wire::{Flags, IpHeader, Layer, ParseError, TcpHeader, VirtioNetHeader};
 
 const TSO: VirtioNetHeader = VirtioNetHeader {
     flags: VirtioNetHeader::NEEDS_CSUM,
@@ -31,13 +29,15 @@ fn frame_of(header: VirtioNetHeader, description: &Description, checksums: Check
 
 fn segment(flags: Flags, payload: Vec<u8>) -> Description {
     Description {
-        source: address("198.18.0.1"),
-        destination: address("198.18.0.2"),
-        ttl: 64,
-        traffic_class: 2,
-        identification: 0xfffe,
-        dont_fragment: true,
-        transport: Transport::Tcp(TcpHeader { flags, ..TcpHeader::default() }),
+        ip: IpHeader {
+            source: address("198.18.0.1"),
+            destination: address("198.18.0.2"),
+            ttl: 64,
+            traffic_class: 2,
+            identification: 0xfffe,
+            dont_fragment: true,
+        },
+        body: Body::Tcp(TcpHeader { flags, ..TcpHeader::default() }),
         payload,
     }
 }
@@ -62,7 +62,7 @@ fn refused(header: VirtioNetHeader, description: &Description) -> FrameError {
 fn any_super_segment() -> impl Strategy<Value = Description> {
     let header = any_fitting_tcp().prop_map(|mut header| {
         header.flags = header.flags.without(Flags::SYN | Flags::RST);
-        Transport::Tcp(header)
+        Body::Tcp(header)
     });
     let payload = (1_usize..65_000, any::<u8>())
         .prop_map(|(len, first)| (0..len).map(|place| (place as u8).wrapping_mul(31) ^ first).collect());
@@ -90,7 +90,7 @@ proptest! {
         let count = description.payload.len().div_ceil(size);
         prop_assert_eq!(result, Ok(Cut { packets: count as u32, exhausted: 0 }));
         prop_assert_eq!(packets.len(), count);
-        let Transport::Tcp(whole) = description.transport else { panic!("not TCP") };
+        let Body::Tcp(whole) = description.body else { panic!("not TCP") };
         let mut payload: Vec<u8> = Vec::new();
         for (number, packet) in packets.into_iter().enumerate() {
             let mut flags = whole.flags.0;
@@ -102,10 +102,12 @@ proptest! {
             }
             let header = TcpHeader { sequence: whole.sequence + payload.len() as u32, flags: Flags(flags), ..whole };
             let expected = Description {
-                transport: Transport::Tcp(header),
-                identification: description.identification.wrapping_add(number as u16),
+                body: Body::Tcp(header),
+                ip: IpHeader {
+                    identification: description.ip.identification.wrapping_add(number as u16),
+                    ..description.ip
+                },
                 payload: bytes_of(&pool, &packet.payload),
-                ..description.clone()
             };
             prop_assert!(number + 1 == count || expected.payload.len() == size);
             payload.extend(&expected.payload);
@@ -146,9 +148,9 @@ fn fin_and_psh_go_with_the_last_cut_and_cwr_with_the_first() {
     let flags = Flags::ACK | Flags::FIN | Flags::PSH | Flags::CWR | Flags::ECE;
     let frame = frame_of(TSO, &segment(flags, vec![7; 3_000]), Checksums::Partial);
     let (_, packets) = cut_all(&frame, None, &mut pool());
-    let seen = packets.iter().map(|packet| match packet.transport {
-        Transport::Tcp(header) => {
-            (packet.identification, header.sequence.0, header.flags, packet.payload.len())
+    let seen = packets.iter().map(|packet| match packet.body {
+        Body::Tcp(header) => {
+            (packet.ip.identification, header.sequence.0, header.flags, packet.payload.len())
         }
         _ => panic!("not TCP"),
     });
@@ -191,8 +193,7 @@ fn a_checksum_is_verified_only_where_the_frame_does_not_vouch_for_it() {
 #[test]
 fn an_inconsistent_frame_is_refused() {
     let data = segment(Flags::ACK, vec![7; 3_000]);
-    let udp =
-        Description { transport: Transport::Udp { source_port: 1, destination_port: 2 }, ..data.clone() };
+    let udp = Description { body: Body::Udp { source_port: 1, destination_port: 2 }, ..data.clone() };
     assert_eq!(cut_all(&[0; 9], None, &mut pool()).0, Err(FrameError::Truncated));
     assert_eq!(
         refused(VirtioNetHeader { csum_start: 24, ..TSO }, &data),

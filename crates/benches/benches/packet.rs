@@ -2,23 +2,23 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use wasp_wire::{
-    Checksum, Checksums, Flags, MAX_FRAME_LEN, Packet, PayloadPool, TcpHeader, Timestamps, Transport,
-    VirtioNetHeader, cut, emit, frame,
-};
+use wasp_packet::{Body, Checksums, MAX_FRAME_LEN, Packet, PayloadPool, cut, emit, frame};
+use wasp_wire::{Checksum, Flags, IpHeader, TcpHeader, Timestamps, VirtioNetHeader};
 
 const SIZES: [usize; 3] = [0, 1_024, 65_160];
 
 /// A data segment with timestamps, as nearly all are.
 fn packet(len: usize, pool: &mut PayloadPool) -> Packet {
     Packet {
-        source: "198.18.0.1".parse().expect("an address"),
-        destination: "198.18.0.2".parse().expect("an address"),
-        ttl: 64,
-        traffic_class: 0,
-        identification: 1,
-        dont_fragment: true,
-        transport: Transport::Tcp(TcpHeader {
+        ip: IpHeader {
+            source: "198.18.0.1".parse().expect("an address"),
+            destination: "198.18.0.2".parse().expect("an address"),
+            ttl: 64,
+            traffic_class: 0,
+            identification: 1,
+            dont_fragment: true,
+        },
+        body: Body::Tcp(TcpHeader {
             source_port: 80,
             destination_port: 40_000,
             flags: Flags::ACK | Flags::PSH,

@@ -1,6 +1,7 @@
 //! From a packet to bytes.
 
-use crate::{Checksum, Packet, PayloadPool, Transport, View, icmp, ipv4, tcp_view, udp};
+use crate::{Body, Packet, PayloadPool, View};
+use wasp_wire::{Checksum, icmp, ipv4, tcp, udp};
 
 /// What the checksum field of a TCP segment or UDP datagram holds. ICMP checksums are always complete.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -21,38 +22,43 @@ pub fn emit(packet: &Packet, pool: &PayloadPool, buffer: &mut [u8], checksums: C
     let total_len = u16::try_from(packet.wire_len()).expect("an IPv4 packet has at most 65,535 bytes");
     let len = usize::from(total_len);
     let (header, segment) = buffer[..len].split_first_chunk_mut().expect("a packet has an IPv4 header");
-    ipv4::emit(packet, packet.transport.protocol(), total_len, header);
-    emit_transport(packet, segment);
-    let payload = &mut segment[packet.transport.header_len()..];
+    ipv4::emit(&packet.ip, packet.body.protocol(), total_len, header);
+    emit_body(packet, segment);
+    let payload = &mut segment[packet.body.header_len()..];
     match pool.view(&packet.payload) {
         View::Bytes(bytes) => payload.copy_from_slice(bytes),
         View::Virtual(_) => payload.fill(0),
     }
     let field = checksum(packet, segment, checksums);
-    let offset = packet.transport.checksum_offset();
+    let offset = packet.body.checksum_offset();
     segment[offset..offset + 2].copy_from_slice(&field.to_be_bytes());
     len
 }
 
-fn emit_transport(packet: &Packet, segment: &mut [u8]) {
-    match &packet.transport {
-        Transport::Tcp(header) => {
-            tcp_view::emit(header, segment);
+fn emit_body(packet: &Packet, segment: &mut [u8]) {
+    const LONG_ENOUGH: &str = "the segment has room for its header";
+    let len = segment.len() as u16;
+    match packet.body {
+        Body::Tcp(header) => {
+            tcp::emit(&header, segment);
         }
-        Transport::Udp { source_port, destination_port } => {
-            udp::emit(*source_port, *destination_port, packet.payload.len() as usize, segment);
+        Body::Udp { source_port, destination_port } => {
+            let header = segment.first_chunk_mut().expect(LONG_ENOUGH);
+            udp::emit(source_port, destination_port, len, header);
         }
-        Transport::Icmp { kind, code, rest } => icmp::emit(*kind, *code, *rest, segment),
+        Body::Icmp { kind, code, rest } => {
+            icmp::emit(kind, code, rest, segment.first_chunk_mut().expect(LONG_ENOUGH));
+        }
     }
 }
 
 /// The checksum field for `segment`, in which it is still zero.
 fn checksum(packet: &Packet, segment: &[u8], checksums: Checksums) -> u16 {
-    let mut checksum = match packet.transport {
-        Transport::Icmp { .. } => Checksum::new(),
-        Transport::Tcp(_) | Transport::Udp { .. } => {
-            let (protocol, len) = (packet.transport.protocol(), segment.len() as u16);
-            let sum = Checksum::pseudo_header(packet.source, packet.destination, protocol, len);
+    let mut checksum = match packet.body {
+        Body::Icmp { .. } => Checksum::new(),
+        Body::Tcp(_) | Body::Udp { .. } => {
+            let (protocol, len) = (packet.body.protocol(), segment.len() as u16);
+            let sum = Checksum::pseudo_header(packet.ip.source, packet.ip.destination, protocol, len);
             if checksums == Checksums::Partial {
                 return sum.partial();
             }
@@ -60,9 +66,9 @@ fn checksum(packet: &Packet, segment: &[u8], checksums: Checksums) -> u16 {
         }
     };
     checksum.add(segment);
-    match (packet.transport, checksum.finish()) {
+    match (packet.body, checksum.finish()) {
         // Zero would say that a UDP datagram has no checksum (RFC 768).
-        (Transport::Udp { .. }, 0) => 0xffff,
+        (Body::Udp { .. }, 0) => 0xffff,
         (_, checksum) => checksum,
     }
 }

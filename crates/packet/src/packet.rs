@@ -1,31 +1,22 @@
 //! An IP packet as the model carries it.
 
-use crate::{Address, Payload, TcpHeader, icmp, ipv4, protocol, tcp_view, udp};
+use crate::Payload;
+use wasp_wire::{IpHeader, TcpHeader, icmp, ipv4, protocol, tcp, udp};
 
 /// One IP packet: headers parsed, payload by reference.
 #[derive(Debug, Eq, PartialEq)]
 pub struct Packet {
-    /// Sender.
-    pub source: Address,
-    /// Receiver.
-    pub destination: Address,
-    /// Time to live: hops left.
-    pub ttl: u8,
-    /// Differentiated services and ECN bits (RFC 2474, RFC 3168).
-    pub traffic_class: u8,
-    /// IPv4 identification (RFC 6864).
-    pub identification: u16,
-    /// IPv4 "do not fragment".
-    pub dont_fragment: bool,
-    /// What the packet carries.
-    pub transport: Transport,
-    /// What follows the transport header.
+    /// The IP header.
+    pub ip: IpHeader,
+    /// The header of the protocol above IP.
+    pub body: Body,
+    /// What follows that header.
     pub payload: Payload,
 }
 
-/// The transport header of a packet.
+/// The header of the protocol above IP.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Transport {
+pub enum Body {
     /// A TCP segment.
     Tcp(TcpHeader),
     /// A UDP datagram.
@@ -35,7 +26,7 @@ pub enum Transport {
         /// Port of the receiver.
         destination_port: u16,
     },
-    /// An ICMP message (RFC 792); its body is the payload.
+    /// An ICMP message (RFC 792).
     Icmp {
         /// Message type.
         kind: u8,
@@ -54,15 +45,15 @@ impl Packet {
         (self.header_len() as u32).saturating_add(self.payload.len())
     }
 
-    /// Length of the IPv4 and the transport header together, in bytes.
+    /// Length of the IPv4 header and the body's together, in bytes.
     #[inline]
     #[must_use]
     pub fn header_len(&self) -> usize {
-        ipv4::HEADER_LEN + self.transport.header_len()
+        ipv4::HEADER_LEN + self.body.header_len()
     }
 }
 
-impl Transport {
+impl Body {
     /// Length of the header as emitted, in bytes.
     #[inline]
     #[must_use]
@@ -76,7 +67,7 @@ impl Transport {
 
     /// The number of the protocol in the IPv4 header.
     #[must_use]
-    pub(crate) fn protocol(&self) -> u8 {
+    pub fn protocol(&self) -> u8 {
         match self {
             Self::Tcp(_) => protocol::TCP,
             Self::Udp { .. } => protocol::UDP,
@@ -84,11 +75,11 @@ impl Transport {
         }
     }
 
-    /// Place of the checksum in the transport header.
+    /// Place of the checksum in the header.
     #[must_use]
     pub(crate) fn checksum_offset(&self) -> usize {
         match self {
-            Self::Tcp(_) => tcp_view::CHECKSUM_OFFSET,
+            Self::Tcp(_) => tcp::CHECKSUM_OFFSET,
             Self::Udp { .. } => udp::CHECKSUM_OFFSET,
             Self::Icmp { .. } => icmp::CHECKSUM_OFFSET,
         }

@@ -3,10 +3,8 @@
 use crate::common::{Description, address, pool};
 use std::io::Write;
 use std::process::{Command, Stdio};
-use wasp_wire::{
-    Checksums, Flags, SackBlocks, SequenceNumber, TcpHeader, Timestamps, Transport, VirtioNetHeader, cut,
-    emit, frame,
-};
+use wasp_packet::{Body, Checksums, cut, emit, frame};
+use wasp_wire::{Flags, IpHeader, SackBlocks, SequenceNumber, TcpHeader, Timestamps, VirtioNetHeader};
 
 /// A classic pcap file of these raw IP packets (LINKTYPE_RAW, 101; draft-ietf-opsawg-pcap).
 fn pcap(packets: &[Vec<u8>]) -> Vec<u8> {
@@ -25,13 +23,15 @@ fn pcap(packets: &[Vec<u8>]) -> Vec<u8> {
 
 fn segment(number: u32, header: TcpHeader, payload: &[u8]) -> Description {
     Description {
-        source: address("198.18.0.1"),
-        destination: address("198.18.12.34"),
-        ttl: 64,
-        traffic_class: 0,
-        identification: number as u16,
-        dont_fragment: true,
-        transport: Transport::Tcp(TcpHeader {
+        ip: IpHeader {
+            source: address("198.18.0.1"),
+            destination: address("198.18.12.34"),
+            ttl: 64,
+            traffic_class: 0,
+            identification: number as u16,
+            dont_fragment: true,
+        },
+        body: Body::Tcp(TcpHeader {
             source_port: 50_000,
             destination_port: 40_000 + number as u16,
             sequence: SequenceNumber(0xffff_fff0),
@@ -69,13 +69,13 @@ fn packets() -> Vec<Vec<u8>> {
             all.push(segment(all.len() as u32, header, payload));
         }
     }
-    let transports = [
-        Transport::Udp { source_port: 50_000, destination_port: 50_001 },
-        Transport::Icmp { kind: 8, code: 0, rest: [0, 1, 0, 1] },
-        Transport::Icmp { kind: 0, code: 0, rest: [0, 1, 0, 1] },
+    let bodies = [
+        Body::Udp { source_port: 50_000, destination_port: 50_001 },
+        Body::Icmp { kind: 8, code: 0, rest: [0, 1, 0, 1] },
+        Body::Icmp { kind: 0, code: 0, rest: [0, 1, 0, 1] },
     ];
-    for transport in transports {
-        all.push(Description { transport, ..segment(all.len() as u32, ack, b"twenty-four bytes of it.") });
+    for body in bodies {
+        all.push(Description { body, ..segment(all.len() as u32, ack, b"twenty-four bytes of it.") });
     }
     let mut bytes: Vec<Vec<u8>> = all.iter().map(emitted).collect();
     bytes.extend(cuts(&segment(0, TcpHeader { timestamps, ..ack }, &[0x5a; 20_001])));

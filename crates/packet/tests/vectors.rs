@@ -1,10 +1,8 @@
 //! Packets of a real Linux kernel, and one packet for each reason to refuse.
 
 use crate::common::{Description, address, checksum, fix_header_checksum, pool};
-use wasp_wire::{
-    Checksums, Flags, Layer, Packet, ParseError, Payload, SequenceNumber, TcpHeader, Timestamps, Transport,
-    emit,
-};
+use wasp_packet::{Body, Checksums, Packet, Payload, emit};
+use wasp_wire::{Flags, IpHeader, Layer, ParseError, SequenceNumber, TcpHeader, Timestamps};
 
 /// A SYN as Linux 6.18 gave it to a device with checksum offload: its TCP checksum is the pseudo header's sum.
 const SYN: &str = "4500003c8fac400040061ee8c6120002c6120001\
@@ -21,13 +19,15 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 fn syn() -> Packet {
     Packet {
-        source: address("198.18.0.2"),
-        destination: address("198.18.0.1"),
-        ttl: 64,
-        traffic_class: 0,
-        identification: 0x8fac,
-        dont_fragment: true,
-        transport: Transport::Tcp(TcpHeader {
+        ip: IpHeader {
+            source: address("198.18.0.2"),
+            destination: address("198.18.0.1"),
+            ttl: 64,
+            traffic_class: 0,
+            identification: 0x8fac,
+            dont_fragment: true,
+        },
+        body: Body::Tcp(TcpHeader {
             source_port: 40_001,
             destination_port: 80,
             sequence: SequenceNumber(0xd2e5_7383),
@@ -70,7 +70,7 @@ fn a_data_segment_of_linux_is_read_and_written() {
     let mut pool = pool();
     let parsed = Packet::parse(&frame, Checksums::Complete).expect("a packet");
     let packet = parsed.store(&mut pool).expect("room in the pool");
-    let Transport::Tcp(header) = packet.transport else { panic!("not TCP") };
+    let Body::Tcp(header) = packet.body else { panic!("not TCP") };
     assert_eq!(header.flags, Flags::PSH | Flags::ACK);
     assert_eq!(header.acknowledgment, SequenceNumber(0xd2e5_7384));
     assert_eq!(header.timestamps, Some(Timestamps { value: 0x838b_f552, echo: 0x0c75_06de }));
@@ -171,7 +171,7 @@ fn with_options(options: &[u8]) -> TcpHeader {
     frame[32] = ((frame.len() - 20) / 4 * 16) as u8;
     fix_header_checksum(&mut frame);
     let parsed = Packet::parse(&frame, Checksums::Partial).expect("a packet");
-    let Transport::Tcp(header) = parsed.packet.transport else { panic!("not TCP") };
+    let Body::Tcp(header) = parsed.packet.body else { panic!("not TCP") };
     header
 }
 
@@ -200,7 +200,7 @@ fn a_udp_checksum_that_sums_to_zero_is_sent_as_all_ones() {
     let mut pool = pool();
     let mut emitted = |word: [u8; 2]| {
         let packet = Packet {
-            transport: Transport::Udp { source_port: 1, destination_port: 2 },
+            body: Body::Udp { source_port: 1, destination_port: 2 },
             payload: pool.store(&word).expect("room in the pool"),
             ..syn()
         };

@@ -4,10 +4,9 @@
 //! a link each segment is a packet of its own, with its own fate, so they are cut here, as Linux would cut them for a
 //! device without offload (`tcp_gso_segment`).
 
-use crate::{
-    Checksums, Flags, Packet, ParseError, Parsed, PayloadPool, TcpHeader, Transport, VirtioNetHeader,
-};
+use crate::{Body, Checksums, Packet, Parsed, PayloadPool};
 use std::num::NonZeroU16;
+use wasp_wire::{Flags, IpHeader, ParseError, TcpHeader, VirtioNetHeader};
 
 /// What became of a frame.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -75,10 +74,10 @@ pub fn cut(
     let checksums = if trusted { Checksums::Partial } else { Checksums::Complete };
     let parsed = Packet::parse(bytes, checksums)?;
     check_checksum_place(&header, &parsed)?;
-    let device_limit = segment_size(&header, &parsed.packet.transport)?;
+    let device_limit = segment_size(&header, &parsed.packet.body)?;
     let limit = device_limit.into_iter().chain(mss_limit).min();
-    match (parsed.packet.transport, limit) {
-        (Transport::Tcp(tcp), Some(limit)) if parsed.payload.len() > usize::from(limit.get()) => {
+    match (parsed.packet.body, limit) {
+        (Body::Tcp(tcp), Some(limit)) if parsed.payload.len() > usize::from(limit.get()) => {
             cut_segment(&parsed, &tcp, usize::from(limit.get()), pool, sink)
         }
         _ => Ok(match parsed.store(pool) {
@@ -95,7 +94,7 @@ pub fn cut(
 fn check_checksum_place(header: &VirtioNetHeader, parsed: &Parsed<'_>) -> Result<(), FrameError> {
     let (start, offset) = (header.csum_start, header.csum_offset);
     let agrees = usize::from(start) == parsed.ipv4_header_len
-        && usize::from(offset) == parsed.packet.transport.checksum_offset();
+        && usize::from(offset) == parsed.packet.body.checksum_offset();
     if header.flags & VirtioNetHeader::NEEDS_CSUM != 0 && !agrees {
         return Err(FrameError::ChecksumPlace { start, offset });
     }
@@ -103,13 +102,13 @@ fn check_checksum_place(header: &VirtioNetHeader, parsed: &Parsed<'_>) -> Result
 }
 
 /// The size at which the device asks to cut, if it does.
-fn segment_size(header: &VirtioNetHeader, transport: &Transport) -> Result<Option<NonZeroU16>, FrameError> {
+fn segment_size(header: &VirtioNetHeader, body: &Body) -> Result<Option<NonZeroU16>, FrameError> {
     match header.gso_type & !VirtioNetHeader::GSO_ECN {
         VirtioNetHeader::GSO_NONE if header.gso_type == VirtioNetHeader::GSO_NONE => return Ok(None),
         VirtioNetHeader::GSO_TCPV4 => {}
         _ => return Err(FrameError::UnsupportedGso(header.gso_type)),
     }
-    if !matches!(transport, Transport::Tcp(_)) {
+    if !matches!(body, Body::Tcp(_)) {
         return Err(FrameError::GsoNotTcp);
     }
     if header.flags & (VirtioNetHeader::NEEDS_CSUM | VirtioNetHeader::DATA_VALID) == 0 {
@@ -143,8 +142,9 @@ fn cut_segment(
         if number != last {
             tcp.flags = tcp.flags.without(Flags::FIN | Flags::PSH);
         }
-        let identification = parsed.packet.identification.wrapping_add(number as u16);
-        sink(Packet { transport: Transport::Tcp(tcp), identification, payload, ..parsed.packet });
+        let identification = parsed.packet.ip.identification.wrapping_add(number as u16);
+        let ip = IpHeader { identification, ..parsed.packet.ip };
+        sink(Packet { ip, body: Body::Tcp(tcp), payload });
         cut.packets += 1;
     }
     Ok(cut)

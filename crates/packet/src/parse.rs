@@ -1,9 +1,7 @@
 //! From bytes to a packet.
 
-use crate::{
-    Checksums, IcmpView, Ipv4View, Layer, Packet, ParseError, Payload, PayloadPool, TcpView, Transport,
-    UdpView, protocol,
-};
+use crate::{Body, Checksums, Packet, Payload, PayloadPool};
+use wasp_wire::{IcmpView, Ipv4View, Layer, ParseError, TcpView, UdpView, protocol};
 
 /// A packet whose headers have been parsed and whose payload is still where it was read.
 #[derive(Debug, Eq, PartialEq)]
@@ -25,7 +23,7 @@ impl Parsed<'_> {
 }
 
 impl Packet {
-    /// Parses one IPv4 packet. The IPv4 checksum is always verified, that of the transport only if `checksums` are
+    /// Parses one IPv4 packet. The IPv4 checksum is always verified, that of the protocol above only if `checksums` are
     /// complete.
     ///
     /// # Errors
@@ -39,23 +37,14 @@ impl Packet {
         if ip.is_fragment() {
             return Err(ParseError::Fragment);
         }
-        let (transport, payload) = parse_transport(&ip, checksums)?;
-        let packet = Self {
-            source: ip.source(),
-            destination: ip.destination(),
-            ttl: ip.ttl(),
-            traffic_class: ip.traffic_class(),
-            identification: ip.identification(),
-            dont_fragment: ip.dont_fragment(),
-            transport,
-            payload: Payload::Empty,
-        };
+        let (body, payload) = parse_body(&ip, checksums)?;
+        let packet = Self { ip: ip.header(), body, payload: Payload::Empty };
         Ok(Parsed { packet, payload, ipv4_header_len: ip.header_len() })
     }
 }
 
 #[inline]
-fn parse_transport<'a>(ip: &Ipv4View<'a>, checksums: Checksums) -> Result<(Transport, &'a [u8]), ParseError> {
+fn parse_body<'a>(ip: &Ipv4View<'a>, checksums: Checksums) -> Result<(Body, &'a [u8]), ParseError> {
     let verify = |layer, is_valid: &dyn Fn() -> bool| match checksums {
         Checksums::Complete if !is_valid() => Err(ParseError::Checksum(layer)),
         Checksums::Complete | Checksums::Partial => Ok(()),
@@ -64,18 +53,18 @@ fn parse_transport<'a>(ip: &Ipv4View<'a>, checksums: Checksums) -> Result<(Trans
         protocol::TCP => {
             let tcp = TcpView::new_checked(ip.payload())?;
             verify(Layer::Tcp, &|| tcp.checksum_is_valid(ip.source(), ip.destination()))?;
-            Ok((Transport::Tcp(tcp.header()), tcp.payload()))
+            Ok((Body::Tcp(tcp.header()), tcp.payload()))
         }
         protocol::UDP => {
             let udp = UdpView::new_checked(ip.payload())?;
             verify(Layer::Udp, &|| udp.checksum_is_valid(ip.source(), ip.destination()))?;
             let (source_port, destination_port) = (udp.source_port(), udp.destination_port());
-            Ok((Transport::Udp { source_port, destination_port }, udp.payload()))
+            Ok((Body::Udp { source_port, destination_port }, udp.payload()))
         }
         protocol::ICMP => {
             let icmp = IcmpView::new_checked(ip.payload())?;
             verify(Layer::Icmp, &|| icmp.checksum_is_valid())?;
-            Ok((Transport::Icmp { kind: icmp.kind(), code: icmp.code(), rest: icmp.rest() }, icmp.body()))
+            Ok((Body::Icmp { kind: icmp.kind(), code: icmp.code(), rest: icmp.rest() }, icmp.payload()))
         }
         other => Err(ParseError::UnsupportedProtocol(other)),
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What follows a packet's transport header: nothing, a length whose bytes nobody reads, or bytes in a [`PayloadPool`].
+/// What follows a packet's headers: nothing, a length whose bytes nobody reads, or bytes in a [`PayloadPool`].
 ///
 /// A stored payload holds one reference; whoever takes it out of the model gives it back with [`PayloadPool::release`].
 #[derive(Debug, Default, Eq, PartialEq)]

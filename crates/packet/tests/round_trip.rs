@@ -5,10 +5,8 @@ use crate::common::{
     transport_checksum,
 };
 use proptest::prelude::*;
-use wasp_wire::{
-    Checksums, IcmpView, Ipv4View, Packet, Payload, TcpHeader, TcpView, Transport, UdpView, VirtioNetHeader,
-    cut, emit, frame,
-};
+use wasp_packet::{Body, Checksums, Packet, Payload, cut, emit, frame};
+use wasp_wire::{IcmpView, IpHeader, Ipv4View, TcpHeader, TcpView, UdpView, VirtioNetHeader};
 
 proptest! {
     #![proptest_config(config(1_024))]
@@ -80,19 +78,21 @@ proptest! {
         prop_assert!(header.options_len() <= TcpHeader::MAX_OPTIONS_LEN);
         let pool = pool();
         let packet = Packet {
-            source: crate::common::address("198.18.0.1"),
-            destination: crate::common::address("198.18.0.2"),
-            ttl: 64,
-            traffic_class: 0,
-            identification: 0,
-            dont_fragment: true,
-            transport: Transport::Tcp(header),
+            ip: IpHeader {
+                source: crate::common::address("198.18.0.1"),
+                destination: crate::common::address("198.18.0.2"),
+                ttl: 64,
+                traffic_class: 0,
+                identification: 0,
+                dont_fragment: true,
+            },
+            body: Body::Tcp(header),
             payload: Payload::Empty,
         };
         let mut buffer = [0; 80];
         let len = emit(&packet, &pool, &mut buffer, Checksums::Complete);
         let parsed = Packet::parse(&buffer[..len], Checksums::Complete).expect("a packet");
-        let Transport::Tcp(parsed) = parsed.packet.transport else { panic!("not TCP") };
+        let Body::Tcp(parsed) = parsed.packet.body else { panic!("not TCP") };
         let kept = header.sack_blocks_emitted();
         prop_assert_eq!(parsed.sack.as_slice(), &header.sack.as_slice()[..kept]);
         prop_assert_eq!(TcpHeader { sack: header.sack, ..parsed }, header);
@@ -138,7 +138,7 @@ fn exercise(bytes: &[u8]) {
         let _ = (view.checksum_is_valid(source, destination), view.payload());
     }
     if let Ok(view) = IcmpView::new_checked(bytes) {
-        let _ = (view.checksum_is_valid(), view.body());
+        let _ = (view.checksum_is_valid(), view.payload());
     }
     let mut pool = pool();
     for checksums in [Checksums::Complete, Checksums::Partial] {

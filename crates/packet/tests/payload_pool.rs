@@ -3,7 +3,7 @@
 use crate::common::{bytes_of, config};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use wasp_wire::{Payload, PayloadPool, View};
+use wasp_packet::{Payload, PayloadPool, View};
 
 #[derive(Clone, Debug)]
 enum Operation {
