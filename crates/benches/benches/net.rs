@@ -3,7 +3,8 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use wasp_kernel::{LogicalProcess, Process, Scheduler};
-use wasp_net::{AccessConfig, Arrival, Chain, LinkConfig, Loss, LossTally, Network, Scope, Star, Start};
+use wasp_net::topology::{AccessConfig, Block, Layout, SharedConfig, star};
+use wasp_net::{Arrival, Chain, LinkConfig, Loss, LossTally, Network, Pair, Scope, Start};
 use wasp_packet::{Body, Packet, Payload, PayloadPool};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
@@ -48,13 +49,13 @@ impl Process for Sink {
 }
 
 /// A full-size segment from the server to the first client.
-fn segment(star: &Star) -> Packet {
+fn segment(layout: &Layout) -> Packet {
     let header =
         TcpHeader { source_port: 80, destination_port: 1_000, flags: Flags::ACK, ..TcpHeader::default() };
     Packet {
         ip: IpHeader {
-            source: star.server,
-            destination: star.first_client,
+            source: layout.server.address,
+            destination: layout.hosts()[0].address,
             ttl: 64,
             traffic_class: 0,
             identification: 1,
@@ -83,9 +84,12 @@ fn links(criterion: &mut Criterion) {
         let mut network = Network::new(PayloadPool::new(1 << 20), ());
         let server: Address = "198.18.0.1".parse().expect("an address");
         let first = "198.18.0.2".parse().expect("an address");
-        let access = AccessConfig { up: down, down, scope: Scope::Direction, key: Key::root(1, 0) };
-        let shared = LinkConfig { delay: Duration::from_millis(1), ..LinkConfig::default() };
-        let star = Star::build(&mut network, server, first, &[access], (shared, shared), Key::root(2, 0));
+        let both = |config| Pair { forward: config, backward: config };
+        let access = AccessConfig { directions: both(down), scope: Scope::Direction, key: Key::root(1, 0) };
+        let shared = both(LinkConfig { delay: Duration::from_millis(1), ..LinkConfig::default() });
+        let shared = SharedConfig { directions: shared, key: Key::root(2, 0) };
+        let layout = star(&mut network, server, &shared, &Block { first, hosts: vec![access] });
+        let entrance = layout.server.out;
         let mut process = LogicalProcess::new(Sink(network));
         let mut now = Instant::ZERO;
         criterion.bench_function(&format!("two links/{name}"), |bencher| {
@@ -93,8 +97,7 @@ fn links(criterion: &mut Criterion) {
                 // As many come as leave, so that the queue is the same at any time.
                 now += Duration::from_micros(150);
                 process.advance(now).expect("time passes");
-                process
-                    .inject(now, |sink, scheduler| sink.0.send(star.shared.down, segment(&star), scheduler));
+                process.inject(now, |sink, scheduler| sink.0.send(entrance, segment(&layout), scheduler));
             });
         });
         assert!(process.process.0.in_flight() < 1_000 && process.next_event().is_some());

@@ -72,7 +72,10 @@ impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
                 End::Server => packet.ip.destination,
                 End::Clients => packet.ip.source,
             };
-            self.lateness.note_unread(client, now.saturating_since(self.read_up_to[end as usize]));
+            // What is for or from none of the clients is nobody's wait.
+            if let Some(client) = model.layout.host_with(client) {
+                self.lateness.note_unread(client, now.saturating_since(self.read_up_to[end as usize]));
+            }
         }
         Ok(Some(packets.max(1)))
     }
@@ -91,7 +94,9 @@ impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
                     End::Server => packet.ip.source,
                     End::Clients => packet.ip.destination,
                 };
-                self.lateness.note_lag(client, lag);
+                if let Some(client) = model.layout.host_with(client) {
+                    self.lateness.note_lag(client, lag);
+                }
             }
             if let Some((_, _, packet)) = model.egress.pop_front() {
                 model.network.pool.release(packet.payload);

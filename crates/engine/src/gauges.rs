@@ -35,7 +35,7 @@ impl Sampler {
             return;
         }
         let (busy, lag_max_ns) = machine();
-        let [up, down] = [Direction::Up, Direction::Down].map(|direction| model.network.crossed(direction));
+        let [up, down] = Direction::BOTH.map(|direction| model.network.crossed(direction));
         let modelled = model.server_cpu(self.next).map(|(used, cores)| {
             let share = used.saturating_sub(self.server_cpu).as_secs_f64() / cores as f64;
             self.server_cpu = used;

@@ -3,7 +3,6 @@
 use crate::Scenario;
 use hdrhistogram::Histogram;
 use wasp_units::Duration;
-use wasp_wire::Address;
 
 /// Waits in a histogram, in nanoseconds: from 1 ns to 10 s.
 const BOUNDS: (u64, u64) = (1, 10_000_000_000);
@@ -27,10 +26,9 @@ impl GroupWaits {
     }
 }
 
-/// How long packets waited in the measured interval. What is from or for none of the clients is nobody's wait.
+/// How long packets waited in the measured interval.
 #[derive(Debug)]
 pub(crate) struct Lateness {
-    first_client: Address,
     /// The number of the last client of each group, plus one.
     ends: Box<[u32]>,
     groups: Box<[GroupWaits]>,
@@ -38,11 +36,10 @@ pub(crate) struct Lateness {
 
 impl Lateness {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        let counts = scenario.clients.iter().map(|group| group.count);
-        Self::of_groups(Address::from(scenario.first_client()), counts)
+        Self::of_groups(scenario.clients.iter().map(|group| group.count))
     }
 
-    fn of_groups(first_client: Address, counts: impl Iterator<Item = u32>) -> Self {
+    fn of_groups(counts: impl Iterator<Item = u32>) -> Self {
         let sum = |clients: &mut u32, count| {
             *clients += count;
             Some(*clients)
@@ -54,25 +51,24 @@ impl Lateness {
             Histogram::new_with_bounds(BOUNDS.0, BOUNDS.1, digits).expect("constant bounds are valid");
         let waits = GroupWaits { lag: empty.clone(), unread: empty };
         let groups = vec![waits; ends.len()].into_boxed_slice();
-        Self { first_client, ends, groups }
+        Self { ends, groups }
     }
 
-    /// A packet of the client with this address left so late.
-    pub(crate) fn note_lag(&mut self, client: Address, lag: Duration) {
+    /// A packet of this client left so late.
+    pub(crate) fn note_lag(&mut self, client: u32, lag: Duration) {
         if let Some(group) = self.group_of(client) {
             group.lag.saturating_record(lag.as_nanos());
         }
     }
 
-    /// A frame for the client with this address waited so long at most.
-    pub(crate) fn note_unread(&mut self, client: Address, wait: Duration) {
+    /// A frame for this client waited so long at most.
+    pub(crate) fn note_unread(&mut self, client: u32, wait: Duration) {
         if let Some(group) = self.group_of(client) {
             group.unread.saturating_record(wait.as_nanos());
         }
     }
 
-    fn group_of(&mut self, client: Address) -> Option<&mut GroupWaits> {
-        let client = client.distance_from(self.first_client)?;
+    fn group_of(&mut self, client: u32) -> Option<&mut GroupWaits> {
         let group = self.ends.partition_point(|end| *end <= client);
         self.groups.get_mut(group)
     }
@@ -103,23 +99,17 @@ impl Lateness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
 
     #[test]
     fn a_packet_counts_for_the_group_of_its_client_and_for_none_without_one() {
         for many in [0, 10, 300] {
             let counts = [1, 2, 3].into_iter().chain(std::iter::repeat_n(1, many));
-            let first = Address::from(Ipv4Addr::new(198, 18, 0, 2));
-            let mut lateness = Lateness::of_groups(first, counts);
+            let mut lateness = Lateness::of_groups(counts);
             for client in 0..6 {
-                let address = first.offset(client).unwrap();
-                lateness.note_lag(address, Duration::from_micros(100));
-                lateness.note_unread(address, Duration::from_micros(200));
+                lateness.note_lag(client, Duration::from_micros(100));
+                lateness.note_unread(client, Duration::from_micros(200));
             }
-            let server = Address::from(Ipv4Addr::new(198, 18, 0, 1));
-            for nobody in [server, first.offset(6 + many as u32).unwrap()] {
-                lateness.note_lag(nobody, Duration::from_secs(1));
-            }
+            lateness.note_lag(6 + many as u32, Duration::from_secs(1));
             let counted: Vec<_> =
                 lateness.groups().iter().map(|group| (group.lag.len(), group.unread.len())).collect();
             assert_eq!(counted[..3], [(1, 1), (2, 2), (3, 3)]);

@@ -1,4 +1,4 @@
-//! The model of one run: a star, and at each of its ends a modelled host or the place where a device is attached.
+//! The model of one run: a network, and at each of its ports a modelled host or the place where a device is attached.
 
 use crate::population::{clients, content, members};
 use crate::scenario::{Group, Scenario, SharedDirection, resolve};
@@ -8,7 +8,8 @@ use std::sync::Arc;
 use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Service, TcpTotals, World};
 use wasp_http::LastHead;
 use wasp_kernel::{Process, Scheduler, Stage};
-use wasp_net::{AccessConfig, Delivery, Fate, LinkConfig, Network, Observer, Star};
+use wasp_net::topology::{AccessConfig, Block, Layout, Port, SharedConfig, star};
+use wasp_net::{Delivery, Fate, LinkConfig, Network, Observer, Pair};
 use wasp_packet::{FrameError, Packet, PayloadPool, cut};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant};
@@ -24,7 +25,7 @@ pub struct Model<O = ()> {
     /// Links, packets, payload.
     pub network: Network<O>,
     /// Where everything is.
-    pub star: Star,
+    pub layout: Layout,
     /// What was written down.
     pub ledger: Ledger,
     /// Empty where a device is attached instead.
@@ -56,21 +57,17 @@ impl<O: Observer> Model<O> {
         let root = Key::root(scenario.seed, scenario.run);
         let mut network = Network::new(PayloadPool::new(POOL_LIMIT), observer);
         let server = Address::from(scenario.server.address);
-        let first_client = Address::from(scenario.first_client());
-        let access: Vec<_> = members(scenario).map(|(group, _, index)| access(group, root, index)).collect();
-        let shared = (shared(&scenario.network.shared.up), shared(&scenario.network.shared.down));
-        let shared_key = root.purpose(Purpose::Loss).name("");
-        let star = Star::build(&mut network, server, first_client, &access, shared, shared_key);
+        let layout = star(&mut network, server, &shared_link(scenario, root), &hosts(scenario, root));
         let interval = Interval::new(scenario.measure.warmup, scenario.measure.duration);
         let clients =
-            if scenario.mode == Mode::Shim { Vec::new() } else { clients(scenario, site, &star, root) };
+            if scenario.mode == Mode::Shim { Vec::new() } else { clients(scenario, site, &layout, root) };
         Self {
             ledger: Ledger::new(interval, ledgers(scenario, &clients), root.purpose(Purpose::Sample)),
             clients,
             last_head: LastHead::default(),
-            server: modelled_server(scenario, site, &star, root),
+            server: modelled_server(scenario, site, &layout.server, root),
             network,
-            star,
+            layout,
             egress: VecDeque::new(),
             inbox: VecDeque::new(),
         }
@@ -112,31 +109,45 @@ impl<O: Observer> Model<O> {
             Ok(cut) => network.stillborn(Fate::PoolExhausted, u64::from(cut.exhausted)),
             Err(error) => network.stillborn(fate_of(error), 1),
         }
-        // All packets of a frame have one destination.
-        if let Some((_, _, packet)) = inbox.get(before) {
-            network.prepare_way(packet.ip.destination, Stage::First);
+        // All packets of a frame have the same addresses.
+        if let Some((_, _, packet)) = self.inbox.get(before) {
+            self.prepare_way(end, packet, Stage::First);
         }
-        inbox.len() - before
+        self.inbox.len() - before
     }
 
     /// Begins to fetch from memory what the packets of the inbox need.
     pub(crate) fn prepare_inbox(&self) {
         let mut last = None;
-        for (_, _, packet) in &self.inbox {
-            if last.replace(packet.ip.destination) != Some(packet.ip.destination) {
-                self.network.prepare_way(packet.ip.destination, Stage::Second);
+        for (_, end, packet) in &self.inbox {
+            let ends = Some((packet.ip.source, packet.ip.destination));
+            if std::mem::replace(&mut last, ends) != ends {
+                self.prepare_way(*end, packet, Stage::Second);
             }
         }
     }
 
-    /// A packet of the inbox enters the network at this end: one of the clients' by the link of its source.
+    fn prepare_way(&self, end: End, packet: &Packet, stage: Stage) {
+        if let Some(port) = self.entrance(end, packet) {
+            self.network.prepare_entry(port.out, stage);
+            self.network.prepare_route(port.router, packet.ip.destination, stage);
+        }
+    }
+
+    /// The port at which a packet from the device at this end enters the network: one of the clients' by its source.
+    fn entrance(&self, end: End, packet: &Packet) -> Option<&Port> {
+        match end {
+            End::Server => Some(&self.layout.server),
+            End::Clients => {
+                self.layout.host_with(packet.ip.source).map(|host| &self.layout.hosts()[host as usize])
+            }
+        }
+    }
+
+    /// A packet of the inbox enters the network at this end.
     pub(crate) fn ingress(&mut self, end: End, packet: Packet, scheduler: &mut Scheduler<Event>) {
-        let link = match end {
-            End::Server => Some(self.star.shared.down),
-            End::Clients => self.star.access_of(packet.ip.source).map(|access| access.up),
-        };
-        match link {
-            Some(link) => self.network.send(link, packet, scheduler),
+        match self.entrance(end, &packet) {
+            Some(&Port { out, .. }) => self.network.send(out, packet, scheduler),
             None => {
                 self.network.pool.release(packet.payload);
                 self.network.stillborn(Fate::NoRoute, 1);
@@ -163,15 +174,18 @@ impl<O: Observer> Model<O> {
             journal: &mut self.ledger,
             last_head: &mut self.last_head,
         };
-        match Star::client_index(node) {
+        match self.layout.host_at(node) {
             Some(index) => match self.clients.get_mut(index as usize) {
                 Some(client) => client.handle_packet(packet, &mut world),
                 None => self.egress.push_back((now, End::Clients, packet)),
             },
-            None => match &mut self.server {
-                Some(server) => server.handle_packet(packet, &mut world),
-                None => self.egress.push_back((now, End::Server, packet)),
-            },
+            None => {
+                debug_assert_eq!(node, self.layout.server.node, "no other port has a host");
+                match &mut self.server {
+                    Some(server) => server.handle_packet(packet, &mut world),
+                    None => self.egress.push_back((now, End::Server, packet)),
+                }
+            }
         }
     }
 }
@@ -183,7 +197,7 @@ impl<O: Observer> Process for Model<O> {
         let client = match event {
             Event::Arrival(arrival) => {
                 self.network.prepare(arrival, stage);
-                Star::client_reached_by(arrival.link)
+                self.layout.host_reached_by(arrival.link)
             }
             Event::ClientConnection { client, .. }
             | Event::ClientReading { client, .. }
@@ -228,6 +242,19 @@ impl<O: Observer> Process for Model<O> {
     }
 }
 
+/// The hosts of all groups.
+fn hosts(scenario: &Scenario, root: Key) -> Block {
+    let first = Address::from(scenario.first_client());
+    Block { first, hosts: members(scenario).map(|(group, _, index)| access(group, root, index)).collect() }
+}
+
+/// The link between the router and the server.
+fn shared_link(scenario: &Scenario, root: Key) -> SharedConfig {
+    let config = &scenario.network.shared;
+    let directions = Pair { forward: shared(&config.up), backward: shared(&config.down) };
+    SharedConfig { directions, key: root.purpose(Purpose::Loss).name("") }
+}
+
 fn access(group: &Group, root: Key, index: u32) -> AccessConfig {
     let link = |delay, rate, queue, loss: Option<_>| LinkConfig {
         rate,
@@ -236,11 +263,13 @@ fn access(group: &Group, root: Key, index: u32) -> AccessConfig {
         mtu: Some(group.mtu),
         loss: loss.unwrap_or_default(),
     };
-    // An odd nanosecond goes to the way down.
+    // An odd nanosecond goes to the way back.
     let up = group.rtt / 2;
     AccessConfig {
-        up: link(up, group.bandwidth.up, group.queue.up, group.loss.up),
-        down: link(group.rtt - up, group.bandwidth.down, group.queue.down, group.loss.down),
+        directions: Pair {
+            forward: link(up, group.bandwidth.up, group.queue.up, group.loss.up),
+            backward: link(group.rtt - up, group.bandwidth.down, group.queue.down, group.loss.down),
+        },
         scope: group.loss.scope,
         key: root.purpose(Purpose::Loss).name(&group.name).entity(u64::from(index)),
     }
@@ -251,7 +280,7 @@ fn shared(direction: &SharedDirection) -> LinkConfig {
     LinkConfig { rate, queue, delay, mtu: None, loss: loss.unwrap_or_default() }
 }
 
-fn modelled_server(scenario: &Scenario, site: &Arc<Site>, star: &Star, root: Key) -> Option<Server> {
+fn modelled_server(scenario: &Scenario, site: &Arc<Site>, at: &Port, root: Key) -> Option<Server> {
     if scenario.mode != Mode::Sim {
         return None;
     }
@@ -262,12 +291,7 @@ fn modelled_server(scenario: &Scenario, site: &Arc<Site>, star: &Star, root: Key
         per_kib: model.per_kib,
         per_packet: model.per_packet,
     };
-    let place = ServerPlace {
-        node: Star::SERVER,
-        address: star.server,
-        port: scenario.server.port,
-        link: star.shared.down,
-    };
+    let place = ServerPlace { node: at.node, address: at.address, port: scenario.server.port, link: at.out };
     let tcp = scenario.server.tcp.clone().unwrap_or_default();
     let tcp = Arc::new(resolve(&tcp).expect("a checked scenario has valid TCP options"));
     let identities = Identities::new(|purpose| root.purpose(purpose).name(""));

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use wasp_host::{ArrivalSource, Behaviour, Client, EncodedRequests, Identities, Place, Plan};
 use wasp_http::{InvalidRequest, Request};
-use wasp_net::Star;
+use wasp_net::topology::Layout;
 use wasp_random::{Key, Purpose};
 use wasp_units::{Bytes, Duration, Instant};
 use wasp_workload::{BuildError, Deal, Delay, Equilibrium, OffTimes, Requests, Site};
@@ -65,18 +65,21 @@ fn equilibrium(scenario: &Scenario, group: &Group, member: u32, root: Key, pause
 }
 
 /// The clients of a checked scenario.
-pub(crate) fn clients(scenario: &Scenario, site: &Site, star: &Star, root: Key) -> Vec<Client> {
+pub(crate) fn clients(scenario: &Scenario, site: &Site, layout: &Layout, root: Key) -> Vec<Client> {
     let behaviours: Vec<_> =
         scenario.clients.iter().map(|group| Arc::new(behaviour(scenario, site, group))).collect();
     let requests = Arc::new(site.requests(root));
-    let place = |group, index: u32| Place {
-        index,
-        group,
-        node: Star::client_node(index),
-        address: star.first_client.offset(index).expect("a checked prefix has room for clients"),
-        link: star.access[index as usize].up,
-        server: star.server,
-        port: scenario.server.port,
+    let place = |group, index: u32| {
+        let at = &layout.hosts()[index as usize];
+        Place {
+            index,
+            group,
+            node: at.node,
+            address: at.address,
+            link: at.out,
+            server: layout.server.address,
+            port: scenario.server.port,
+        }
     };
     let make = |((group, number, member), index): ((&Group, u16, u32), u32)| {
         let identities =

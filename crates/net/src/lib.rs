@@ -1,23 +1,22 @@
-//! The internetwork: links, queues, loss, routers, and the star that joins clients to a server.
+//! The internetwork: nodes, ports and links.
 //!
-//! A packet made by a host enters a [`Network`], crosses [`Link`]s (impairment, queue, serialisation, propagation, in this
-//! order), is forwarded by routers, and ends with exactly one [`Fate`]. At any moment packets made = sum of fates + packets in flight.
+//! A packet made by a host enters a [`Network`], crosses [`Link`]s (MTU, impairment, queue, serialisation, propagation, in
+//! this order), is forwarded by routers, and ends with exactly one [`Fate`]. At any moment packets made = sum of fates + packets in flight.
 
-mod fate;
-mod flow;
+mod account;
+mod direction;
+mod impairment;
 mod link;
-mod loss;
-mod loss_events;
 mod network;
+mod node;
 mod observer;
-mod star;
 mod store;
+pub mod topology;
 
-pub use fate::{Fate, Fates};
-pub use flow::{Flow, FlowId, Flows, Passage};
+pub use account::{Fate, Fates, Flow, FlowId, Flows, LossEvents, Passage};
+pub use direction::{Direction, Pair};
+pub use impairment::{Chain, Loss, LossTally, Scope, Start};
 pub use link::{Link, LinkConfig, LinkCounters};
-pub use loss::{Chain, Loss, LossTally, Scope, Start};
-pub use loss_events::LossEvents;
-pub use network::{Arrival, Crossings, Delivery, Direction, LinkId, Network};
+pub use network::{Arrival, Crossings, Delivery, LinkId, Network};
+pub use node::RouterId;
 pub use observer::{Observer, Sighting};
-pub use star::{Access, AccessConfig, Star};

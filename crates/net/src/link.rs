@@ -3,26 +3,27 @@
 //! This is the fast path for a drop-tail FIFO at a constant rate: when a packet is admitted, the moments at which its transmission starts and
 //! it arrives are already known, so it costs one event. A test holds it packet-identical to a queue and a transmitter with events of their own.
 
-use crate::flow::Meter;
+use crate::account::Meter;
+use crate::node::Node;
 use crate::store::PacketId;
 use crate::{Chain, Loss, LossTally};
 use wasp_kernel::{Channel, NodeId, Scheduler};
 use wasp_random::Key;
 use wasp_units::{Bytes, Duration, Instant, Rate};
 
-/// What a direction of a link does to packets.
+/// What a direction of a link does to packets, in the order in which they meet it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkConfig {
-    /// Serialisation rate over IP bytes; `None` takes no time.
-    pub rate: Option<Rate>,
-    /// Room of the drop-tail queue for packets that wait for the transmitter; `None` has no bound. The packet in transmission does not count.
-    pub queue: Option<Bytes>,
-    /// Propagation delay.
-    pub delay: Duration,
     /// Longest packet in bytes; `None` carries any.
     pub mtu: Option<u16>,
-    /// Loss before the queue.
+    /// Random loss.
     pub loss: Loss,
+    /// Room of the drop-tail queue for packets that wait for the transmitter; `None` has no bound. The packet in transmission does not count.
+    pub queue: Option<Bytes>,
+    /// Serialisation rate over IP bytes; `None` takes no time.
+    pub rate: Option<Rate>,
+    /// Propagation delay.
+    pub delay: Duration,
 }
 
 /// What happened at a link since the start.
@@ -54,7 +55,7 @@ pub(crate) struct Transit {
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
-    pub(crate) to: NodeId,
+    pub(crate) to: Node,
     /// The loss chain of all that crosses the link, and its draws.
     chain: Chain,
     key: Key,
@@ -71,7 +72,7 @@ pub struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(from: NodeId, to: NodeId, config: LinkConfig, key: Key) -> Self {
+    pub(crate) fn new(from: NodeId, to: Node, config: LinkConfig, key: Key) -> Self {
         Self {
             config,
             to,
@@ -101,6 +102,11 @@ impl Link {
     /// Whether the far end is reached at once, whatever was sent before.
     pub(crate) const fn is_transparent(&self) -> bool {
         self.config.rate.is_none() && self.config.delay.is_zero()
+    }
+
+    /// Whether a packet of so many bytes is longer than the link carries.
+    pub(crate) fn is_too_big(&self, bytes: u32) -> bool {
+        self.config.mtu.is_some_and(|mtu| bytes > u32::from(mtu))
     }
 
     /// Decides the next packet by the link's own chain.

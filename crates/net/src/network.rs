@@ -1,8 +1,12 @@
 //! Nodes joined by links: how a packet moves, and where it ends.
 
-use crate::flow::Meter;
+#[cfg(test)]
+mod tests;
+
+use crate::account::Meter;
+use crate::node::{Node, Route, Router, Routes};
 use crate::store::{PacketId, PacketStore};
-use crate::{Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, Scope, Sighting};
+use crate::{Direction, Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, RouterId, Scope, Sighting};
 use wasp_kernel::{NodeId, Scheduler, Stage, prefetch};
 use wasp_packet::{Body, Packet, PayloadPool, View};
 use wasp_random::Key;
@@ -15,15 +19,6 @@ const HEAD: usize = 256;
 /// One direction of a link.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct LinkId(pub u32);
-
-/// The two directions of an access link, as its client sees them.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Direction {
-    /// From the client.
-    Up,
-    /// To the client.
-    Down,
-}
 
 /// A packet that reached its host.
 #[derive(Debug)]
@@ -50,28 +45,7 @@ impl Arrival {
     }
 }
 
-/// A router with one link to the server's side and a block of addresses on the clients' side.
-#[derive(Clone, Debug)]
-struct Router {
-    node: NodeId,
-    first_client: Address,
-    down: Vec<LinkId>,
-    server: Address,
-    up: LinkId,
-}
-
-impl Router {
-    /// The link towards `destination`, if it is known.
-    fn next(&self, destination: Address) -> Option<LinkId> {
-        if destination == self.server {
-            return Some(self.up);
-        }
-        let place = destination.distance_from(self.first_client)?;
-        self.down.get(place as usize).copied()
-    }
-}
-
-/// Links, the router between them, and the packets in flight.
+/// Links, the routers between them, and the packets in flight.
 #[derive(Debug)]
 pub struct Network<O = ()> {
     /// Where payload waits; the hosts use the same pool.
@@ -81,7 +55,9 @@ pub struct Network<O = ()> {
     /// Sees every packet at both ends of every link.
     pub observer: O,
     links: Vec<Link>,
-    router: Option<Router>,
+    routers: Vec<Router>,
+    /// The links to the hosts whose packets are counted.
+    metered: Routes,
     packets: PacketStore,
     made: u64,
     fates: Fates,
@@ -106,7 +82,8 @@ impl<O: Observer> Network<O> {
             flows: Flows::default(),
             observer,
             links: Vec::new(),
-            router: None,
+            routers: Vec::new(),
+            metered: Routes::default(),
             packets: PacketStore::default(),
             made: 0,
             fates: Fates::default(),
@@ -114,27 +91,35 @@ impl<O: Observer> Network<O> {
         }
     }
 
+    /// Adds a router, which knows no route.
+    pub(crate) fn add_router(&mut self, node: NodeId) -> RouterId {
+        self.routers.push(Router { node, routes: Routes::default() });
+        RouterId(self.routers.len() as u32 - 1)
+    }
+
     /// Adds one direction of a link; `key` is for the loss chain of all that crosses it.
-    pub fn add_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig, key: Key) -> LinkId {
+    pub(crate) fn add_link(&mut self, from: Node, to: Node, config: LinkConfig, key: Key) -> LinkId {
+        let from = match from {
+            Node::Host(node) => node,
+            Node::Router(router) => self.routers[router.0 as usize].node,
+        };
         self.links.push(Link::new(from, to, config, key));
         LinkId(self.links.len() as u32 - 1)
     }
 
-    /// Makes `link` one direction of the access link of the client that `meter` is of.
+    /// Makes `link` one direction of the access link of the host that `meter` is of.
     pub(crate) fn meter(&mut self, link: LinkId, meter: Meter) {
         self.links[link.0 as usize].meter = Some(meter);
     }
 
-    /// Makes `node` the router that knows the `down` links to consecutive addresses and the `up` link to the server.
-    pub(crate) fn route(
-        &mut self,
-        node: NodeId,
-        first_client: Address,
-        down: Vec<LinkId>,
-        server: Address,
-        up: LinkId,
-    ) {
-        self.router = Some(Router { node, first_client, down, server, up });
+    /// Gives a router its routes.
+    pub(crate) fn set_routes(&mut self, router: RouterId, routes: &[Route]) {
+        self.routers[router.0 as usize].routes = Routes::new(routes);
+    }
+
+    /// Says over which links the hosts are reached whose packets are counted: those that have a meter.
+    pub(crate) fn set_metered(&mut self, routes: &[Route]) {
+        self.metered = Routes::new(routes);
     }
 
     /// Begins to fetch from memory what an arrival that is to come needs.
@@ -145,9 +130,9 @@ impl<O: Observer> Network<O> {
                 self.packets.prepare(arrival.packet);
             }
             Stage::Second => {
-                // A client is likely to answer on the same connection.
+                // A host is likely to answer on the same connection.
                 let meter = self.links[arrival.link.0 as usize].meter.as_ref();
-                self.flows.prepare(meter.filter(|meter| meter.direction == Direction::Down));
+                self.flows.prepare(meter.filter(|meter| meter.direction == Direction::Backward));
                 if let View::Bytes(bytes) = self.pool.view(&self.packets.get(arrival.packet).payload) {
                     prefetch(&bytes[..bytes.len().min(HEAD)]);
                 }
@@ -155,11 +140,10 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Begins to fetch from memory what a packet that is to come to the router needs.
-    pub fn prepare_way(&self, destination: Address, stage: Stage) {
-        let router = self.router.as_ref();
-        if let Some(link) = router.and_then(|router| router.next(destination)) {
-            self.prepare_entry(link, stage);
+    /// Begins to fetch from memory what a packet that is to come to this router needs.
+    pub fn prepare_route(&self, router: RouterId, destination: Address, stage: Stage) {
+        if let Some(next) = self.routers[router.0 as usize].routes.find(destination) {
+            self.prepare_entry(next, stage);
         }
     }
 
@@ -235,9 +219,17 @@ impl<O: Observer> Network<O> {
         let link = &mut self.links[arrival.link.0 as usize];
         let id = link.arrive(Arrival::over(arrival.link), scheduler)?;
         debug_assert_eq!(id, arrival.packet, "the event of another packet");
-        let mut node = link.to;
+        let mut to = link.to;
         self.sight(arrival.link, id, Sighting::Left, scheduler);
-        while let Some(next) = self.next_hop(node, id)? {
+        loop {
+            let router = match to {
+                Node::Router(router) => router,
+                Node::Host(node) => {
+                    self.fates.add(Fate::Delivered, 1);
+                    return Some(Delivery { node, packet: self.packets.remove(id) });
+                }
+            };
+            let next = self.forward(router, id)?;
             if !self.admit(next, id, scheduler) {
                 return None;
             }
@@ -246,11 +238,9 @@ impl<O: Observer> Network<O> {
                 link.transmit(id, self.packets.get(id).wire_len(), Arrival::over(next), scheduler);
                 return None;
             }
-            node = link.to;
+            to = link.to;
             self.sight(next, id, Sighting::Left, scheduler);
         }
-        self.fates.add(Fate::Delivered, 1);
-        Some(Delivery { node, packet: self.packets.remove(id) })
     }
 
     /// Puts a packet onto a link. Transparent links into a router are crossed at once; the last link into a host always ends in an event, so that
@@ -258,39 +248,38 @@ impl<O: Observer> Network<O> {
     fn enter<E: Copy + From<Arrival>>(&mut self, link: LinkId, id: PacketId, scheduler: &mut Scheduler<E>) {
         let mut link = link;
         while self.admit(link, id, scheduler) {
-            let far = self.links[link.0 as usize].to;
-            let at_router = self.router.as_ref().is_some_and(|router| router.node == far);
-            if !(at_router && self.links[link.0 as usize].is_transparent()) {
-                let bytes = self.packets.get(id).wire_len();
-                return self.links[link.0 as usize].transmit(id, bytes, Arrival::over(link), scheduler);
-            }
+            let entered = &mut self.links[link.0 as usize];
+            let router = match entered.to {
+                Node::Router(router) if entered.is_transparent() => router,
+                _ => {
+                    let bytes = self.packets.get(id).wire_len();
+                    return entered.transmit(id, bytes, Arrival::over(link), scheduler);
+                }
+            };
             self.sight(link, id, Sighting::Left, scheduler);
-            match self.next_hop(far, id) {
-                Some(Some(next)) => link = next,
-                _ => return,
+            match self.forward(router, id) {
+                Some(next) => link = next,
+                None => return,
             }
         }
     }
 
-    /// Whether the link takes the packet; if not, the packet has met its fate.
+    /// The entrance of a link, in the order in which a packet meets it: MTU, loss, queue. What the link could never carry meets no loss model, and what
+    /// is lost takes no room. Whether the link takes the packet; if not, the packet has met its fate.
     fn admit<E: Copy>(&mut self, id: LinkId, packet: PacketId, scheduler: &Scheduler<E>) -> bool {
         let bytes = self.packets.get(packet).wire_len();
-        // What no link could carry meets no loss model.
-        let too_big = self.links[id.0 as usize].config().mtu.is_some_and(|mtu| bytes > u32::from(mtu));
-        let lost = self.impair(id, packet, too_big, scheduler.now());
+        let too_big = self.links[id.0 as usize].is_too_big(bytes);
+        let lost = self.lose(id, packet, too_big, scheduler.now());
         let link = &mut self.links[id.0 as usize];
         link.counters.packets += 1;
         link.counters.bytes += u64::from(bytes);
         let fate = if too_big {
-            Some(Fate::TooBig)
+            Fate::TooBig
         } else if lost {
-            Some(Fate::RandomLoss)
+            Fate::RandomLoss
         } else if !link.has_room(bytes, scheduler.now()) {
-            Some(Fate::QueueFull)
+            Fate::QueueFull
         } else {
-            None
-        };
-        let Some(fate) = fate else {
             self.sight(id, packet, Sighting::Entered, scheduler);
             return true;
         };
@@ -302,7 +291,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// Takes account of a packet at a link's entrance, and steps the loss process that it meets there, unless it is too big for the link.
-    fn impair(&mut self, id: LinkId, packet: PacketId, too_big: bool, now: Instant) -> bool {
+    fn lose(&mut self, id: LinkId, packet: PacketId, too_big: bool, now: Instant) -> bool {
         let link = &mut self.links[id.0 as usize];
         let Some(meter) = &mut link.meter else { return !too_big && link.lose() };
         let flow = self.flows.of_packet(meter, self.packets.get(packet), now);
@@ -317,18 +306,15 @@ impl<O: Observer> Network<O> {
         lost
     }
 
-    /// The link towards the packet's destination: `Some(None)` if `node` is a host, `None` if the packet met its fate here.
-    fn next_hop(&mut self, node: NodeId, id: PacketId) -> Option<Option<LinkId>> {
-        let Some(router) = self.router.as_ref().filter(|router| router.node == node) else {
-            return Some(None);
-        };
+    /// A router decides about a packet that came to it: the link on which it goes on, or `None` if it met its fate here.
+    fn forward(&mut self, router: RouterId, id: PacketId) -> Option<LinkId> {
         let packet = self.packets.get_mut(id);
-        let fate = match router.next(packet.ip.destination) {
+        let fate = match self.routers[router.0 as usize].routes.find(packet.ip.destination) {
             None => Fate::NoRoute,
             Some(_) if packet.ip.ttl <= 1 => Fate::Ttl,
             Some(next) => {
                 packet.ip.ttl -= 1;
-                return Some(Some(next));
+                return Some(next);
             }
         };
         self.drop_packet(id, fate);
@@ -339,17 +325,25 @@ impl<O: Observer> Network<O> {
     fn note_lost_data(&mut self, link: LinkId, id: PacketId, now: Instant) {
         let packet = self.packets.get(id);
         let Body::Tcp(header) = &packet.body else { return };
-        let Some(router) = self.router.as_ref().filter(|_| !packet.payload.is_empty()) else { return };
-        let (client, port, direction) = if packet.ip.destination == router.server {
-            (packet.ip.source, header.source_port, Direction::Up)
-        } else {
-            (packet.ip.destination, header.destination_port, Direction::Down)
-        };
-        let access = router.next(client).and_then(|access| self.links[access.0 as usize].meter.as_ref());
-        if let Some(meter) = access {
-            let round_trip = meter.round_trip + self.links[link.0 as usize].waiting_time(now);
-            self.flows.note_lost_data(meter.client, port, direction, now, round_trip);
+        if packet.payload.is_empty() {
+            return;
         }
+        let ends = [
+            (packet.ip.destination, header.destination_port, Direction::Backward),
+            (packet.ip.source, header.source_port, Direction::Forward),
+        ];
+        let met = ends
+            .into_iter()
+            .find_map(|(host, port, direction)| Some((self.meter_of(host)?, port, direction)));
+        if let Some((meter, port, direction)) = met {
+            let round_trip = meter.round_trip + self.links[link.0 as usize].waiting_time(now);
+            self.flows.note_lost_data(meter.host, port, direction, now, round_trip);
+        }
+    }
+
+    /// The account of the host with this address, if its packets are counted.
+    fn meter_of(&self, host: Address) -> Option<&Meter> {
+        self.links[self.metered.find(host)?.0 as usize].meter.as_ref()
     }
 
     fn drop_packet(&mut self, id: PacketId, fate: Fate) {
@@ -372,7 +366,7 @@ fn lose(link: &mut Link, flow: &mut Flow, direction: Direction, scope: Scope) ->
             let key = flow.key.entity(direction as u64);
             loss.lose(&mut flow.passage_mut(direction).chain, key, tally)
         }
-        Scope::Connection => loss.lose(&mut flow.up.chain, flow.key, tally),
+        Scope::Connection => loss.lose(&mut flow.forward.chain, flow.key, tally),
         Scope::Link => link.lose(),
     }
 }

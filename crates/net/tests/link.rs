@@ -3,14 +3,16 @@
 use crate::common::{Event, star};
 use proptest::prelude::*;
 use wasp_kernel::NodeId;
-use wasp_net::{AccessConfig, Fate, LinkConfig, Loss, Scope, Star};
+use wasp_net::topology::AccessConfig;
+use wasp_net::{Fate, LinkConfig, Loss, Pair, Scope};
 use wasp_random::Key;
 use wasp_units::{Bytes, Duration, Instant, Rate};
 
 const HEADERS: u32 = 40;
 
-fn access(up: LinkConfig) -> AccessConfig {
-    AccessConfig { up, down: up, scope: Scope::Direction, key: Key::root(1, 0) }
+fn access(both: LinkConfig) -> AccessConfig {
+    let directions = Pair { forward: both, backward: both };
+    AccessConfig { directions, scope: Scope::Direction, key: Key::root(1, 0) }
 }
 
 fn rate(bits: u64) -> Option<Rate> {
@@ -99,7 +101,8 @@ fn a_packet_takes_serialisation_and_delay_on_every_link() {
         + Duration::from_millis(1)
         + Duration::from_millis(1)
         + Duration::from_millis(10);
-    assert_eq!(kernel.process.delivered, [(Instant::ZERO + expected, Star::client_node(0), 9)]);
+    let node = kernel.process.layout.hosts()[0].node;
+    assert_eq!(kernel.process.delivered, [(Instant::ZERO + expected, node, 9)]);
 }
 
 #[test]
@@ -155,18 +158,48 @@ fn the_queue_integral_is_bytes_times_waiting_time() {
         }
     });
     kernel.advance(Instant::MAX).unwrap();
-    let up = kernel.process.star.access[0].up;
-    let counters = kernel.process.network.link(up).counters();
+    let link = kernel.process.layout.hosts()[0].out;
+    let counters = kernel.process.network.link(link).counters();
     assert_eq!(counters.queue_integral, 1_000 * (1_000_000 + 2_000_000));
     assert_eq!(counters.queue_max, 2_000);
 }
 
 #[test]
-fn a_star_knows_which_client_a_link_reaches() {
-    let star = star(&[access(LinkConfig::default()); 3], LinkConfig::default()).process.star;
-    let reached = |link| Star::client_reached_by(link);
-    for (index, access) in (0..).zip(&star.access) {
-        assert_eq!((reached(access.up), reached(access.down)), (None, Some(index)));
+fn a_layout_knows_which_host_a_link_a_node_or_an_address_is_of() {
+    let layout = star(&[access(LinkConfig::default()); 3], LinkConfig::default()).process.layout;
+    for (number, port) in (0..).zip(layout.hosts()) {
+        assert_eq!(
+            (layout.host_reached_by(port.out), layout.host_reached_by(port.into)),
+            (None, Some(number))
+        );
+        assert_eq!((layout.host_at(port.node), layout.host_with(port.address)), (Some(number), Some(number)));
     }
-    assert_eq!((reached(star.shared.up), reached(star.shared.down)), (None, None));
+    let (server, last) = (layout.server, layout.hosts()[2]);
+    assert_eq!((layout.host_reached_by(server.out), layout.host_reached_by(server.into)), (None, None));
+    assert_eq!((layout.host_at(server.node), layout.host_with(server.address)), (None, None));
+    assert_eq!(layout.host_with(last.address.offset(1).unwrap()), None);
+    let empty = star(&[], LinkConfig::default()).process.layout;
+    assert_eq!((empty.host_at(last.node), empty.host_reached_by(last.into)), (None, None));
+}
+
+#[test]
+fn what_is_too_big_meets_no_loss_model() {
+    let loss = Loss::Periodic { every: 2 };
+    let config = LinkConfig { mtu: Some(100), loss, ..LinkConfig::default() };
+    let mut kernel = star(&[access(config)], LinkConfig::default());
+    let node = kernel.process.layout.hosts()[0].node;
+    kernel.inject(Instant::ZERO, |_, scheduler| {
+        for number in 0..40 {
+            // Two that are too big after each one that is not.
+            let bytes = if number % 3 == 0 { 60 } else { 61 };
+            scheduler.schedule(node, Instant::ZERO, Event::Send { client: 0, up: true, number, bytes });
+        }
+    });
+    kernel.advance(Instant::MAX).unwrap();
+    let (network, link) = (&kernel.process.network, kernel.process.layout.hosts()[0].out);
+    let counters = network.link(link).counters();
+    assert_eq!((counters.packets, counters.dropped), (40, 26));
+    assert_eq!((counters.loss.packets(), counters.loss.lost), (14, 7));
+    let fates = [Fate::TooBig, Fate::RandomLoss, Fate::Delivered].map(|fate| network.fates().get(fate));
+    assert_eq!(fates, [26, 7, 7]);
 }

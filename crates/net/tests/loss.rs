@@ -2,7 +2,8 @@
 
 use crate::common::{Event, star};
 use wasp_kernel::NodeId;
-use wasp_net::{AccessConfig, Chain, LinkConfig, Loss, LossEvents, LossTally, Scope, Start};
+use wasp_net::topology::AccessConfig;
+use wasp_net::{Chain, LinkConfig, Loss, LossEvents, LossTally, Pair, Scope, Start};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
 
@@ -119,7 +120,8 @@ fn impossible_and_certain_loss_are_exact() {
 /// Sends a packet up and one down each microsecond, for each of two clients, and returns which were delivered.
 fn delivered(scope: Scope, keys: [u64; 2]) -> Vec<(u32, u32)> {
     let link = LinkConfig { loss: two_state("7%", Start::Good), ..LinkConfig::default() };
-    let access = keys.map(|entity| AccessConfig { up: link, down: link, scope, key: key().entity(entity) });
+    let directions = Pair { forward: link, backward: link };
+    let access = keys.map(|entity| AccessConfig { directions, scope, key: key().entity(entity) });
     let mut kernel = star(&access, LinkConfig::default());
     kernel.inject(Instant::ZERO, |_, scheduler| {
         for number in 0..4_000_u32 {
@@ -172,8 +174,9 @@ fn one_chain_a_connection_makes_losses_of_both_directions_neighbours() {
 /// of which these lose packets.
 fn loss_events(access: [Loss; 2], shared: LinkConfig, bytes: u32) -> [LossEvents; 2] {
     let delay = Duration::from_millis(50);
-    let [up, down] = access.map(|loss| LinkConfig { delay, loss, ..LinkConfig::default() });
-    let client = |entity| AccessConfig { up, down, scope: Scope::Direction, key: key().entity(entity) };
+    let [forward, backward] = access.map(|loss| LinkConfig { delay, loss, ..LinkConfig::default() });
+    let directions = Pair { forward, backward };
+    let client = |entity| AccessConfig { directions, scope: Scope::Direction, key: key().entity(entity) };
     let mut kernel = star(&[client(0), client(1)], shared);
     kernel.inject(Instant::ZERO, |_, scheduler| {
         for number in 0..4_000_u32 {
@@ -191,11 +194,11 @@ fn lost_data_counts_once_in_a_round_trip_on_every_link_and_in_its_direction() {
     let (none, every) = (Loss::None, Loss::Periodic { every: 4 });
     let shared = |loss| LinkConfig { loss, ..LinkConfig::default() };
     // One packet in 4 ms is lost, and ten times in a second a round trip has passed.
-    let ten = |up, down| [LossEvents { up, down }; 2];
+    let ten = |forward, backward| [LossEvents { forward, backward }; 2];
     assert_eq!(loss_events([every, none], shared(none), 100), ten(10, 0));
     assert_eq!(loss_events([none, every], shared(none), 100), ten(0, 10));
     let both = loss_events([none, none], shared(Loss::Periodic { every: 5 }), 100);
-    assert!(both.iter().all(|events| events.up >= 9 && events.down >= 9), "{both:?}");
+    assert!(both.iter().all(|events| events.forward >= 9 && events.backward >= 9), "{both:?}");
     // Acknowledgments are no data.
     assert_eq!(loss_events([every, every], shared(every), 0), ten(0, 0));
     assert_eq!(loss_events([none, none], shared(none), 100), ten(0, 0));
@@ -210,7 +213,12 @@ fn a_full_queue_makes_the_round_trip_longer() {
     };
     // 2.2 Mbit/s come. What waits behind 25 kB arrives 200 ms later: a round trip takes 300 ms, and four of them begin in a second.
     let events = |queue| loss_events([Loss::None; 2], shared(queue), 100)[0];
-    assert!(events(25_000).down <= 4 && events(1_000).down >= 8, "{:?} {:?}", events(25_000), events(1_000));
+    assert!(
+        events(25_000).backward <= 4 && events(1_000).backward >= 8,
+        "{:?} {:?}",
+        events(25_000),
+        events(1_000)
+    );
 }
 
 #[test]

@@ -6,7 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_kernel::{Process, Scheduler, Timer};
-use wasp_net::{AccessConfig, Arrival, LinkConfig, Network, Star};
+use wasp_net::topology::{AccessConfig, Block, Layout, Port, SharedConfig, star};
+use wasp_net::{Arrival, LinkConfig, Network, Pair, Scope};
 use wasp_packet::{Body, Cut, FrameError, Packet, Payload, PayloadPool, View, cut};
 use wasp_random::{Key, Purpose};
 use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, reset_for};
@@ -96,7 +97,7 @@ pub struct Wan {
     pub hosts: Vec<WanHost>,
     /// Resets sent because no connection was there.
     pub resets: u32,
-    star: Star,
+    layout: Layout,
 }
 
 impl Wan {
@@ -108,18 +109,17 @@ impl Wan {
     pub fn new(server: Address, access: &[(LinkConfig, LinkConfig)], seed: u64) -> Self {
         let root = Key::root(seed, 0).purpose(Purpose::Loss);
         let mut network = Network::new(PayloadPool::new(POOL_LIMIT), ());
-        let links = access.iter().zip(0..).map(|(&(up, down), index)| AccessConfig {
-            up,
-            down,
-            scope: wasp_net::Scope::Direction,
+        let hosts = access.iter().zip(0..).map(|(&(forward, backward), index)| AccessConfig {
+            directions: Pair { forward, backward },
+            scope: Scope::Direction,
             key: root.entity(index),
         });
-        let links: Vec<_> = links.collect();
-        let first = server.offset(1).expect("room for hosts");
-        let shared = (LinkConfig::default(), LinkConfig::default());
-        let star = Star::build(&mut network, server, first, &links, shared, root.name(""));
+        let block = Block { first: server.offset(1).expect("room for hosts"), hosts: hosts.collect() };
+        let directions = Pair { forward: LinkConfig::default(), backward: LinkConfig::default() };
+        let shared = SharedConfig { directions, key: root.name("") };
+        let layout = star(&mut network, server, &shared, &block);
         let hosts = access.iter().map(|_| WanHost { reading: true, ..WanHost::default() }).collect();
-        Self { network, egress: VecDeque::new(), hosts, resets: 0, star }
+        Self { network, egress: VecDeque::new(), hosts, resets: 0, layout }
     }
 
     /// Opens a connection of a host. A connection that it had is forgotten: the server is told nothing.
@@ -171,7 +171,7 @@ impl Wan {
         let mut packets = Vec::new();
         let result = cut(frame, None, &mut self.network.pool, &mut |packet| packets.push(packet));
         for packet in packets {
-            self.network.send(self.star.shared.down, packet, scheduler);
+            self.network.send(self.layout.server.out, packet, scheduler);
         }
         result
     }
@@ -220,17 +220,19 @@ impl Wan {
             self.send(host, header, payload, scheduler);
         }
         let place = &mut self.hosts[host as usize];
-        place.timer.arm(endpoint.poll_timeout(), Star::client_node(host), WanEvent::Timer(host), scheduler);
+        let node = self.layout.hosts()[host as usize].node;
+        place.timer.arm(endpoint.poll_timeout(), node, WanEvent::Timer(host), scheduler);
         place.endpoint = Some(endpoint);
     }
 
     fn send(&mut self, host: u32, header: TcpHeader, payload: Payload, scheduler: &mut Scheduler<WanEvent>) {
+        let Port { address, out, .. } = self.layout.hosts()[host as usize];
         let place = &mut self.hosts[host as usize];
         place.identification = place.identification.wrapping_add(1);
         let packet = Packet {
             ip: IpHeader {
-                source: self.star.first_client.offset(host).expect("room for hosts"),
-                destination: self.star.server,
+                source: address,
+                destination: self.layout.server.address,
                 ttl: 64,
                 traffic_class: 0,
                 identification: place.identification,
@@ -239,7 +241,7 @@ impl Wan {
             body: Body::Tcp(header),
             payload,
         };
-        self.network.send(self.star.access[host as usize].up, packet, scheduler);
+        self.network.send(out, packet, scheduler);
     }
 }
 
@@ -250,7 +252,7 @@ impl Process for Wan {
         match event {
             WanEvent::Arrival(arrival) => {
                 let Some(delivery) = self.network.arrive(arrival, scheduler) else { return };
-                match Star::client_index(delivery.node) {
+                match self.layout.host_at(delivery.node) {
                     Some(host) => self.receive(host, delivery.packet, scheduler),
                     None => self.egress.push_back(delivery.packet),
                 }

@@ -21,6 +21,12 @@ impl Address {
         self.0.checked_add(offset).map(Self)
     }
 
+    /// The address before this one, or `None` of the first.
+    #[must_use]
+    pub fn predecessor(self) -> Option<Self> {
+        self.0.checked_sub(1).map(Self)
+    }
+
     /// How many places this address lies after `base`, or `None` if it lies before.
     #[must_use]
     pub fn distance_from(self, base: Self) -> Option<u32> {

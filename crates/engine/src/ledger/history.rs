@@ -72,7 +72,7 @@ impl History {
         let Some(sent) = record.sent else { return };
         let time = (record.end - sent).as_nanos();
         let uploads = content > record.bytes;
-        let loss_events = if uploads { record.loss_events.up } else { record.loss_events.down };
+        let loss_events = if uploads { record.loss_events.forward } else { record.loss_events.backward };
         let bytes = content.max(record.bytes);
         self.count += 1;
         self.uploads += u64::from(uploads);

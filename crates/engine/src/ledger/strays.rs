@@ -13,14 +13,14 @@ impl Ledger {
     /// this run: what is not TCP, and packets of connections of earlier runs.
     pub(crate) fn attribute(&mut self, strays: Vec<Flow>) -> Vec<Flow> {
         let (flows, mut unknown): (Vec<_>, Vec<_>) = strays.into_iter().partition(Flow::is_tcp);
-        let places: Vec<Place> = flows.iter().map(|flow| (flow.client, flow.port, flow.since)).collect();
+        let places: Vec<Place> = flows.iter().map(|flow| (flow.host, flow.port, flow.since)).collect();
         for (flow, owner) in flows.into_iter().zip(owners(&self.connections, &places)) {
             match owner.and_then(|place| self.connections.get_mut(place)) {
                 Some(row) => {
-                    row.up_packets += flow.up.packets;
-                    row.up_lost += flow.up.lost;
-                    row.down_packets += flow.down.packets;
-                    row.down_lost += flow.down.lost;
+                    row.up_packets += flow.forward.packets;
+                    row.up_lost += flow.forward.lost;
+                    row.down_packets += flow.backward.packets;
+                    row.down_lost += flow.backward.lost;
                 }
                 None => unknown.push(flow),
             }

@@ -39,7 +39,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use totals::DirectionTotals;
 use wasp_host::{Arrival, Outcome, TcpTotals};
-use wasp_net::{Fate, Flow, LinkId, Network, Observer, Star};
+use wasp_net::topology::Layout;
+use wasp_net::{Fate, Flow, LinkId, Network, Observer};
 
 /// What a run leaves behind.
 #[derive(Debug)]
@@ -562,7 +563,7 @@ fn direction(totals: &DirectionTotals) -> DirectionSummary {
 fn links<O: Observer>(
     scenario: &Scenario,
     network: &Network<O>,
-    star: &Star,
+    layout: &Layout,
     nanos: u64,
     strays: &[Flow],
 ) -> Vec<LinkRow> {
@@ -582,17 +583,17 @@ fn links<O: Observer>(
     };
     let mut of_client: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for flow in strays {
-        let (up, down) = of_client.entry(flow.client).or_default();
-        *up += flow.up.packets;
-        *down += flow.down.packets;
+        let (up, down) = of_client.entry(flow.host).or_default();
+        *up += flow.forward.packets;
+        *down += flow.backward.packets;
     }
     let groups = scenario.clients.iter().flat_map(|group| (0..group.count).map(move |_| &group.name));
-    let clients = groups.zip(&star.access).zip(0_u32..).flat_map(|((group, access), index)| {
+    let clients = groups.zip(layout.hosts()).zip(0_u32..).flat_map(|((group, port), index)| {
         let name = format!("{group}/{index}");
         let (up, down) = of_client.get(&index).copied().unwrap_or_default();
-        [row(&name, "up", access.up, Some(up)), row(&name, "down", access.down, Some(down))]
+        [row(&name, "up", port.out, Some(up)), row(&name, "down", port.into, Some(down))]
     });
-    [row("shared", "up", star.shared.up, None), row("shared", "down", star.shared.down, None)]
+    [row("shared", "up", layout.server.into, None), row("shared", "down", layout.server.out, None)]
         .into_iter()
         .chain(clients)
         .collect()

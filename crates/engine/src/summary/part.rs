@@ -38,7 +38,7 @@ impl Part {
         let strays = model.ledger.attribute(model.network.flows.take_strays());
         let network = &model.network;
         Self {
-            links: links(scenario, network, &model.star, model.ledger.interval().end().as_nanos(), &strays),
+            links: links(scenario, network, &model.layout, model.ledger.interval().end().as_nanos(), &strays),
             measured,
             fates: *network.fates(),
             packets: (network.made(), network.in_flight()),

@@ -28,14 +28,14 @@ pub(crate) struct Totals {
 
 impl Totals {
     pub(crate) fn of<O: Observer>(model: &Model<O>) -> Self {
-        let (network, star) = (&model.network, &model.star);
+        let (network, layout) = (&model.network, &model.layout);
         let mut totals = Self::default();
-        for access in &star.access {
-            totals.up.add(network, access.up, true);
-            totals.down.add(network, access.down, true);
+        for port in layout.hosts() {
+            totals.up.add(network, port.out, true);
+            totals.down.add(network, port.into, true);
         }
-        totals.up.add(network, star.shared.up, false);
-        totals.down.add(network, star.shared.down, false);
+        totals.up.add(network, layout.server.into, false);
+        totals.down.add(network, layout.server.out, false);
         totals
     }
 }

@@ -409,7 +409,8 @@ impl Client {
         let endpoint = connection.socket.endpoint;
         let flow =
             world.network.flows.finish(self.place.index, endpoint.local_port(), connection.initial_sequence);
-        let (up, down) = flow.map_or((Passage::default(), Passage::default()), |flow| (flow.up, flow.down));
+        let (up, down) =
+            flow.map_or((Passage::default(), Passage::default()), |flow| (flow.forward, flow.backward));
         world.journal.connection_ended(&ConnectionRecord {
             client: self.place.index,
             group: self.place.group,

@@ -1,7 +1,8 @@
 //! A star whose hosts only write down what reaches them.
 
 use wasp_kernel::{LogicalProcess, NodeId, Process, Scheduler};
-use wasp_net::{AccessConfig, Arrival, LinkConfig, Network, Star};
+use wasp_net::topology::{self, AccessConfig, Block, Layout, SharedConfig};
+use wasp_net::{Arrival, LinkConfig, Network, Pair};
 use wasp_packet::{Body, Packet, Payload, PayloadPool};
 use wasp_random::Key;
 use wasp_units::Instant;
@@ -10,7 +11,7 @@ use wasp_wire::{Address, Flags, IpHeader, SequenceNumber, TcpHeader};
 /// The network, and what came out of it: time, node, sequence number of the packet.
 pub(crate) struct Model {
     pub(crate) network: Network,
-    pub(crate) star: Star,
+    pub(crate) layout: Layout,
     pub(crate) delivered: Vec<(Instant, NodeId, u32)>,
 }
 
@@ -40,18 +41,18 @@ impl Process for Model {
                 }
             }
             Event::Send { client, up, number, bytes } => {
-                let packet = segment(&self.star, client, up, number, bytes);
-                let link = if up { self.star.access[client as usize].up } else { self.star.shared.down };
-                self.network.send(link, packet, scheduler);
+                let packet = segment(&self.layout, client, up, number, bytes);
+                let from = if up { self.layout.hosts()[client as usize] } else { self.layout.server };
+                self.network.send(from.out, packet, scheduler);
             }
         }
     }
 }
 
 /// A TCP segment without options between a client and the server; the client's port is 1000.
-pub(crate) fn segment(star: &Star, client: u32, up: bool, number: u32, bytes: u32) -> Packet {
-    let host = star.first_client.offset(client).unwrap();
-    let (source, destination) = if up { (host, star.server) } else { (star.server, host) };
+pub(crate) fn segment(layout: &Layout, client: u32, up: bool, number: u32, bytes: u32) -> Packet {
+    let (host, server) = (layout.hosts()[0].address.offset(client).unwrap(), layout.server.address);
+    let (source, destination) = if up { (host, server) } else { (server, host) };
     let (source_port, destination_port) = if up { (1000, 80) } else { (80, 1000) };
     let sequence = SequenceNumber(number);
     let header =
@@ -74,7 +75,9 @@ pub(crate) fn segment(star: &Star, client: u32, up: bool, number: u32, bytes: u3
 pub(crate) fn star(clients: &[AccessConfig], shared: LinkConfig) -> LogicalProcess<Model> {
     let mut network = Network::new(PayloadPool::new(1 << 20), ());
     let server: Address = "198.18.0.1".parse().unwrap();
-    let first: Address = "198.18.0.2".parse().unwrap();
-    let star = Star::build(&mut network, server, first, clients, (shared, shared), Key::root(1, 0));
-    LogicalProcess::new(Model { network, star, delivered: Vec::new() })
+    let block = Block { first: server.offset(1).unwrap(), hosts: clients.to_vec() };
+    let directions = Pair { forward: shared, backward: shared };
+    let shared = SharedConfig { directions, key: Key::root(1, 0) };
+    let layout = topology::star(&mut network, server, &shared, &block);
+    LogicalProcess::new(Model { network, layout, delivered: Vec::new() })
 }

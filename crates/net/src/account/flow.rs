@@ -1,6 +1,6 @@
 //! Ground truth of each connection: what the emulator did to its packets, and the state of its loss chains.
 
-use crate::loss_events::LossCounter;
+use super::loss_events::LossCounter;
 use crate::{Chain, Direction, LossEvents, Scope};
 use rustc_hash::FxHashMap;
 use wasp_kernel::prefetch;
@@ -14,23 +14,23 @@ use wasp_wire::protocol::{ICMP, TCP, UDP};
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FlowId(u32);
 
-/// What the packets of one connection (or of one UDP or ICMP exchange) met on the client's access link.
+/// What the packets of one connection (or of one UDP or ICMP exchange) met on the host's access link.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     /// Protocol number, or 0 once the flow has ended.
     protocol: u8,
-    /// Index of the client.
-    pub client: u32,
-    /// The client's port, or the identifier of an ICMP echo.
+    /// The number of the host.
+    pub host: u32,
+    /// The host's port, or the identifier of an ICMP echo.
     pub port: u16,
-    /// The client's initial sequence number; zero for what is not TCP, and for packets that come after their connection was forgotten.
+    /// The host's initial sequence number; zero for what is not TCP, and for packets that come after their connection was forgotten.
     pub initial_sequence: u32,
     /// When its first packet came to the access link.
     pub since: Instant,
-    /// Upward, away from the client.
-    pub up: Passage,
-    /// Downward, to the client.
-    pub down: Passage,
+    /// From the host.
+    pub forward: Passage,
+    /// To the host.
+    pub backward: Passage,
     pub(crate) key: Key,
 }
 
@@ -52,27 +52,27 @@ impl Flow {
     }
 
     const fn name(&self) -> u64 {
-        name(self.client, self.port, self.protocol)
+        name(self.host, self.port, self.protocol)
     }
 
     /// The passage in this direction.
     pub(crate) fn passage_mut(&mut self, direction: Direction) -> &mut Passage {
         match direction {
-            Direction::Up => &mut self.up,
-            Direction::Down => &mut self.down,
+            Direction::Forward => &mut self.forward,
+            Direction::Backward => &mut self.backward,
         }
     }
 }
 
-/// What makes a link a client's access link: whose flows it keeps account of.
+/// What makes a link a host's access link: whose flows it keeps account of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meter {
-    pub(crate) client: u32,
+    pub(crate) host: u32,
     pub(crate) direction: Direction,
     pub(crate) scope: Scope,
-    /// The client's key for loss.
+    /// The host's key for loss.
     key: Key,
-    /// The client's round-trip time without queues.
+    /// The host's round-trip time without queues.
     pub(crate) round_trip: Duration,
     /// The flow of the last packet; it may have ended.
     recent: Option<FlowId>,
@@ -80,13 +80,13 @@ pub(crate) struct Meter {
 
 impl Meter {
     pub(crate) const fn new(
-        client: u32,
+        host: u32,
         direction: Direction,
         scope: Scope,
         key: Key,
         round_trip: Duration,
     ) -> Self {
-        Self { client, direction, scope, key, round_trip, recent: None }
+        Self { host, direction, scope, key, round_trip, recent: None }
     }
 }
 
@@ -97,7 +97,7 @@ pub struct Flows {
     flows: Vec<Flow>,
     free: Vec<FlowId>,
     displaced: Vec<Flow>,
-    /// Of the TCP connections that have lost data anywhere in the network, by their names: what was lost on the way up and on the way down.
+    /// Of the TCP connections that have lost data anywhere in the network, by their names: what was lost in each direction.
     lost: FxHashMap<u64, [LossCounter; 2]>,
 }
 
@@ -106,7 +106,7 @@ impl Flows {
     /// of the same port begins a new connection, and the old one joins the strays.
     pub(crate) fn of_packet(&mut self, meter: &mut Meter, packet: &Packet, now: Instant) -> &mut Flow {
         let (protocol, port, opening) = identify(packet, meter.direction);
-        let name = name(meter.client, port, protocol);
+        let name = name(meter.host, port, protocol);
         let fits = |flow: &Flow| {
             flow.name() == name && opening.is_none_or(|sequence| sequence == flow.initial_sequence)
         };
@@ -121,7 +121,7 @@ impl Flows {
 
     /// Begins a flow; another of the same name joins the strays.
     ///
-    /// Its draws follow from what it is. A connection that is first heard of on the way to its client is one that its client has left: its draws
+    /// Its draws follow from what it is. A connection that is first heard of on the way to its host is one that its host has left: its draws
     /// follow from the time, too, so that they are not those of its beginning once more.
     fn begin(
         &mut self,
@@ -132,13 +132,13 @@ impl Flows {
     ) -> FlowId {
         let initial_sequence = opening.unwrap_or(0);
         let identity = u64::from(protocol) << 48 | u64::from(port) << 32 | u64::from(initial_sequence);
-        let (up, down) = (Passage::default(), Passage::default());
+        let (forward, backward) = (Passage::default(), Passage::default());
         let mut key = meter.key.entity(identity);
-        if opening.is_some() && meter.direction == Direction::Down {
+        if opening.is_some() && meter.direction == Direction::Backward {
             key = key.entity(since.as_nanos());
         }
-        let client = meter.client;
-        let id = self.insert(Flow { protocol, client, port, initial_sequence, since, up, down, key });
+        let host = meter.host;
+        let id = self.insert(Flow { protocol, host, port, initial_sequence, since, forward, backward, key });
         if let Some(old) = self.index.insert(name, id) {
             self.lost.remove(&name);
             let old = self.remove(old);
@@ -149,33 +149,33 @@ impl Flows {
 
     /// How often the TCP connection from this port has lost data.
     #[must_use]
-    pub fn loss_events(&self, client: u32, port: u16) -> LossEvents {
+    pub fn loss_events(&self, host: u32, port: u16) -> LossEvents {
         if self.lost.is_empty() {
             return LossEvents::default();
         }
-        let counters = self.lost.get(&name(client, port, TCP)).copied().unwrap_or_default();
-        let [up, down] = counters.map(LossCounter::events);
-        LossEvents { up, down }
+        let counters = self.lost.get(&name(host, port, TCP)).copied().unwrap_or_default();
+        let [forward, backward] = counters.map(LossCounter::events);
+        LossEvents { forward, backward }
     }
 
-    /// Data of the TCP connection from this port was lost, on its way in this direction; a round trip of the client takes so long.
+    /// Data of the TCP connection from this port was lost on its way in this direction; a round trip of the host takes so long.
     pub(crate) fn note_lost_data(
         &mut self,
-        client: u32,
+        host: u32,
         port: u16,
         direction: Direction,
         now: Instant,
         round_trip: Duration,
     ) {
-        let name = name(client, port, TCP);
+        let name = name(host, port, TCP);
         if self.index.contains_key(&name) {
             self.lost.entry(name).or_default()[direction as usize].note(now, round_trip);
         }
     }
 
     /// Ends the flow of a TCP connection and returns its counts, if any packet of it was seen.
-    pub fn finish(&mut self, client: u32, port: u16, initial_sequence: u32) -> Option<Flow> {
-        let name = name(client, port, TCP);
+    pub fn finish(&mut self, host: u32, port: u16, initial_sequence: u32) -> Option<Flow> {
+        let name = name(host, port, TCP);
         let id = *self.index.get(&name)?;
         if self.flows[id.0 as usize].initial_sequence != initial_sequence {
             return None;
@@ -220,20 +220,20 @@ impl Flows {
 }
 
 /// What tells the flows that there are at a time apart.
-const fn name(client: u32, port: u16, protocol: u8) -> u64 {
-    (client as u64) << 24 | (port as u64) << 8 | protocol as u64
+const fn name(host: u32, port: u16, protocol: u8) -> u64 {
+    (host as u64) << 24 | (port as u64) << 8 | protocol as u64
 }
 
-/// Protocol, the client's port, and the client's initial sequence number if the packet opens a connection.
+/// Protocol, the host's port, and the host's initial sequence number if the packet opens a connection.
 fn identify(packet: &Packet, direction: Direction) -> (u8, u16, Option<u32>) {
     match &packet.body {
         Body::Tcp(header) => {
             let (port, opening) = match direction {
-                Direction::Up => {
+                Direction::Forward => {
                     let opens = header.flags.contains(Flags::SYN) && !header.flags.contains(Flags::ACK);
                     (header.source_port, opens.then_some(header.sequence.0))
                 }
-                Direction::Down => {
+                Direction::Backward => {
                     let opens = header.flags.contains(Flags::SYN | Flags::ACK);
                     (header.destination_port, opens.then(|| header.acknowledgment.0.wrapping_sub(1)))
                 }
@@ -241,7 +241,7 @@ fn identify(packet: &Packet, direction: Direction) -> (u8, u16, Option<u32>) {
             (TCP, port, opening)
         }
         Body::Udp { source_port, destination_port } => {
-            (UDP, if direction == Direction::Up { *source_port } else { *destination_port }, None)
+            (UDP, if direction == Direction::Forward { *source_port } else { *destination_port }, None)
         }
         Body::Icmp { rest, .. } => (ICMP, u16::from_be_bytes([rest[0], rest[1]]), None),
     }

@@ -6,10 +6,10 @@ use wasp_units::{Duration, Instant};
 /// once (RFC 5681 section 4.3, RFC 6675 section 5), and counts once.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LossEvents {
-    /// On the way from the client.
-    pub up: u32,
-    /// On the way to the client.
-    pub down: u32,
+    /// On the way from the host.
+    pub forward: u32,
+    /// On the way to the host.
+    pub backward: u32,
 }
 
 /// Counts the loss events of one direction of a connection.

@@ -76,6 +76,14 @@ pub struct LossTally {
     pub lost: u64,
 }
 
+impl LossTally {
+    /// Packets that met the model.
+    #[must_use]
+    pub const fn packets(&self) -> u64 {
+        self.from_good + self.from_bad
+    }
+}
+
 impl Loss {
     /// Decides the next packet of `chain`, whose draws belong to `key`.
     pub fn lose(self, chain: &mut Chain, key: Key, tally: &mut LossTally) -> bool {

@@ -1,0 +1,24 @@
+//! The two directions of a link.
+
+/// One of the two directions of a link.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Direction {
+    /// From the first end to the second; of an access link, from its host.
+    Forward,
+    /// From the second end to the first.
+    Backward,
+}
+
+impl Direction {
+    /// Both directions, forward first.
+    pub const BOTH: [Self; 2] = [Self::Forward, Self::Backward];
+}
+
+/// Something that each direction of a link has one of.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Pair<T> {
+    /// From the first end to the second; of an access link, from its host.
+    pub forward: T,
+    /// From the second end to the first.
+    pub backward: T,
+}
