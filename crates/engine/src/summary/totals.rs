@@ -51,7 +51,7 @@ impl DirectionTotals {
         self.dropped += counters.dropped;
         self.expected += expected;
         self.variance += variance;
-        self.stationary += loss.stationary_rate() * counters.packets as f64;
+        self.stationary += loss.stationary_rate() * counters.loss.packets() as f64;
     }
 
     fn merge(&mut self, other: &Self) {
