@@ -16,12 +16,14 @@
 //! # assert!(!lost);
 //! ```
 
+mod distribution;
 mod key;
 mod logarithm;
 mod mix;
 mod purpose;
 mod stream;
 
+pub use distribution::normal_quantile;
 pub use key::Key;
 pub use purpose::Purpose;
 pub use stream::Stream;

@@ -85,3 +85,17 @@ fn a_stream_serves_rand_core() {
     drawn.fill_bytes(&mut bytes);
     assert_eq!(direct.next_u64(), u64::from_le_bytes(bytes));
 }
+
+#[test]
+fn inverted_distributions_are_portable() {
+    let numbers = [0, 1, u64::MAX].map(|index| (connection().normal(index), connection().pareto(index, 3.0)));
+    let bits = numbers.map(|(normal, pareto)| (normal.to_bits(), pareto.to_bits()));
+    assert_eq!(
+        bits,
+        [
+            (0xbfbb_495b_7e35_b317, 0x3ff3_9e5f_0b35_060d),
+            (0x3fd5_f06a_4e96_f0fd, 0x3ff6_5ed9_59c2_db94),
+            (0x3ff2_c676_5dcd_47fc, 0x4000_3494_7baa_9baa),
+        ]
+    );
+}

@@ -212,3 +212,44 @@ fn happens_agrees_with_its_probability() {
     let deviate = (lost - 0.03 * COUNT as f64) / (0.03 * 0.97 * COUNT as f64).sqrt();
     assert!(deviate.abs() < LIMIT, "{deviate:.2} standard deviations");
 }
+
+#[test]
+fn normal_numbers_have_their_moments_and_their_shape() {
+    let key = Key::root(19, 0).purpose(Purpose::Jitter);
+    let mut counts = vec![0_u64; 256];
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for index in 0..COUNT {
+        let value = key.normal(index);
+        sum += value;
+        squares += value * value;
+        // The distribution function turns it back into a uniform number.
+        counts[(128.0 * libm::erfc(-value * std::f64::consts::FRAC_1_SQRT_2)) as usize] += 1;
+    }
+    let trials = COUNT as f64;
+    let deviate = sum / trials.sqrt();
+    assert!(deviate.abs() < LIMIT, "mean: {deviate:.2} standard deviations");
+    let deviate = (squares - trials) / (2.0 * trials).sqrt();
+    assert!(deviate.abs() < LIMIT, "variance: {deviate:.2} standard deviations");
+    let deviate = chi_square_deviate(&counts);
+    assert!(deviate.abs() < LIMIT, "shape: {deviate:.2} standard deviations");
+}
+
+#[test]
+fn pareto_numbers_have_their_mean_and_their_shape() {
+    let key = Key::root(23, 0).purpose(Purpose::Jitter);
+    let shape = 5.0;
+    let mut counts = vec![0_u64; 256];
+    let mut sum = 0.0;
+    for index in 0..COUNT {
+        let value = key.pareto(index, shape);
+        assert!(value >= 1.0);
+        sum += value;
+        counts[((1.0 - libm::pow(value, -shape)) * 256.0) as usize] += 1;
+    }
+    // Mean shape / (shape - 1), variance shape / ((shape - 1)^2 (shape - 2)).
+    let variance = shape / ((shape - 1.0).powi(2) * (shape - 2.0));
+    let deviate = (sum / COUNT as f64 - shape / (shape - 1.0)) / (variance / COUNT as f64).sqrt();
+    assert!(deviate.abs() < LIMIT, "mean: {deviate:.2} standard deviations");
+    let deviate = chi_square_deviate(&counts);
+    assert!(deviate.abs() < LIMIT, "shape: {deviate:.2} standard deviations");
+}
