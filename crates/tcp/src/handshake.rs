@@ -181,6 +181,7 @@ impl Endpoint {
             self.syn_sent_at = at;
         } else {
             self.statistics.retransmitted += 1;
+            self.sender.note_resent();
         }
         self.syns_sent = self.syns_sent.saturating_add(1);
         let timestamp = Now::new(&self.config, self.clocks, at).timestamp();

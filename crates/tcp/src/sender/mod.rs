@@ -111,6 +111,8 @@ pub(crate) struct Sender {
     window_sequence: SequenceNumber,
     window_acknowledgment: SequenceNumber,
     max_window: u32,
+    /// Segments sent again, the SYN included, less those that the peer has reported to have received twice.
+    unreported: i32,
     /// Shift of the peer's window field.
     pub(crate) scale: u8,
     /// Payload of a full segment, bytes: the peer's MSS less the timestamps.
@@ -163,6 +165,7 @@ impl Sender {
             window_sequence: SequenceNumber(0),
             window_acknowledgment: iss,
             max_window: 0,
+            unreported: 0,
             scale: 0,
             mss: config.mss,
             peer_mss: config.mss,
@@ -317,8 +320,9 @@ impl Sender {
     pub(crate) fn acknowledge_nothing(&mut self, header: &TcpHeader, len: u32) -> bool {
         // The answer to a window probe, perhaps: the peer lives.
         self.timeouts = 0;
+        let sent_twice = self.sent_twice(header);
         if self.recovery.has_rack_state() {
-            let acked = Acked::of_nothing(duplicate_report(header), self.is_repeated(header, len));
+            let acked = Acked::of_nothing(sent_twice, self.is_repeated(header, len));
             let una = self.una();
             self.recovery.on_repeated(&mut self.congestion, u32::from(self.mss), una, &acked);
         }
@@ -408,7 +412,7 @@ impl Sender {
     /// Marks what the receiver reports. Blocks at or below SND.UNA are D-SACKs; impossible ones are ignored.
     fn take_sack(&mut self, header: &TcpHeader, acked: &mut Acked) {
         let una = self.una();
-        acked.duplicate = duplicate_report(header);
+        acked.duplicate = self.sent_twice(header);
         if let Some(range) = acked.duplicate {
             self.scoreboard.arrived_twice(range, acked);
         }
@@ -418,6 +422,24 @@ impl Sender {
                 self.scoreboard.sack(left, right, acked);
             }
         }
+    }
+
+    /// The range that the peer reports to have received twice, if it may have been sent twice. If the peer has reported more segments than were sent
+    /// again, or reports more than it ever offered to take, the network has made copies (Linux `tcp_dsack_seen`).
+    fn sent_twice(&mut self, header: &TcpHeader) -> Option<Range> {
+        let (left, right) = duplicate_report(header)?;
+        let bytes = right.since(left);
+        if !left.before(right) || bytes > self.max_window {
+            return None;
+        }
+        let segments = bytes.div_ceil(u32::from(self.mss)) as i32;
+        self.unreported = self.unreported.saturating_sub(segments);
+        (self.unreported >= 0).then_some((left, right))
+    }
+
+    /// A segment leaves once more.
+    pub(crate) fn note_resent(&mut self) {
+        self.unreported = self.unreported.saturating_add(1);
     }
 
     /// RFC 6675 section 2 with selective acknowledgments, else RFC 5681 section 2: data outstanding, no payload, no SYN

@@ -206,6 +206,7 @@ impl Sender {
 
     /// The segment at `index` leaves again.
     pub(crate) fn on_resent(&mut self, now: &Now<'_>, index: usize, rescue: bool) {
+        self.note_resent();
         self.scoreboard.retransmit(index, now.at);
         self.recovery.on_retransmitted(rescue);
         if self.probe != Probe::Tail {

@@ -134,6 +134,7 @@ fn where_reordering_is_usual_reports_of_arrivals_grow_the_window_and_duplicates_
         }
         send(&mut sender, &now(&config, 400), 3);
         sender.limited = true;
+        sender.note_resent();
         let before = sender.congestion.window();
         let outcome = sender.acknowledge(&now(&config, 500), &answer(9, &[range]), 0);
         assert!(outcome.duplicate && !sender.recovery.is_fast());
