@@ -75,6 +75,16 @@ LOSSES: list[dict[str, Any]] = [
     {"model": "wasp2001", "rate": "3%", "scope": "connection"},
     {"up": {"model": "independent", "rate": "1%"}, "down": "3%", "scope": "connection"},
 ]
+JITTERS: list[dict[str, Any]] = [
+    {"model": "normal", "deviation": "1ms", "order": "free"},
+    {"model": "pareto", "mean": "1ms", "shape": 2.5, "order": "free"},
+    {"model": "uniform", "min": "1ms", "max": "2ms", "order": "free"},
+]
+IMPAIRMENTS: dict[str, Any] = {
+    "reorder": {"share": "1%", "distance": 5, "wait": "50ms"},
+    "duplicate": {"share": "1%"},
+    "corrupt": {"share": "0.1%"},
+}
 HTTP: dict[str, Any] = {
     "version": "1.1",
     "requests_per_connection": 8,
@@ -95,6 +105,8 @@ GROUP: dict[str, Any] = {
     "loss": LOSSES[-1],
     "bandwidth": {"up": "1Mbit/s", "down": "5Mbit/s"},
     "queue": {"up": "64KiB", "down": "64KiB"},
+    "jitter": {"up": JITTERS[0], "down": JITTERS[0]},
+    **{name: {"up": option, "down": option} for name, option in IMPAIRMENTS.items()},
     "mtu": 1400,
     "http": HTTP,
     "think": {"model": "none"},
@@ -106,6 +118,8 @@ SIDE: dict[str, Any] = {
     "queue": "1MiB",
     "delay": "1ms",
     "loss": {"p": "1%", "r": "50%", "start": "stationary"},
+    "jitter": JITTERS[0],
+    **IMPAIRMENTS,
 }
 FULL: dict[str, Any] = {
     "name": "x",
@@ -208,6 +222,7 @@ SURGE_LEFT: list[dict[str, Any]] = [
 CHANGES: dict[str, dict[str, Any]] = {
     "everything": {},
     **{f"loss {index}": group(loss=loss) for index, loss in enumerate(LOSSES)},
+    **{f"jitter {jitter['model']}": group(jitter=jitter) for jitter in JITTERS},
     **{f"think {delay['model']}": group(think=delay) for delay in DELAYS},
     "profile": {"clients": [{"name": "homes", "profile": "lte"}, {"name": "others", "background": True}]},
     "conditional": group(http={"conditional": True, "pipeline": 2}),
@@ -243,6 +258,7 @@ OF_THE_PACKAGE: dict[str, set[str]] = {
     "Clients": {"profile"},  # the fields that it stands for are told
     "Single": {"kind"},  # there is one choice
     "TwoStateLoss": {"model"},  # likewise
+    "NormalJitter": {"model"},  # told also where it is the default
 }
 """Fields of which the engine is not told."""
 

@@ -44,6 +44,10 @@ def test_the_defaults_of_bench(engine: FakeEngine) -> None:
         "loss": {"up": None, "down": None, "scope": "direction"},
         "bandwidth": {"up": None, "down": None},
         "queue": {"up": None, "down": None},
+        "jitter": {"up": None, "down": None},
+        "reorder": {"up": None, "down": None},
+        "duplicate": {"up": None, "down": None},
+        "corrupt": {"up": None, "down": None},
         "mtu": 1500,
         "http": DEFAULT_HTTP,
         "think": None,
@@ -58,7 +62,7 @@ def test_every_flag_of_bench_reaches_the_engine(engine: FakeEngine) -> None:
         "--mode sim --server nginx --clients 64 --rtt 50ms --loss 3% --loss-up 1% --burst 50% "
         "--down 10Mbit/s --up 1Mbit/s --queue 64KiB --mss 536 --tcp bsd1999 --file-size 20KB "
         "--requests-per-connection 4 --http-version 1.0 --connections 2 --pipeline 3 --method HEAD "
-        "--think 1s --start together "
+        "--think 1s --start together --jitter 2ms --reorder 1% --duplicate 2% --corrupt 0.03 "
         "--rate 100/s --arrivals constant --outstanding 50 --warmup 1s --duration 2s "
         "--runs 1 --seed 9 --timeout 5s --max-errors 20%"
     )
@@ -70,6 +74,9 @@ def test_every_flag_of_bench_reaches_the_engine(engine: FakeEngine) -> None:
     assert group["loss"]["down"] == {"model": "two-state", "p": "1.5463917526%", "r": "50%", "start": "good"}
     assert group["bandwidth"] == {"up": "1Mbit/s", "down": "10Mbit/s"}
     assert group["queue"] == {"up": "64KiB", "down": "64KiB"}
+    assert group["jitter"]["down"] == {"model": "normal", "deviation": "2ms", "order": "kept"}
+    assert group["reorder"]["up"] == {"share": "1%", "distance": 3, "wait": "100ms"}
+    assert (group["duplicate"]["up"], group["corrupt"]["down"]) == ({"share": "2%"}, {"share": "0.03"})
     assert group["tcp"] == {"preset": "bsd1999", "mss": 536}
     assert scenario["server"]["tcp"] == {"preset": "bsd1999"}
     assert group["http"] == DEFAULT_HTTP | {
@@ -156,7 +163,7 @@ def test_json_is_one_object_with_all_figures(engine: FakeEngine, capsys: pytest.
     assert result["emulator"] == {**shares, "lag_us": none, "unread_us": none}
     for way in ("down", "up"):
         assert result["network"][way].keys() == {
-            *("packets", "lost", "loss_rate", "dropped"),
+            *("packets", "lost", "loss_rate", "dropped", "corrupted", "duplicated", "held", "reordered"),
             *("label_loss_rate", "stationary_loss_rate", "expected_loss_rate"),
         }
     assert result["valid"] is True

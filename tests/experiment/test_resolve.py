@@ -32,7 +32,8 @@ def experiment() -> Experiment:
     )
 
 
-UNLIMITED = {"rate": None, "queue": None, "delay": "0ms", "loss": None}
+UNIMPAIRED = dict.fromkeys(("jitter", "reorder", "duplicate", "corrupt"))
+UNLIMITED = {"rate": None, "queue": None, "delay": "0ms", "loss": None, **UNIMPAIRED}
 
 
 def test_a_simulated_run_is_told_everything() -> None:
@@ -65,6 +66,7 @@ def test_a_simulated_run_is_told_everything() -> None:
                 "loss": {"up": None, "down": None, "scope": "direction"},
                 "bandwidth": {"up": None, "down": "10Mbit/s"},
                 "queue": {"up": "64KiB", "down": "64KiB"},
+                **{option: {"up": None, "down": None} for option in UNIMPAIRED},
                 "mtu": 1500,
                 "http": DEFAULT_HTTP | {"requests_per_connection": 1},
                 "think": None,

@@ -111,6 +111,15 @@ name = "searched"
 clients = [{}]
 capacity = { find = "clients", slo = ["p99 < 1s", "errors < 1%"], low = 8, high = 512 }
 ---
+name = "impaired"
+[[clients]]
+jitter = { up = { model = "normal", deviation = "1ms" }, down = { model = "pareto", mean = "1ms", shape = 3.5 } }
+reorder = { up = "1%", down = { share = "1%", distance = 5, wait = "50ms" } }
+duplicate = { up = "1%" }
+corrupt = { down = { share = "0.1%" } }
+[network.shared.up]
+jitter = { model = "uniform", min = "1ms", max = "2ms", order = "free" }
+---
 name = "files"
 workload = { files = [{ size = "1KB", weight = 2.0 }, { size = "5KB" }] }
 clients = [{}]

@@ -2,9 +2,10 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
+use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, Process, Scheduler};
 use wasp_net::topology::{AccessConfig, Block, Layout, SharedConfig, star};
-use wasp_net::{Arrival, Chain, LinkConfig, Loss, LossTally, Network, Pair, Scope, Start};
+use wasp_net::{Chain, LinkConfig, LinkEvent, Loss, LossTally, Network, Pair, Scope, Start};
 use wasp_packet::{Body, Packet, Payload, PayloadPool};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
@@ -30,11 +31,11 @@ fn losses(criterion: &mut Criterion) {
 struct Sink(Network);
 
 #[derive(Clone, Copy)]
-struct Event(Arrival);
+struct Event(LinkEvent);
 
-impl From<Arrival> for Event {
-    fn from(arrival: Arrival) -> Self {
-        Self(arrival)
+impl From<LinkEvent> for Event {
+    fn from(event: LinkEvent) -> Self {
+        Self(event)
     }
 }
 
@@ -42,7 +43,7 @@ impl Process for Sink {
     type Event = Event;
 
     fn handle(&mut self, event: Event, scheduler: &mut Scheduler<Event>) {
-        if let Some(delivery) = self.0.arrive(event.0, scheduler) {
+        if let Some(delivery) = self.0.handle(event.0, scheduler) {
             self.0.pool.release(delivery.packet.payload);
         }
     }
@@ -63,6 +64,7 @@ fn segment(layout: &Layout) -> Packet {
         },
         body: Body::Tcp(header),
         payload: Payload::Virtual(1_448),
+        flipped: None,
     }
 }
 
@@ -79,12 +81,13 @@ fn links(criterion: &mut Criterion) {
         ("delay", unlimited),
         ("delay and loss", LinkConfig { loss, ..unlimited }),
         ("rate and queue", limited),
+        ("rate and queue, with events of their own", LinkConfig { by_queue: true, ..limited }),
     ];
     for (name, down) in configs {
         let mut network = Network::new(PayloadPool::new(1 << 20), ());
         let server: Address = "198.18.0.1".parse().expect("an address");
         let first = "198.18.0.2".parse().expect("an address");
-        let both = |config| Pair { forward: config, backward: config };
+        let both = |config: LinkConfig| Pair { forward: Arc::new(config), backward: Arc::new(config) };
         let access = AccessConfig { directions: both(down), scope: Scope::Direction, key: Key::root(1, 0) };
         let shared = both(LinkConfig { delay: Duration::from_millis(1), ..LinkConfig::default() });
         let shared = SharedConfig { directions: shared, key: Key::root(2, 0) };

@@ -27,6 +27,7 @@ fn packet(len: usize, pool: &mut PayloadPool) -> Packet {
             ..TcpHeader::default()
         }),
         payload: pool.store(&vec![0x5a; len]).expect("room in the pool"),
+        flipped: None,
     }
 }
 

@@ -30,8 +30,8 @@ pub use port::{
 };
 pub use run::{RunError, simulate};
 pub use scenario::{
-    Abort, ArrivalModel, Arrivals, Directions, Group, GroupLoss, Http, Internetwork, Measure, Method, Mode,
-    NextAfter, Scenario, ScenarioError, Server, ServerModel, SharedDirection, SharedLink, Start, Version,
+    Abort, ArrivalModel, Arrivals, Directions, Group, GroupLoss, Http, Internetwork, LinkDirection, Measure,
+    Method, Mode, NextAfter, Scenario, ScenarioError, Server, ServerModel, SharedLink, Start, Version,
     Workload, tcp_constants,
 };
 pub use shard::{Shard, Share};

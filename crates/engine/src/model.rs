@@ -1,7 +1,7 @@
 //! The model of one run: a network, and at each of its ports a modelled host or the place where a device is attached.
 
 use crate::population::{clients, content, members};
-use crate::scenario::{Group, Scenario, SharedDirection, resolve};
+use crate::scenario::{Group, LinkDirection, Scenario, resolve};
 use crate::{End, GroupLedger, Interval, Ledger, Mode, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Serv
 use wasp_http::LastHead;
 use wasp_kernel::{Process, Scheduler, Stage};
 use wasp_net::topology::{AccessConfig, Block, Layout, Port, SharedConfig, star};
-use wasp_net::{Delivery, Fate, LinkConfig, Network, Observer, Pair};
+use wasp_net::{Delivery, Fate, LinkConfig, LinkEvent, Network, Observer, Pair};
 use wasp_packet::{FrameError, Packet, PayloadPool, cut};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant};
@@ -195,9 +195,12 @@ impl<O: Observer> Process for Model<O> {
 
     fn prepare(&self, event: Event, stage: Stage) {
         let client = match event {
-            Event::Arrival(arrival) => {
-                self.network.prepare(arrival, stage);
-                self.layout.host_reached_by(arrival.link)
+            Event::Link(event) => {
+                self.network.prepare(event, stage);
+                match event {
+                    LinkEvent::Arrival { link, .. } => self.layout.host_reached_by(link),
+                    LinkEvent::Departure { .. } => None,
+                }
             }
             Event::ClientConnection { client, .. }
             | Event::ClientReading { client, .. }
@@ -210,8 +213,8 @@ impl<O: Observer> Process for Model<O> {
     }
 
     fn handle(&mut self, event: Event, scheduler: &mut Scheduler<Event>) {
-        if let Event::Arrival(arrival) = event {
-            if let Some(delivery) = self.network.arrive(arrival, scheduler) {
+        if let Event::Link(event) = event {
+            if let Some(delivery) = self.network.handle(event, scheduler) {
                 self.deliver(delivery, scheduler);
             }
             return;
@@ -236,48 +239,49 @@ impl<O: Observer> Process for Model<O> {
             (Event::ServerResponse { slot, generation }, Some(server)) => {
                 server.handle_response(slot, generation, &mut world);
             }
-            (Event::ServerConnection { .. } | Event::ServerResponse { .. }, None)
-            | (Event::Arrival(_), _) => {}
+            (Event::ServerConnection { .. } | Event::ServerResponse { .. }, None) | (Event::Link(_), _) => {}
         }
     }
 }
 
-/// The hosts of all groups.
+/// The hosts of all groups. Those of a group share what their links do.
 fn hosts(scenario: &Scenario, root: Key) -> Block {
     let first = Address::from(scenario.first_client());
-    Block { first, hosts: members(scenario).map(|(group, _, index)| access(group, root, index)).collect() }
+    let of_group = |group: &Group| {
+        let [forward, backward] =
+            group.access().map(|(_, direction)| Arc::new(link(&direction, Some(group.mtu))));
+        Pair { forward, backward }
+    };
+    let directions: Vec<_> = scenario.clients.iter().map(of_group).collect();
+    let access = |(group, number, index): (&Group, u16, u32)| AccessConfig {
+        directions: directions[usize::from(number)].clone(),
+        scope: group.loss.scope,
+        key: root.purpose(Purpose::Loss).name(&group.name).entity(u64::from(index)),
+    };
+    Block { first, hosts: members(scenario).map(access).collect() }
 }
 
 /// The link between the router and the server.
 fn shared_link(scenario: &Scenario, root: Key) -> SharedConfig {
     let config = &scenario.network.shared;
-    let directions = Pair { forward: shared(&config.up), backward: shared(&config.down) };
-    SharedConfig { directions, key: root.purpose(Purpose::Loss).name("") }
+    let [forward, backward] = [&config.up, &config.down].map(|direction| Arc::new(link(direction, None)));
+    SharedConfig { directions: Pair { forward, backward }, key: root.purpose(Purpose::Loss).name("") }
 }
 
-fn access(group: &Group, root: Key, index: u32) -> AccessConfig {
-    let link = |delay, rate, queue, loss: Option<_>| LinkConfig {
-        rate,
-        queue,
-        delay,
-        mtu: Some(group.mtu),
+fn link(direction: &LinkDirection, mtu: Option<u16>) -> LinkConfig {
+    let LinkDirection { rate, queue, delay, loss, jitter, reorder, duplicate, corrupt } = *direction;
+    LinkConfig {
+        mtu,
         loss: loss.unwrap_or_default(),
-    };
-    // An odd nanosecond goes to the way back.
-    let up = group.rtt / 2;
-    AccessConfig {
-        directions: Pair {
-            forward: link(up, group.bandwidth.up, group.queue.up, group.loss.up),
-            backward: link(group.rtt - up, group.bandwidth.down, group.queue.down, group.loss.down),
-        },
-        scope: group.loss.scope,
-        key: root.purpose(Purpose::Loss).name(&group.name).entity(u64::from(index)),
+        corrupt,
+        duplicate,
+        queue,
+        rate,
+        reorder,
+        delay,
+        jitter,
+        by_queue: false,
     }
-}
-
-fn shared(direction: &SharedDirection) -> LinkConfig {
-    let SharedDirection { rate, queue, delay, loss } = *direction;
-    LinkConfig { rate, queue, delay, mtu: None, loss: loss.unwrap_or_default() }
 }
 
 fn modelled_server(scenario: &Scenario, site: &Arc<Site>, at: &Port, root: Key) -> Option<Server> {

@@ -53,17 +53,16 @@ impl Scenario {
     /// Whether so many threads can share the clients.
     ///
     /// # Errors
-    /// Something that all clients share has a state: a limited shared link, or a loss chain on it.
+    /// Something that all clients share has a state: a shared link with a rate, a queue or an impairment.
     pub fn check_threads(&self, threads: usize) -> Result<(), ScenarioError> {
         let shared = &self.network.shared;
         for (name, direction) in [("up", &shared.up), ("down", &shared.down)] {
-            let limited = direction.rate.is_some() || direction.queue.is_some() || direction.loss.is_some();
-            if threads > 1 && limited {
+            if threads > 1 && direction.has_state() {
                 return Err(ScenarioError::new(
                     "emulator_cpus",
                     format!(
-                        "{threads} CPUs; network.shared.{name} has a rate, a queue or loss, which all clients share, so that one \
-                         thread must have them all: one CPU would be valid"
+                        "{threads} CPUs; network.shared.{name} has a rate, a queue, loss or another impairment, which all \
+                         clients share, so that one thread must have them all: one CPU would be valid"
                     ),
                 ));
             }

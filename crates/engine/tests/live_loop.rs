@@ -44,7 +44,12 @@ impl PacketPort for Refuser {
         for packet in packets {
             let Body::Tcp(header) = packet.body else { panic!("only TCP leaves") };
             let Some(reset) = reset_for(&header, packet.payload.len()) else { continue };
-            let answer = Packet { ip: returned(packet.ip), body: Body::Tcp(reset), payload: Payload::Empty };
+            let answer = Packet {
+                ip: returned(packet.ip),
+                body: Body::Tcp(reset),
+                payload: Payload::Empty,
+                flipped: None,
+            };
             let mut buffer = vec![0; MAX_FRAME_LEN];
             let len = frame(&answer, &self.pool, &mut buffer);
             buffer.truncate(len);
@@ -71,6 +76,7 @@ impl Shouter {
                 ..header
             }),
             payload: Payload::Virtual(content),
+            flipped: None,
         };
         let mut buffer = vec![0; MAX_FRAME_LEN];
         let len = frame(&answer, &self.0.pool, &mut buffer);
@@ -309,11 +315,23 @@ fn what_all_clients_share_cannot_be_shared_by_threads() {
         Scenario::from_json(&scenario.to_string()).unwrap().check_threads(threads)
     };
     assert_eq!(check(&limited, 2), Ok(()));
-    limited["network"]["shared"]["down"] = json!({"rate": "10Mbit/s"});
-    assert_eq!(check(&limited, 1), Ok(()));
-    let error = check(&limited, 2).unwrap_err();
-    assert_eq!(error.field, "emulator_cpus");
-    assert!(error.message.contains("network.shared.down"), "{error}");
+    limited["network"]["shared"]["down"] = json!({"delay": "5ms"});
+    assert_eq!(check(&limited, 2), Ok(()));
+    for down in [
+        json!({"rate": "10Mbit/s"}),
+        json!({"rate": "10Mbit/s", "queue": "10KB"}),
+        json!({"loss": {"model": "independent", "rate": "1%"}}),
+        json!({"jitter": {"model": "normal", "deviation": "1ms"}}),
+        json!({"reorder": {"share": "1%"}}),
+        json!({"duplicate": {"share": "1%"}}),
+        json!({"corrupt": {"share": "1%"}}),
+    ] {
+        limited["network"]["shared"]["down"] = down;
+        assert_eq!(check(&limited, 1), Ok(()));
+        let error = check(&limited, 2).unwrap_err();
+        assert_eq!(error.field, "emulator_cpus");
+        assert!(error.message.contains("network.shared.down"), "{error}");
+    }
 }
 
 /// A clock on which every reading takes its time, as on a busy machine.
@@ -406,7 +424,7 @@ impl Hasty {
         let pool = &mut self.0.pool;
         let payload =
             if content.is_empty() { Payload::Empty } else { pool.store(content).expect("there is room") };
-        let answer = Packet { ip: returned(packet.ip), body: Body::Tcp(header), payload };
+        let answer = Packet { ip: returned(packet.ip), body: Body::Tcp(header), payload, flipped: None };
         let mut buffer = vec![0; MAX_FRAME_LEN];
         let len = frame(&answer, pool, &mut buffer);
         buffer.truncate(len);

@@ -70,6 +70,7 @@ impl Machine {
                 } else {
                     pool.store(text).expect("there is room")
                 },
+                flipped: None,
             };
             let mut buffer = vec![0; MAX_FRAME_LEN];
             let len = frame(&answer, &pool, &mut buffer);

@@ -35,6 +35,26 @@ fn wrong_values_are_named_with_what_would_be_valid() {
         ("/clients/0/queue", json!({"up": "10KB"}), "clients.clients.queue.up: a queue never fills"),
         ("/clients/0/mtu", json!(60), "clients.clients.mtu: 60; must be from 128"),
         (
+            "/clients/0/jitter",
+            json!({"up": {"model": "pareto", "mean": "1ms", "shape": 0.5}}),
+            "clients.clients.jitter.up.shape: 0.5; must be above 1",
+        ),
+        (
+            "/clients/0/reorder",
+            json!({"down": {"share": "51%"}}),
+            "clients.clients.reorder.down.share: 51%; must be from 0% to 50%",
+        ),
+        (
+            "/network/shared/up/corrupt",
+            json!({"share": "100%"}),
+            "network.shared.up.corrupt.share: 100%; must be below 100%",
+        ),
+        (
+            "/network/shared/down/duplicate",
+            json!({"share": "2"}),
+            "network.shared.down.duplicate.share: \"2\"",
+        ),
+        (
             "/clients/0/http",
             json!({"requests_per_connection": 0, "timeout": "1s"}),
             "clients[0].http.requests_per_connection",

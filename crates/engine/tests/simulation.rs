@@ -342,6 +342,36 @@ fn every_packet_of_an_access_link_is_in_the_account_of_a_connection() {
 }
 
 #[test]
+fn impaired_links_bring_every_response_and_account_for_every_packet() {
+    let both = |value: serde_json::Value| json!({"up": value, "down": value});
+    let mut scenario = scenario(20, "30KB");
+    let group = &mut scenario["clients"][0];
+    group["jitter"] = both(json!({"model": "normal", "deviation": "3ms", "order": "free"}));
+    group["reorder"] = both(json!({"share": "2%"}));
+    group["duplicate"] = both(json!({"share": "1%"}));
+    group["corrupt"] = both(json!({"share": "1%"}));
+    scenario["network"]["shared"]["down"] =
+        json!({"duplicate": {"share": "2%"}, "corrupt": {"share": "0.5%"}});
+    let output = run(&scenario);
+    assert!(output.summary.outcomes["ok"] > 200, "{:?}", output.summary.outcomes);
+    assert_eq!(output.ledger.errors(), 0);
+    links_and_connections_agree(&output);
+    let sum = |of: fn(&wasp_engine::LinkRow) -> u64| output.links.iter().map(of).sum::<u64>();
+    let (corrupted, fates) = (sum(|link| link.corrupted), &output.summary.fates);
+    let in_flight = output.summary.packets.in_flight;
+    // A copy of a corrupted packet that another link made is corrupted, too, and one that another link corrupts again is counted twice.
+    assert!(fates["bad checksum"].abs_diff(corrupted) <= corrupted / 20 + in_flight, "{corrupted} {fates:?}");
+    assert!(sum(|link| link.reordered) > 100 && sum(|link| link.duplicated) > 100);
+    let made = output.summary.packets.made;
+    assert_eq!(made, fates.values().sum::<u64>() + in_flight);
+    let shared = output.links.iter().find(|link| (link.link.as_str(), link.direction) == ("shared", "down"));
+    let to_clients: u64 =
+        output.links[2..].iter().filter(|link| link.direction == "down").map(|link| link.packets).sum();
+    let shared = shared.unwrap();
+    assert_eq!(shared.packets + shared.duplicated, to_clients);
+}
+
+#[test]
 fn a_receiver_acknowledges_every_second_segment_also_after_losses() {
     let mut scenario = scenario(4, "20MB");
     scenario["clients"][0]["loss"] = json!({"down": {"model": "independent", "rate": "0.5%"}});

@@ -87,6 +87,7 @@ fn syn(from: Address, port: u16) -> Packet {
         },
         body: Body::Tcp(header),
         payload: Payload::Empty,
+        flipped: None,
     }
 }
 
@@ -107,6 +108,7 @@ fn refuse(packet: &Packet) -> Option<Packet> {
         ip: IpHeader { source, destination, ..syn(client(0), 1).ip },
         body,
         payload: Payload::Empty,
+        flipped: None,
     })
 }
 

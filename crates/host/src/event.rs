@@ -1,12 +1,12 @@
 //! Everything that can happen in a model.
 
-use wasp_net::Arrival;
+use wasp_net::LinkEvent;
 
 /// An event of the model; eight bytes and a tag.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
-    /// A packet reaches the far end of a link.
-    Arrival(Arrival),
+    /// Something happens at a link.
+    Link(LinkEvent),
     /// A deadline of one connection of a client.
     ClientConnection {
         /// Index of the client.
@@ -40,8 +40,8 @@ pub enum Event {
     },
 }
 
-impl From<Arrival> for Event {
-    fn from(arrival: Arrival) -> Self {
-        Self::Arrival(arrival)
+impl From<LinkEvent> for Event {
+    fn from(event: LinkEvent) -> Self {
+        Self::Link(event)
     }
 }

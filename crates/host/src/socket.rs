@@ -42,6 +42,7 @@ impl Interface {
             },
             body: Body::Tcp(header),
             payload,
+            flipped: None,
         };
         world.network.send(self.link, packet, world.scheduler);
     }

@@ -1,7 +1,8 @@
 //! The internetwork: nodes, ports and links.
 //!
-//! A packet made by a host enters a [`Network`], crosses [`Link`]s (MTU, impairment, queue, serialisation, propagation, in
-//! this order), is forwarded by routers, and ends with exactly one [`Fate`]. At any moment packets made = sum of fates + packets in flight.
+//! A packet made by a host enters a [`Network`], crosses [`Link`]s (MTU, loss, corruption, duplication, queue, serialisation, reordering,
+//! propagation with jitter, in this order), is forwarded by routers, and ends with exactly one [`Fate`]. At any moment packets made = sum of
+//! fates + packets in flight.
 
 mod account;
 mod direction;
@@ -10,13 +11,18 @@ mod link;
 mod network;
 mod node;
 mod observer;
+mod queue;
 mod store;
 pub mod topology;
 
 pub use account::{Fate, Fates, Flow, FlowId, Flows, LossEvents, Passage};
 pub use direction::{Direction, Pair};
-pub use impairment::{Chain, Loss, LossTally, Scope, Start};
+pub use impairment::{
+    ArrivalOrder, Chain, Corrupt, Corrupter, Duplicate, Duplicator, ImpairmentError, Jitter, JitterProcess,
+    Loss, LossTally, Pass, Released, Reorder, Reorderer, Scope, Start,
+};
 pub use link::{Link, LinkConfig, LinkCounters};
-pub use network::{Arrival, Crossings, Delivery, LinkId, Network};
+pub use network::{Crossings, Delivery, LinkEvent, LinkId, Network};
 pub use node::RouterId;
 pub use observer::{Observer, Sighting};
+pub use store::PacketId;

@@ -4,14 +4,16 @@
 mod tests;
 
 use crate::account::Meter;
+use crate::link::{Admission, Altered};
 use crate::node::{Node, Route, Router, Routes};
 use crate::store::{PacketId, PacketStore};
 use crate::{Direction, Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, RouterId, Scope, Sighting};
+use std::sync::Arc;
 use wasp_kernel::{NodeId, Scheduler, Stage, prefetch};
 use wasp_packet::{Body, Packet, PayloadPool, View};
 use wasp_random::Key;
 use wasp_units::Instant;
-use wasp_wire::Address;
+use wasp_wire::{Address, ipv4};
 
 /// Bytes of a payload that are fetched ahead: a request or the head of a response. The processor itself fetches what is read one after the other.
 const HEAD: usize = 256;
@@ -29,20 +31,21 @@ pub struct Delivery {
     pub packet: Packet,
 }
 
-/// The event of a packet's arrival at the far end of a link; the model wraps it in its own event type.
+/// What happens at a link; the model wraps it in its own event type.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Arrival {
-    /// The link.
-    pub link: LinkId,
-    /// The packet, only to fetch it ahead: which one arrives is what the link says.
-    packet: PacketId,
-}
-
-impl Arrival {
-    /// Makes the event of packets that arrive over `link`.
-    fn over<E: From<Self>>(link: LinkId) -> impl Fn(PacketId) -> E {
-        move |packet| E::from(Self { link, packet })
-    }
+pub enum LinkEvent {
+    /// A packet reaches the far end.
+    Arrival {
+        /// The link.
+        link: LinkId,
+        /// The packet. On a link that keeps order it serves only to fetch it ahead: which one arrives is what the link says.
+        packet: PacketId,
+    },
+    /// A packet leaves the transmitter, or one that was held back is due.
+    Departure {
+        /// The link.
+        link: LinkId,
+    },
 }
 
 /// Links, the routers between them, and the packets in flight.
@@ -73,6 +76,15 @@ pub struct Crossings {
     pub lost: u64,
 }
 
+/// What a link made of a packet that came to its entrance.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Entrance {
+    /// It is at the far end already.
+    Through,
+    /// It is on its way, or has met its fate.
+    Over,
+}
+
 impl<O: Observer> Network<O> {
     /// A network without links.
     #[must_use]
@@ -97,14 +109,15 @@ impl<O: Observer> Network<O> {
         RouterId(self.routers.len() as u32 - 1)
     }
 
-    /// Adds one direction of a link; `key` is for the loss chain of all that crosses it.
-    pub(crate) fn add_link(&mut self, from: Node, to: Node, config: LinkConfig, key: Key) -> LinkId {
+    /// Adds one direction of a link; `key` is for what is drawn for all that crosses it.
+    pub(crate) fn add_link(&mut self, from: Node, to: Node, config: Arc<LinkConfig>, key: Key) -> LinkId {
         let from = match from {
             Node::Host(node) => node,
             Node::Router(router) => self.routers[router.0 as usize].node,
         };
-        self.links.push(Link::new(from, to, config, key));
-        LinkId(self.links.len() as u32 - 1)
+        let id = LinkId(self.links.len() as u32);
+        self.links.push(Link::new(id, from, to, config, key));
+        id
     }
 
     /// Makes `link` one direction of the access link of the host that `meter` is of.
@@ -122,18 +135,20 @@ impl<O: Observer> Network<O> {
         self.metered = Routes::new(routes);
     }
 
-    /// Begins to fetch from memory what an arrival that is to come needs.
-    pub fn prepare(&self, arrival: Arrival, stage: Stage) {
-        match stage {
-            Stage::First => {
-                prefetch(&self.links[arrival.link.0 as usize]);
-                self.packets.prepare(arrival.packet);
+    /// Begins to fetch from memory what an event that is to come needs.
+    pub fn prepare(&self, event: LinkEvent, stage: Stage) {
+        match (event, stage) {
+            (LinkEvent::Departure { link }, Stage::First) => prefetch(&self.links[link.0 as usize]),
+            (LinkEvent::Departure { .. }, Stage::Second) => {}
+            (LinkEvent::Arrival { link, packet }, Stage::First) => {
+                prefetch(&self.links[link.0 as usize]);
+                self.packets.prepare(packet);
             }
-            Stage::Second => {
+            (LinkEvent::Arrival { link, packet }, Stage::Second) => {
                 // A host is likely to answer on the same connection.
-                let meter = self.links[arrival.link.0 as usize].meter.as_ref();
+                let meter = self.links[link.0 as usize].meter.as_ref();
                 self.flows.prepare(meter.filter(|meter| meter.direction == Direction::Backward));
-                if let View::Bytes(bytes) = self.pool.view(&self.packets.get(arrival.packet).payload) {
+                if let View::Bytes(bytes) = self.pool.view(&self.packets.get(packet).payload) {
                     prefetch(&bytes[..bytes.len().min(HEAD)]);
                 }
             }
@@ -162,7 +177,7 @@ impl<O: Observer> Network<O> {
         &self.links[id.0 as usize]
     }
 
-    /// Packets made by hosts so far: always the sum of [`Self::fates`] and [`Self::in_flight`].
+    /// Packets made so far, by hosts and by links that duplicate them: always the sum of [`Self::fates`] and [`Self::in_flight`].
     #[must_use]
     pub const fn made(&self) -> u64 {
         self.made
@@ -187,7 +202,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// Sends a packet that a host made onto its link.
-    pub fn send<E: Copy + From<Arrival>>(
+    pub fn send<E: Copy + From<LinkEvent>>(
         &mut self,
         link: LinkId,
         packet: Packet,
@@ -195,7 +210,7 @@ impl<O: Observer> Network<O> {
     ) {
         self.made += 1;
         let id = self.packets.insert(packet);
-        self.enter(link, id, scheduler);
+        self.travel(link, id, scheduler);
     }
 
     /// Counts a packet that met its fate before it entered any link, or after it left the last one (`delivered` packets whose device refused
@@ -210,19 +225,36 @@ impl<O: Observer> Network<O> {
         self.fates.reclassify(Fate::Delivered, fate);
     }
 
-    /// Handles the arrival at the far end of a link: the packet is forwarded, or returned if this is its host.
-    pub fn arrive<E: Copy + From<Arrival>>(
+    /// Handles what happens at a link: a packet that arrives is forwarded, or returned if this is its host.
+    pub fn handle<E: Copy + From<LinkEvent>>(
         &mut self,
-        arrival: Arrival,
+        event: LinkEvent,
         scheduler: &mut Scheduler<E>,
     ) -> Option<Delivery> {
-        let link = &mut self.links[arrival.link.0 as usize];
-        let id = link.arrive(Arrival::over(arrival.link), scheduler)?;
-        debug_assert_eq!(id, arrival.packet, "the event of another packet");
-        let mut to = link.to;
-        self.sight(arrival.link, id, Sighting::Left, scheduler);
+        match event {
+            LinkEvent::Arrival { link, packet } => {
+                let id = self.links[link.0 as usize].arrive(packet, scheduler)?;
+                debug_assert_eq!(id, packet, "the event of another packet");
+                self.reach(link, id, scheduler)
+            }
+            LinkEvent::Departure { link } => {
+                self.links[link.0 as usize].depart(scheduler);
+                None
+            }
+        }
+    }
+
+    /// A packet is at the far end of a link.
+    fn reach<E: Copy + From<LinkEvent>>(
+        &mut self,
+        link: LinkId,
+        id: PacketId,
+        scheduler: &mut Scheduler<E>,
+    ) -> Option<Delivery> {
+        let mut link = link;
         loop {
-            let router = match to {
+            self.sight(link, id, Sighting::Left, scheduler);
+            let router = match self.links[link.0 as usize].to {
                 Node::Router(router) => router,
                 Node::Host(node) => {
                     self.fates.add(Fate::Delivered, 1);
@@ -230,31 +262,26 @@ impl<O: Observer> Network<O> {
                 }
             };
             let next = self.forward(router, id)?;
-            if !self.admit(next, id, scheduler) {
+            if self.enter(next, id, scheduler) == Entrance::Over {
                 return None;
             }
-            let link = &mut self.links[next.0 as usize];
-            if !link.is_transparent() {
-                link.transmit(id, self.packets.get(id).wire_len(), Arrival::over(next), scheduler);
-                return None;
-            }
-            to = link.to;
-            self.sight(next, id, Sighting::Left, scheduler);
+            link = next;
         }
     }
 
     /// Puts a packet onto a link. Transparent links into a router are crossed at once; the last link into a host always ends in an event, so that
     /// hosts never call each other.
-    fn enter<E: Copy + From<Arrival>>(&mut self, link: LinkId, id: PacketId, scheduler: &mut Scheduler<E>) {
+    fn travel<E: Copy + From<LinkEvent>>(
+        &mut self,
+        link: LinkId,
+        id: PacketId,
+        scheduler: &mut Scheduler<E>,
+    ) {
         let mut link = link;
-        while self.admit(link, id, scheduler) {
-            let entered = &mut self.links[link.0 as usize];
-            let router = match entered.to {
-                Node::Router(router) if entered.is_transparent() => router,
-                _ => {
-                    let bytes = self.packets.get(id).wire_len();
-                    return entered.transmit(id, bytes, Arrival::over(link), scheduler);
-                }
+        while self.enter(link, id, scheduler) == Entrance::Through {
+            let crossed = &mut self.links[link.0 as usize];
+            let Node::Router(router) = crossed.to else {
+                return crossed.postpone(id, self.packets.get(id).wire_len(), scheduler);
             };
             self.sight(link, id, Sighting::Left, scheduler);
             match self.forward(router, id) {
@@ -264,30 +291,109 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// The entrance of a link, in the order in which a packet meets it: MTU, loss, queue. What the link could never carry meets no loss model, and what
-    /// is lost takes no room. Whether the link takes the packet; if not, the packet has met its fate.
-    fn admit<E: Copy>(&mut self, id: LinkId, packet: PacketId, scheduler: &Scheduler<E>) -> bool {
+    /// The entrance of a link, in the order in which a packet meets it: MTU, loss, corruption, duplication, queue. What the link could never carry meets
+    /// no loss model, and what is lost is not altered and takes no room.
+    fn enter<E: Copy + From<LinkEvent>>(
+        &mut self,
+        id: LinkId,
+        packet: PacketId,
+        scheduler: &mut Scheduler<E>,
+    ) -> Entrance {
         let bytes = self.packets.get(packet).wire_len();
         let too_big = self.links[id.0 as usize].is_too_big(bytes);
         let lost = self.lose(id, packet, too_big, scheduler.now());
         let link = &mut self.links[id.0 as usize];
         link.counters.packets += 1;
         link.counters.bytes += u64::from(bytes);
-        let fate = if too_big {
-            Fate::TooBig
-        } else if lost {
-            Fate::RandomLoss
-        } else if !link.has_room(bytes, scheduler.now()) {
-            Fate::QueueFull
-        } else {
-            self.sight(id, packet, Sighting::Entered, scheduler);
-            return true;
-        };
-        link.counters.dropped += u64::from(fate != Fate::RandomLoss);
-        self.sight(id, packet, Sighting::Dropped(fate), scheduler);
-        self.note_lost_data(id, packet, scheduler.now());
-        self.drop_packet(packet, fate);
-        false
+        if too_big || lost {
+            let fate = if too_big { Fate::TooBig } else { Fate::RandomLoss };
+            self.lose_packet(id, packet, fate, scheduler);
+            return Entrance::Over;
+        }
+        match link.admit(packet, bytes, scheduler) {
+            Admission::Through => {
+                self.sight(id, packet, Sighting::Entered, scheduler);
+                Entrance::Through
+            }
+            Admission::Taken => {
+                self.sight(id, packet, Sighting::Entered, scheduler);
+                Entrance::Over
+            }
+            Admission::Full => {
+                self.lose_packet(id, packet, Fate::QueueFull, scheduler);
+                Entrance::Over
+            }
+            Admission::QueuedPath => {
+                self.alter(id, packet, bytes, scheduler);
+                Entrance::Over
+            }
+        }
+    }
+
+    /// The entrance, behind loss, of a link that is more than a drop-tail FIFO. A copy is one of the packet as it came: no bit of it is flipped here.
+    #[inline(never)]
+    fn alter<E: Copy + From<LinkEvent>>(
+        &mut self,
+        link: LinkId,
+        id: PacketId,
+        bytes: u32,
+        scheduler: &mut Scheduler<E>,
+    ) {
+        let Altered { flipped, duplicated } =
+            self.links[link.0 as usize].alter(bytes - ipv4::HEADER_LEN as u32);
+        let copy = duplicated.then(|| self.copy(id));
+        if let Some(bit) = flipped {
+            self.packets.get_mut(id).flipped.get_or_insert(bit);
+        }
+        let taken = self.offer(link, id, bytes, scheduler);
+        let copied = copy.map(|copy| (copy, self.offer(link, copy, bytes, scheduler)));
+        // To its receiver a packet with a flipped bit is lost, unless a copy comes whole.
+        let whole = (taken && flipped.is_none()) || copied.is_some_and(|(_, taken)| taken);
+        if !whole {
+            self.note_lost_data(link, id, scheduler.now());
+        }
+        for (id, taken) in [(id, taken)].into_iter().chain(copied) {
+            if !taken {
+                self.turn_away(link, id, Fate::QueueFull, scheduler);
+            }
+        }
+    }
+
+    /// Offers a packet to the queue of a link, which takes it or has no room.
+    fn offer<E: Copy + From<LinkEvent>>(
+        &mut self,
+        link: LinkId,
+        id: PacketId,
+        bytes: u32,
+        scheduler: &mut Scheduler<E>,
+    ) -> bool {
+        let taken = self.links[link.0 as usize].offer(id, bytes, scheduler);
+        if taken {
+            self.sight(link, id, Sighting::Entered, scheduler);
+        }
+        taken
+    }
+
+    /// A packet ends at a link's entrance, and its receiver gets no other like it.
+    fn lose_packet<E: Copy>(&mut self, link: LinkId, id: PacketId, fate: Fate, scheduler: &Scheduler<E>) {
+        self.note_lost_data(link, id, scheduler.now());
+        self.turn_away(link, id, fate, scheduler);
+    }
+
+    /// A packet ends at a link's entrance.
+    fn turn_away<E: Copy>(&mut self, link: LinkId, id: PacketId, fate: Fate, scheduler: &Scheduler<E>) {
+        self.links[link.0 as usize].counters.dropped += u64::from(fate != Fate::RandomLoss);
+        self.sight(link, id, Sighting::Dropped(fate), scheduler);
+        self.drop_packet(id, fate);
+    }
+
+    /// A second packet like this one.
+    fn copy(&mut self, id: PacketId) -> PacketId {
+        let Packet { ip, body, payload, flipped } = self.packets.get(id);
+        let (ip, body, flipped) = (*ip, *body, *flipped);
+        let payload = self.pool.share(payload);
+        self.made += 1;
+        self.packets.insert(Packet { ip, body, payload, flipped })
     }
 
     /// Takes account of a packet at a link's entrance, and steps the loss process that it meets there, unless it is too big for the link.
@@ -321,7 +427,7 @@ impl<O: Observer> Network<O> {
         None
     }
 
-    /// Takes account of a packet that is about to be dropped at a link's entrance: if it has data, its sender will make its congestion window smaller.
+    /// Takes account of a packet that is lost at a link's entrance: if it has data, its sender will make its congestion window smaller.
     fn note_lost_data(&mut self, link: LinkId, id: PacketId, now: Instant) {
         let packet = self.packets.get(id);
         let Body::Tcp(header) = &packet.body else { return };
@@ -359,7 +465,7 @@ impl<O: Observer> Network<O> {
 
 /// Decides the packet by the chain that the scope names.
 fn lose(link: &mut Link, flow: &mut Flow, direction: Direction, scope: Scope) -> bool {
-    let loss = link.config().loss;
+    let loss = link.loss();
     let tally = &mut link.counters.loss;
     match scope {
         Scope::Direction => {

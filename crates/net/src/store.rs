@@ -5,7 +5,7 @@ use wasp_packet::Packet;
 
 /// The place of a packet in the store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct PacketId(u32);
+pub struct PacketId(u32);
 
 #[derive(Debug, Default)]
 pub(crate) struct PacketStore {

@@ -1,18 +1,17 @@
 //! Links: queue, serialisation, propagation, and the conservation of packets.
 
-use crate::common::{Event, star};
+use crate::common::{Event, Model, pair, star};
 use proptest::prelude::*;
 use wasp_kernel::NodeId;
 use wasp_net::topology::AccessConfig;
-use wasp_net::{Fate, LinkConfig, Loss, Pair, Scope};
+use wasp_net::{Fate, LinkConfig, Loss, Scope};
 use wasp_random::Key;
-use wasp_units::{Bytes, Duration, Instant, Rate};
+use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
 
 const HEADERS: u32 = 40;
 
 fn access(both: LinkConfig) -> AccessConfig {
-    let directions = Pair { forward: both, backward: both };
-    AccessConfig { directions, scope: Scope::Direction, key: Key::root(1, 0) }
+    AccessConfig { directions: pair(both, both), scope: Scope::Direction, key: Key::root(1, 0) }
 }
 
 fn rate(bits: u64) -> Option<Rate> {
@@ -56,30 +55,71 @@ fn queue_and_transmitter(
 
 proptest! {
     #[test]
-    fn the_fast_path_is_packet_identical_to_a_queue_and_a_transmitter(
+    fn both_paths_are_packet_identical_to_a_queue_and_a_transmitter(
         gaps in prop::collection::vec((0..3_000_000_u64, 0..1460_u32), 1..200),
         megabits in 1..20_u64, limit in 0..20_000_u64, delay in 0..5_000_000_u64,
     ) {
         let mut time = 0;
         let sends: Vec<_> = gaps.iter().map(|(gap, bytes)| { time += gap; (time, bytes + HEADERS) }).collect();
-        let config = LinkConfig {
+        let fast = LinkConfig {
             rate: rate(megabits * 1_000_000), queue: Some(Bytes::new(limit)), delay: Duration::from_nanos(delay), ..LinkConfig::default()
         };
-        let mut kernel = star(&[access(config)], LinkConfig::default());
-        kernel.inject(Instant::ZERO, |_, scheduler| {
-            for (number, (time, bytes)) in sends.iter().enumerate() {
-                let event = Event::Send { client: 0, up: true, number: number as u32, bytes: bytes - HEADERS };
-                scheduler.schedule(NodeId(2), Instant::from_nanos(*time), event);
-            }
-        });
-        kernel.advance(Instant::MAX).unwrap();
         let (arrivals, drops) = queue_and_transmitter(&sends, megabits * 1_000_000, limit, delay);
-        let delivered: Vec<_> = kernel.process.delivered.iter().map(|(at, _, number)| (at.as_nanos(), *number)).collect();
-        prop_assert_eq!(delivered, arrivals);
-        let network = &kernel.process.network;
-        prop_assert_eq!(network.fates().get(Fate::QueueFull), drops as u64);
-        prop_assert_eq!(network.made(), network.fates().total());
+        let counters = [fast, LinkConfig { by_queue: true, ..fast }].map(|config| {
+            let mut kernel = star(&[access(config)], LinkConfig::default());
+            kernel.inject(Instant::ZERO, |_, scheduler| {
+                for (number, (time, bytes)) in sends.iter().enumerate() {
+                    let event = Event::Send { client: 0, up: true, number: number as u32, bytes: bytes - HEADERS };
+                    scheduler.schedule(NodeId(2), Instant::from_nanos(*time), event);
+                }
+            });
+            kernel.advance(Instant::MAX).unwrap();
+            let Model { network, layout, delivered, .. } = kernel.process;
+            let delivered: Vec<_> = delivered.iter().map(|(at, _, number)| (at.as_nanos(), *number)).collect();
+            assert_eq!(delivered, arrivals);
+            assert_eq!(network.fates().get(Fate::QueueFull), drops as u64);
+            assert_eq!(network.made(), network.fates().total());
+            *network.link(layout.hosts()[0].out).counters()
+        });
+        prop_assert_eq!(counters[0], counters[1]);
     }
+
+    #[test]
+    fn both_paths_bring_the_same_packets_at_the_same_times_over_two_links(
+        gaps in prop::collection::vec((0..2_000_000_u64, 0..1_460_u32), 1..200), lost in 0..20_u32, mtu in 500..1_500_u16,
+        own in any_transport(), shared in any_transport(),
+    ) {
+        let loss = Loss::Independent { rate: Probability::from_f64(f64::from(lost) / 100.0).unwrap() };
+        let found = [false, true].map(|by_queue| {
+            let [own, shared] = [own, shared].map(|link| LinkConfig { loss, mtu: Some(mtu), by_queue, ..link });
+            let mut kernel = star(&[access(own)], shared);
+            kernel.inject(Instant::ZERO, |_, scheduler| {
+                let mut time = 0;
+                for ((gap, bytes), number) in gaps.iter().zip(0..) {
+                    time += gap;
+                    let event = Event::Send { client: 0, up: true, number, bytes: *bytes };
+                    scheduler.schedule(NodeId(2), Instant::from_nanos(time), event);
+                }
+            });
+            kernel.advance(Instant::MAX).unwrap();
+            let Model { network, layout, delivered, .. } = kernel.process;
+            let counters = [layout.hosts()[0].out, layout.server.into].map(|link| *network.link(link).counters());
+            (delivered, counters, *network.fates(), network.flows.loss_events(0, 1000))
+        });
+        prop_assert_eq!(&found[0], &found[1]);
+    }
+}
+
+/// A rate and room for what waits, or neither; and a delay.
+fn any_transport() -> impl Strategy<Value = LinkConfig> {
+    (proptest::option::of((1..20_u64, proptest::option::of(0..20_000_u64))), 0..5_000_000_u64).prop_map(
+        |(limits, delay)| LinkConfig {
+            rate: limits.and_then(|(megabits, _)| rate(megabits * 1_000_000)),
+            queue: limits.and_then(|(_, room)| room.map(Bytes::new)),
+            delay: Duration::from_nanos(delay),
+            ..LinkConfig::default()
+        },
+    )
 }
 
 #[test]
@@ -114,6 +154,7 @@ fn every_packet_has_a_fate_or_is_in_flight() {
         delay: Duration::from_millis(20),
         mtu: Some(1_000),
         loss,
+        ..LinkConfig::default()
     };
     let mut kernel = star(&[access(config), access(config)], LinkConfig::default());
     kernel.inject(Instant::ZERO, |_, scheduler| {
@@ -166,7 +207,7 @@ fn the_queue_integral_is_bytes_times_waiting_time() {
 
 #[test]
 fn a_layout_knows_which_host_a_link_a_node_or_an_address_is_of() {
-    let layout = star(&[access(LinkConfig::default()); 3], LinkConfig::default()).process.layout;
+    let layout = star(&vec![access(LinkConfig::default()); 3], LinkConfig::default()).process.layout;
     for (number, port) in (0..).zip(layout.hosts()) {
         assert_eq!(
             (layout.host_reached_by(port.out), layout.host_reached_by(port.into)),

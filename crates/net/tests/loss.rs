@@ -1,9 +1,11 @@
 //! Loss: rates against their conditional probabilities, burst lengths, scopes, keys.
 
-use crate::common::{Event, star};
+use crate::common::{Event, pair, star};
 use wasp_kernel::NodeId;
 use wasp_net::topology::AccessConfig;
-use wasp_net::{Chain, LinkConfig, Loss, LossEvents, LossTally, Pair, Scope, Start};
+use wasp_net::{
+    ArrivalOrder, Chain, Corrupt, Duplicate, Jitter, LinkConfig, Loss, LossEvents, LossTally, Scope, Start,
+};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
 
@@ -120,8 +122,9 @@ fn impossible_and_certain_loss_are_exact() {
 /// Sends a packet up and one down each microsecond, for each of two clients, and returns which were delivered.
 fn delivered(scope: Scope, keys: [u64; 2]) -> Vec<(u32, u32)> {
     let link = LinkConfig { loss: two_state("7%", Start::Good), ..LinkConfig::default() };
-    let directions = Pair { forward: link, backward: link };
-    let access = keys.map(|entity| AccessConfig { directions, scope, key: key().entity(entity) });
+    let directions = pair(link, link);
+    let access =
+        keys.map(|entity| AccessConfig { directions: directions.clone(), scope, key: key().entity(entity) });
     let mut kernel = star(&access, LinkConfig::default());
     kernel.inject(Instant::ZERO, |_, scheduler| {
         for number in 0..4_000_u32 {
@@ -175,8 +178,12 @@ fn one_chain_a_connection_makes_losses_of_both_directions_neighbours() {
 fn loss_events(access: [Loss; 2], shared: LinkConfig, bytes: u32) -> [LossEvents; 2] {
     let delay = Duration::from_millis(50);
     let [forward, backward] = access.map(|loss| LinkConfig { delay, loss, ..LinkConfig::default() });
-    let directions = Pair { forward, backward };
-    let client = |entity| AccessConfig { directions, scope: Scope::Direction, key: key().entity(entity) };
+    let directions = pair(forward, backward);
+    let client = |entity| AccessConfig {
+        directions: directions.clone(),
+        scope: Scope::Direction,
+        key: key().entity(entity),
+    };
     let mut kernel = star(&[client(0), client(1)], shared);
     kernel.inject(Instant::ZERO, |_, scheduler| {
         for number in 0..4_000_u32 {
@@ -212,13 +219,35 @@ fn a_full_queue_makes_the_round_trip_longer() {
         ..LinkConfig::default()
     };
     // 2.2 Mbit/s come. What waits behind 25 kB arrives 200 ms later: a round trip takes 300 ms, and four of them begin in a second.
-    let events = |queue| loss_events([Loss::None; 2], shared(queue), 100)[0];
-    assert!(
-        events(25_000).backward <= 4 && events(1_000).backward >= 8,
-        "{:?} {:?}",
-        events(25_000),
-        events(1_000)
-    );
+    for by_queue in [false, true] {
+        let events =
+            |queue| loss_events([Loss::None; 2], LinkConfig { by_queue, ..shared(queue) }, 100)[0].backward;
+        assert!(events(25_000) <= 4 && events(1_000) >= 8, "{} {}", events(25_000), events(1_000));
+    }
+}
+
+#[test]
+fn jitter_makes_the_round_trip_longer_by_its_mean() {
+    let (min, max) = (Duration::from_millis(280), Duration::from_millis(320));
+    let jitter = Some(Jitter::Uniform { min, max, order: ArrivalOrder::Kept });
+    let shared = LinkConfig { loss: Loss::Periodic { every: 5 }, jitter, ..LinkConfig::default() };
+    // A round trip takes 100 ms and twice 300 ms: two of them begin in a second.
+    assert_eq!(loss_events([Loss::None; 2], shared, 100), [LossEvents { forward: 2, backward: 2 }; 2]);
+}
+
+#[test]
+fn to_its_receiver_data_is_lost_where_no_packet_comes_whole() {
+    let none = LossEvents::default();
+    let corrupt = Some(Corrupt { share: Probability::ONE });
+    let duplicate = Some(Duplicate { share: Probability::ONE });
+    let lost = |shared| loss_events([Loss::None; 2], shared, 100)[0];
+    let flipped = LinkConfig { corrupt, ..LinkConfig::default() };
+    assert_eq!(lost(flipped), LossEvents { forward: 10, backward: 10 });
+    assert_eq!(lost(LinkConfig { duplicate, ..flipped }), none);
+    // There is no room for copies.
+    let rate = Rate::from_bits_per_second(20_000_000);
+    let full = LinkConfig { duplicate, rate, queue: Some(Bytes::new(0)), ..LinkConfig::default() };
+    assert_eq!(lost(full), none);
 }
 
 #[test]

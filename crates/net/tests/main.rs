@@ -1,5 +1,8 @@
 //! Packets over the links of a star.
 
 mod common;
+mod conservation;
+mod impaired_links;
+mod impairment;
 mod link;
 mod loss;

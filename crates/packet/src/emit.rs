@@ -13,7 +13,7 @@ pub enum Checksums {
 }
 
 /// Writes `packet` to the front of `buffer` and returns its length, [`Packet::wire_len`]. A payload without content is
-/// written as zeros.
+/// written as zeros. The bit of [`Packet::flipped`] is flipped after the checksum was made.
 ///
 /// # Panics
 ///
@@ -32,7 +32,17 @@ pub fn emit(packet: &Packet, pool: &PayloadPool, buffer: &mut [u8], checksums: C
     let field = checksum(packet, segment, checksums);
     let offset = packet.body.checksum_offset();
     segment[offset..offset + 2].copy_from_slice(&field.to_be_bytes());
+    if let Some(bit) = packet.flipped {
+        flip(segment, bit);
+    }
     len
+}
+
+/// Flips one bit of what follows the IP header.
+fn flip(segment: &mut [u8], bit: u32) {
+    if let Some(byte) = segment.get_mut(bit as usize / 8) {
+        *byte ^= 0x80 >> (bit % 8);
+    }
 }
 
 fn emit_body(packet: &Packet, segment: &mut [u8]) {

@@ -7,12 +7,16 @@ use wasp_wire::{VirtioNetHeader, ipv4};
 pub const MAX_FRAME_LEN: usize = VirtioNetHeader::LEN + 65_535;
 
 /// Writes `packet` as a frame for the device to the front of `buffer` and returns the frame's length: the virtio header,
-/// then the packet. TCP and UDP checksums are left for the receiving kernel to complete, if it ever needs them.
+/// then the packet. TCP and UDP checksums are left for the receiving kernel to complete, if it ever needs them; but a packet with a flipped bit
+/// has the checksum that it had before, for a kernel that completed it would make it right.
 ///
 /// # Panics
 ///
 /// As [`emit`]; a buffer of [`MAX_FRAME_LEN`] is always long enough.
 pub fn frame(packet: &Packet, pool: &PayloadPool, buffer: &mut [u8]) -> usize {
+    if packet.flipped.is_some() {
+        return complete_frame(packet, pool, buffer);
+    }
     let mut header = VirtioNetHeader { hdr_len: packet.header_len() as u16, ..VirtioNetHeader::default() };
     if !matches!(packet.body, Body::Icmp { .. }) {
         header.flags = VirtioNetHeader::NEEDS_CSUM;

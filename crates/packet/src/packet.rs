@@ -12,6 +12,9 @@ pub struct Packet {
     pub body: Body,
     /// What follows that header.
     pub payload: Payload,
+    /// A bit that a link flipped, counted from the first one after the IP header: bit 0 is the most significant bit of the first byte. Whoever verifies
+    /// the checksum above IP finds it wrong.
+    pub flipped: Option<u32>,
 }
 
 /// The header of the protocol above IP.

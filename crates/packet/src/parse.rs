@@ -38,7 +38,7 @@ impl Packet {
             return Err(ParseError::Fragment);
         }
         let (body, payload) = parse_body(&ip, checksums)?;
-        let packet = Self { ip: ip.header(), body, payload: Payload::Empty };
+        let packet = Self { ip: ip.header(), body, payload: Payload::Empty, flipped: None };
         Ok(Parsed { packet, payload, ipv4_header_len: ip.header_len() })
     }
 }

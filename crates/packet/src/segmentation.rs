@@ -144,7 +144,7 @@ fn cut_segment(
         }
         let identification = parsed.packet.ip.identification.wrapping_add(number as u16);
         let ip = IpHeader { identification, ..parsed.packet.ip };
-        sink(Packet { ip, body: Body::Tcp(tcp), payload });
+        sink(Packet { ip, body: Body::Tcp(tcp), payload, flipped: None });
         cut.packets += 1;
     }
     Ok(cut)

@@ -60,6 +60,26 @@ proptest! {
         prop_assert_eq!(transport_checksum(packet), 0);
     }
 
+    /// A device that completed the checksum of a packet with a flipped bit would make it right.
+    #[test]
+    fn a_flipped_bit_is_flipped_in_a_frame_whose_checksum_is_that_of_the_packet_before(
+        description in any_packet(), place in any::<prop::sample::Index>(),
+    ) {
+        let mut pool = pool();
+        let mut packet = description.packet(&mut pool);
+        let mut whole = vec![0; packet.wire_len() as usize];
+        emit(&packet, &pool, &mut whole, Checksums::Complete);
+        let bit = place.index(8 * (whole.len() - 20));
+        packet.flipped = Some(bit as u32);
+        let mut buffer = vec![0; whole.len() + VirtioNetHeader::LEN];
+        prop_assert_eq!(frame(&packet, &pool, &mut buffer), buffer.len());
+        let (header, flipped) = buffer.split_first_chunk().expect("a virtio header");
+        prop_assert_eq!(VirtioNetHeader::parse(header), VirtioNetHeader::default());
+        prop_assert!(transport_checksum(flipped) != 0);
+        whole[20 + bit / 8] ^= 0x80 >> (bit % 8);
+        prop_assert_eq!(flipped, &whole[..]);
+    }
+
     #[test]
     fn a_virtual_payload_is_zeros_on_the_wire(len in 0_u32..5_000, mut description in any_packet()) {
         description.payload = vec![0; len as usize];
@@ -88,6 +108,7 @@ proptest! {
             },
             body: Body::Tcp(header),
             payload: Payload::Empty,
+            flipped: None,
         };
         let mut buffer = [0; 80];
         let len = emit(&packet, &pool, &mut buffer, Checksums::Complete);

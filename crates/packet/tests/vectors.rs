@@ -40,6 +40,7 @@ fn syn() -> Packet {
             ..TcpHeader::default()
         }),
         payload: Payload::Empty,
+        flipped: None,
     }
 }
 

@@ -155,6 +155,10 @@ fn link_table(links: &[LinkRow]) -> PyResult<ArrowTable> {
         ("bytes", of(|link| link.bytes)),
         ("lost", of(|link| link.lost)),
         ("dropped", of(|link| link.dropped)),
+        ("corrupted", of(|link| link.corrupted)),
+        ("duplicated", of(|link| link.duplicated)),
+        ("held", of(|link| link.held)),
+        ("reordered", of(|link| link.reordered)),
         ("max_queue_bytes", of(|link| link.max_queue_bytes)),
         ("mean_queue_bytes", array(links.iter().map(|link| link.mean_queue_bytes).collect::<Float64Array>())),
     ])

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_kernel::{Process, Scheduler, Timer};
 use wasp_net::topology::{AccessConfig, Block, Layout, Port, SharedConfig, star};
-use wasp_net::{Arrival, LinkConfig, Network, Pair, Scope};
+use wasp_net::{LinkConfig, LinkEvent, Network, Pair, Scope};
 use wasp_packet::{Body, Cut, FrameError, Packet, Payload, PayloadPool, View, cut};
 use wasp_random::{Key, Purpose};
 use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, reset_for};
@@ -20,15 +20,15 @@ const POOL_LIMIT: usize = 256 << 20;
 /// What can happen.
 #[derive(Clone, Copy, Debug)]
 pub enum WanEvent {
-    /// A packet at the far end of a link.
-    Arrival(Arrival),
+    /// Something at a link.
+    Link(LinkEvent),
     /// The deadline of the host with this index.
     Timer(u32),
 }
 
-impl From<Arrival> for WanEvent {
-    fn from(arrival: Arrival) -> Self {
-        Self::Arrival(arrival)
+impl From<LinkEvent> for WanEvent {
+    fn from(event: LinkEvent) -> Self {
+        Self::Link(event)
     }
 }
 
@@ -110,12 +110,12 @@ impl Wan {
         let root = Key::root(seed, 0).purpose(Purpose::Loss);
         let mut network = Network::new(PayloadPool::new(POOL_LIMIT), ());
         let hosts = access.iter().zip(0..).map(|(&(forward, backward), index)| AccessConfig {
-            directions: Pair { forward, backward },
+            directions: Pair { forward: Arc::new(forward), backward: Arc::new(backward) },
             scope: Scope::Direction,
             key: root.entity(index),
         });
         let block = Block { first: server.offset(1).expect("room for hosts"), hosts: hosts.collect() };
-        let directions = Pair { forward: LinkConfig::default(), backward: LinkConfig::default() };
+        let directions = Pair { forward: Arc::default(), backward: Arc::default() };
         let shared = SharedConfig { directions, key: root.name("") };
         let layout = star(&mut network, server, &shared, &block);
         let hosts = access.iter().map(|_| WanHost { reading: true, ..WanHost::default() }).collect();
@@ -240,6 +240,7 @@ impl Wan {
             },
             body: Body::Tcp(header),
             payload,
+            flipped: None,
         };
         self.network.send(out, packet, scheduler);
     }
@@ -250,8 +251,8 @@ impl Process for Wan {
 
     fn handle(&mut self, event: WanEvent, scheduler: &mut Scheduler<WanEvent>) {
         match event {
-            WanEvent::Arrival(arrival) => {
-                let Some(delivery) = self.network.arrive(arrival, scheduler) else { return };
+            WanEvent::Link(event) => {
+                let Some(delivery) = self.network.handle(event, scheduler) else { return };
                 match self.layout.host_at(delivery.node) {
                     Some(host) => self.receive(host, delivery.packet, scheduler),
                     None => self.egress.push_back(delivery.packet),

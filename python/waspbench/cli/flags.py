@@ -70,6 +70,10 @@ _MSS = "Largest segment that the clients announce (MSS), in bytes of payload. [d
 _START = "How clients begin: as in the middle of a long run, or all at once with a request. [default: equilibrium]"
 _MODEL = "Loss model: two-state (bursts), independent, or wasp2001 (the WASP paper's table). [default: two-state]"
 _BURST = "Probability that the packet after a lost one is lost, too. [default: 35%]"
+_JITTER = "Standard deviation of the delay in each direction, which is not below zero; order is kept. [default: none]"
+_REORDER = "Share of the packets that are held back until three later ones have passed, or for 100 ms. [default: none]"
+_DUPLICATE = "Share of the packets that arrive twice, in each direction. [default: none]"
+_CORRUPT = "Share of the packets in which a bit is flipped, in each direction. [default: none]"
 
 FLAGS: dict[str, Flag] = {
     "server": Flag(("server.kind",), SERVER, "NAME", short="-s"),
@@ -117,6 +121,10 @@ FLAGS: dict[str, Flag] = {
         "SIZE",
         "Size of the queues of each access link, in bytes. [default: unlimited]",
     ),
+    "jitter": Flag(("clients.jitter",), NETWORK, "DURATION", _JITTER),
+    "reorder": Flag(("clients.reorder",), NETWORK, "PROBABILITY", _REORDER),
+    "duplicate": Flag(("clients.duplicate",), NETWORK, "PROBABILITY", _DUPLICATE),
+    "corrupt": Flag(("clients.corrupt",), NETWORK, "PROBABILITY", _CORRUPT),
     "workload": Flag(("workload.kind",), WORKLOAD, "KIND", _WORKLOAD, short="-w"),
     "file_size": Flag(("workload.size",), WORKLOAD, "SIZE", short="-f"),
     "preset": Flag(("workload.preset",), WORKLOAD, "NAME", _PRESET),
@@ -153,17 +161,22 @@ def flag(parameter: str) -> str:
 
 
 def fields_of(parameter: str) -> tuple[str, ...]:
-    """The fields that a parameter says, those of loss too."""
-    return PATHS[parameter] or (_OF_LOSS[parameter],)
+    """The fields that a parameter says."""
+    return _FIELDS.get(parameter) or PATHS[parameter]
 
 
-_OF_LOSS = {
-    "loss": "clients.loss",
-    "loss_up": "clients.loss.up",
-    "loss_down": "clients.loss.down",
-    "loss_model": "clients.loss.model",
-    "burst": "clients.loss.burst",
+_FIELDS = {
+    "loss": ("clients.loss",),
+    "loss_up": ("clients.loss.up",),
+    "loss_down": ("clients.loss.down",),
+    "loss_model": ("clients.loss.model",),
+    "burst": ("clients.loss.burst",),
+    "jitter": ("clients.jitter.deviation",),
+    "reorder": ("clients.reorder.share",),
+    "duplicate": ("clients.duplicate.share",),
+    "corrupt": ("clients.corrupt.share",),
 }
+"""The fields of flags that stand for a table in its short form, and of those of loss."""
 
 
 def _documentation(path: str) -> str:
@@ -306,6 +319,7 @@ def flag_of_field(values: Mapping[str, Any], declared: Mapping[str, Flag] = FLAG
     flags |= {"clients.think.value": "--think"}
     for way in ("up", "down"):
         flags[f"clients.loss.{way}.rate"] = flag(f"loss_{way}" if values.get(f"loss_{way}") is not None else "loss")
+    flags |= {field: flag(name) for name in ("jitter", "reorder", "duplicate", "corrupt") for field in _FIELDS[name]}
     for prefix in ("clients.loss", "clients.loss.up", "clients.loss.down"):
         flags |= {f"{prefix}.burst": "--burst", f"{prefix}.model": "--loss-model"}
     return lambda where: where if isinstance(where, Argument) else flags.get(where, where)

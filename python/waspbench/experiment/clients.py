@@ -9,15 +9,25 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from waspbench.experiment.base import Part
 from waspbench.experiment.delay import Delay
 from waspbench.experiment.http import Http
+from waspbench.experiment.links import (
+    Bandwidth,
+    BandwidthWays,
+    Corrupts,
+    CorruptWays,
+    Duplicates,
+    DuplicateWays,
+    Jitters,
+    JitterWays,
+    Queue,
+    QueueWays,
+    Reorders,
+    ReorderWays,
+)
 from waspbench.experiment.loss import Loss, resolve_loss
 from waspbench.experiment.profiles import PROFILES, with_profile
 from waspbench.experiment.tcp import PositiveCount, Tcp
-from waspbench.experiment.units import Duration, Frequency, Name, PositiveSize, Rate
+from waspbench.experiment.units import Duration, Frequency, Name
 from waspbench.suggestion import hint
-
-
-def _both_ways(value: Any) -> Any:
-    return {"up": value, "down": value} if isinstance(value, str) else value
 
 
 def _known_profile(value: Any) -> str:
@@ -33,24 +43,6 @@ ProfileName = Annotated[
 
 DEFAULT_NAME = "clients"
 """Name of a group that is given none."""
-
-
-class Bandwidth(Part):
-    """Rates of an access link, in bits of IP packets per second. A direction that is left out is unlimited."""
-
-    up: Rate | None = None
-    """Rate from the client."""
-    down: Rate | None = None
-    """Rate to the client."""
-
-
-class Queue(Part):
-    """Sizes of the drop-tail queues in front of an access link, in bytes. A direction that is left out is unlimited."""
-
-    up: PositiveSize | None = None
-    """Queue for packets from the client."""
-    down: PositiveSize | None = None
-    """Queue for packets to the client."""
 
 
 class Arrivals(Part):
@@ -85,14 +77,18 @@ class Clients(Part):
     """Round-trip time without queues; half of it in each direction."""
     loss: Loss | None = None
     """Packet loss, in addition to packets that full queues drop."""
-    bandwidth: Annotated[
-        Bandwidth | None, BeforeValidator(_both_ways, json_schema_input_type=Rate | Bandwidth | None)
-    ] = None
+    bandwidth: BandwidthWays = None
     """Bandwidth of each client's access link; unlimited unless set."""
-    queue: Annotated[Queue | None, BeforeValidator(_both_ways, json_schema_input_type=PositiveSize | Queue | None)] = (
-        None
-    )
+    queue: QueueWays = None
     """Queue of each client's access link; unlimited unless set."""
+    jitter: JitterWays = None
+    """Variation of the delay of each client's access link; none unless set."""
+    reorder: ReorderWays = None
+    """Packets that later ones overtake on each client's access link; none unless set."""
+    duplicate: DuplicateWays = None
+    """Packets that arrive twice over each client's access link; none unless set."""
+    corrupt: CorruptWays = None
+    """Packets in which each client's access link flips a bit, so that the receiver drops them; none unless set."""
     mtu: Annotated[int, Field(ge=128, le=65535)] = 1500
     """Largest IP packet of the path, in bytes."""
     http: Http = Field(default_factory=Http)
@@ -121,15 +117,18 @@ class Clients(Part):
 
     def resolve(self) -> dict[str, Any]:
         """As the engine takes it."""
-        bandwidth, queue = self.bandwidth or Bandwidth(), self.queue or Queue()
         return {
             "name": self.name,
             "count": self.count,
             "background": self.background,
             "rtt": self.rtt,
             "loss": resolve_loss(self.loss),
-            "bandwidth": bandwidth.model_dump(),
-            "queue": queue.model_dump(),
+            "bandwidth": (self.bandwidth or Bandwidth()).resolve(),
+            "queue": (self.queue or Queue()).resolve(),
+            "jitter": (self.jitter or Jitters()).resolve(),
+            "reorder": (self.reorder or Reorders()).resolve(),
+            "duplicate": (self.duplicate or Duplicates()).resolve(),
+            "corrupt": (self.corrupt or Corrupts()).resolve(),
             "mtu": self.mtu,
             "http": self.http.resolve(),
             "think": None if self.think is None else self.think.model_dump(exclude_none=True),

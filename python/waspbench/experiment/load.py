@@ -13,6 +13,8 @@ from pydantic import ValidationError
 
 from waspbench.errors import Argument, InputError, show
 from waspbench.experiment.clients import DEFAULT_NAME, Clients
+from waspbench.experiment.impairments import SHORT, written_out
+from waspbench.experiment.links import WAYS, for_both
 from waspbench.experiment.loss import expand_loss
 from waspbench.experiment.metrics import flat
 from waspbench.experiment.model import MEASURED, Experiment
@@ -158,11 +160,21 @@ def _numbered(groups: list[dict[str, Any]], step: str) -> list[dict[str, Any]]:
 
 def _set_in(table: dict[str, Any], steps: list[str], value: Any, path: str, where: str) -> None:
     for index, step in enumerate(steps[:-1]):
-        inner = table.get(step, {})
-        if step == "loss" or (index and steps[index - 1] == "loss" and step in ("up", "down")):
-            inner = expand_loss(inner)
+        inner = _opened(steps, index, table.get(step, {}))
         if not isinstance(inner, dict):
             raise InputError.at(where, f"{'.'.join(steps[: index + 1])} is not a table but {show(inner)}", path)
         table[step] = inner
         table = inner
     table[steps[-1]] = value
+
+
+def _opened(steps: list[str], index: int, value: Any) -> Any:
+    """The value at a step of a path, as a table in which the next step may be set: short forms written out."""
+    option = steps[index - 1] if index and steps[index] in WAYS else steps[index]
+    if option == "loss":
+        return expand_loss(value)
+    if option not in SHORT:
+        return value
+    if option == steps[index] and steps[index + 1] in WAYS and value:
+        return for_both(value)
+    return written_out(option, value)

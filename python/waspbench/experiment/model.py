@@ -15,8 +15,8 @@ from waspbench.experiment.capacity_table import CapacityTable
 from waspbench.experiment.clients import Clients
 from waspbench.experiment.conditions import check_share, checked, conditions, objective
 from waspbench.experiment.field_error import FieldError
+from waspbench.experiment.links import SharedLink
 from waspbench.experiment.location import Location, checked_url
-from waspbench.experiment.loss import OneLoss
 from waspbench.experiment.metrics import PERCENTILES, is_reserved, percentiles
 from waspbench.experiment.tcp import PositiveCount, Tcp
 from waspbench.experiment.units import (
@@ -27,8 +27,6 @@ from waspbench.experiment.units import (
     Name,
     PositiveDuration,
     Probability,
-    Rate,
-    Size,
     UrlPath,
     exact,
 )
@@ -128,41 +126,6 @@ class Server(Part):
         if self.kind == "url" and self.sysctl:
             raise FieldError("sysctl", "a server that runs already has the machine's own settings; set them there")
         return self
-
-
-class SharedDirection(Part):
-    """One direction of the link that all clients share."""
-
-    rate: Rate | None = None
-    """Rate in bits of IP packets per second; unlimited unless set."""
-    queue: Size | None = None
-    """Size of the drop-tail queue in bytes; unlimited unless set."""
-    delay: Duration = "0ms"
-    """Propagation delay, in addition to that of the clients' own paths."""
-    loss: OneLoss | None = None
-    """Packet loss of the link."""
-
-    @model_validator(mode="after")
-    def _one_process(self) -> SharedDirection:
-        if self.loss is not None and "scope" in self.loss.model_fields_set:
-            raise FieldError(
-                "loss.scope", "the shared link has one loss process a direction; leave scope out", self.loss.scope
-            )
-        return self
-
-    def resolve(self) -> dict[str, Any]:
-        """As the engine takes it."""
-        loss = None if self.loss is None else self.loss.resolve()
-        return {"rate": self.rate, "queue": self.queue, "delay": self.delay, "loss": loss}
-
-
-class SharedLink(Part):
-    """The link between the access links and the server."""
-
-    up: SharedDirection = Field(default_factory=SharedDirection)
-    """Direction from the clients to the server."""
-    down: SharedDirection = Field(default_factory=SharedDirection)
-    """Direction from the server to the clients."""
 
 
 class Network(Part):

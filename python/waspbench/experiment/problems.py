@@ -150,9 +150,16 @@ def _models_in(annotation: Any) -> set[type[BaseModel]]:
 
 
 def field_path(loc: tuple[int | str, ...], document: Any) -> str:
-    """A dotted path: groups of clients by name, without the names that pydantic gives to the branches of a union."""
+    """A dotted path: groups of clients by name, without the names that pydantic gives to the branches of a union, and
+    without the directions of a value that the document has for both.
+    """
     steps: list[str] = []
+    here = document
     for index, step in enumerate(loc):
+        above, here = here, _below(here, step)
+        if step in ("up", "down") and above is not None and here is None:
+            here = above
+            continue
         if isinstance(step, int):
             group = _group_name(document, step) if loc[index - 1] == "clients" else f"[{step + 1}]"
             if group:
@@ -160,6 +167,15 @@ def field_path(loc: tuple[int | str, ...], document: Any) -> str:
         elif not _is_tag(step):
             steps.append(_key(step))
     return ".".join(steps).replace(".[", "[")
+
+
+def _below(value: Any, step: int | str) -> Any:
+    """What a document has at a step below ``value``: None if nothing, and ``value`` itself for a branch of a union."""
+    if _is_tag(step):
+        return value
+    if isinstance(step, int):
+        return value[step] if isinstance(value, list) and step < len(value) else None
+    return value.get(step) if isinstance(value, dict) else None
 
 
 def _key(name: str) -> str:

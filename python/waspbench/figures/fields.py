@@ -36,7 +36,28 @@ _OF_CLIENTS: dict[tuple[str, ...], tuple[str, str, FieldKind]] = {
 }
 """What fields of groups of clients are called, by the ends of their paths: in a legend, on an axis, and their kind."""
 
+_IMPAIRMENTS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+    ("jitter", ("deviation", "mean", "max"), "jitter", "jitter"),
+    ("reorder", ("share",), "reordering", "packets overtaken"),
+    ("duplicate", ("share",), "duplication", "packets duplicated"),
+    ("corrupt", ("share",), "corruption", "packets corrupted"),
+)
+
+
+def _parts(parts: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """What stands behind the name of an impairment in a path: nothing, or one of its parts."""
+    return ((), *((part,) for part in parts))
+
+
+_OF_CLIENTS |= {
+    (name, *way, *part): (" ".join((short, *way)), " ".join((long, *way)), "other")
+    for name, parts, short, long in _IMPAIRMENTS
+    for way in ((), ("down",), ("up",))
+    for part in _parts(parts)
+}
+
 _OF_SHARED: tuple[tuple[str, str, FieldKind], ...] = (
+    *((".".join((name, *part)), short, "other") for name, parts, short, _ in _IMPAIRMENTS for part in _parts(parts)),
     ("loss", "loss", "loss"),
     ("loss.rate", "loss", "loss"),
     ("rate", "rate", "other"),

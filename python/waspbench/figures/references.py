@@ -10,6 +10,7 @@ from waspbench import _core
 from waspbench.experiment.units import seconds
 from waspbench.figures.values import Part
 from waspbench.results.result import Result
+from waspbench.results.wording import impairments, of_link
 from waspbench.stats import theory
 
 INITIAL_WINDOW = 10 * 1460
@@ -74,7 +75,7 @@ def _shortest(group: Mapping[str, Any], result: Result, size: str) -> float | No
     http = group.get("http", {})
     alone = (http.get("connections"), http.get("pipeline")) == (1, 1)
     long = any(_core.parse_bytes(each or "0B") > INITIAL_WINDOW for each in (size, http.get("body")))
-    if not alone or long or http.get("read_rate") is not None:
+    if not alone or long or http.get("read_rate") is not None or _is_impaired(group, result):
         return None
     kept = http.get("requests_per_connection")
     besides = 2 if http.get("next_after") == "close" else 1
@@ -129,7 +130,7 @@ def modelled(rate: Rate) -> Callable[[Part], float | None]:
         if workload.get("kind") != "single" or _core.parse_bytes(workload["size"]) < LONG * segment:
             return None
         loss, rtt = chance((group.get("loss") or {}).get("down")), _round_trip(group, result)
-        fits = _is_endless(group) and not _has_rates(group, result) and _is_linux(group, result)
+        fits = _is_endless(group) and not _has_more(group, result) and _is_linux(group, result)
         if not loss or not rtt or not fits:
             return None
         count: int = group["count"]
@@ -152,11 +153,20 @@ def _is_endless(group: Mapping[str, Any]) -> bool:
     return kept and http.get("read_rate") is None and group.get("arrivals") is None and _pause(group) == 0
 
 
-def _has_rates(group: Mapping[str, Any], result: Result) -> bool:
-    """Whether a link towards the clients has a rate or a loss of its own, which the models do not know."""
+def _has_more(group: Mapping[str, Any], result: Result) -> bool:
+    """Whether links do what the models do not know: a rate or a loss of the shared link towards the clients, or an
+    impairment beside loss.
+    """
     shared = result.scenario.get("network", {}).get("shared", {}).get("down", {})
     own = (group.get("bandwidth") or {}).get("down")
-    return any(each is not None for each in (own, shared.get("rate"), shared.get("loss")))
+    limits = any(each is not None for each in (own, shared.get("rate"), shared.get("loss")))
+    return limits or _is_impaired(group, result)
+
+
+def _is_impaired(group: Mapping[str, Any], result: Result) -> bool:
+    """Whether links do more to packets of a group than lose and delay them, in whichever direction."""
+    shared = result.scenario.get("network", {}).get("shared", {})
+    return bool(impairments(group)) or any(of_link(shared.get(way) or {}) for way in ("up", "down"))
 
 
 def chance(loss: Mapping[str, Any] | None) -> float | None:

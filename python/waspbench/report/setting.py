@@ -12,7 +12,7 @@ from waspbench.report.content import Block, Section, Table, Words, items, table
 from waspbench.report.sources import ComparisonSource, Origin, SearchSource, Side, StudySource
 from waspbench.results.columns import value_text
 from waspbench.results.comparing import ComparisonResult
-from waspbench.results.wording import described, losses
+from waspbench.results.wording import described, impairments, losses, shared_link
 from waspbench.results.workload import site_text, workload_text
 from waspbench.tabular import NONE, Column, Listing, whole
 
@@ -26,6 +26,8 @@ def of_study(source: StudySource) -> Section:
     if result.lengths is not None and result.lengths.why is None:
         said.append(f"Lengths: {result.lengths.text}")
     title = f"Groups of clients{f' at {settings_of(point.varied)}' if swept else ''}"
+    link = shared_link(result.scenario)
+    said += [f"Shared link: {link}"] if link else []
     blocks: list[Block] = [items("", said), clients_table(title, result.clients)]
     return _section([*blocks, *_varied(source.origin, [each.varied for each in study.points])])
 
@@ -107,7 +109,9 @@ def _varied(origin: Origin, points: Sequence[Mapping[str, Any]]) -> list[Block]:
 
 def clients_table(title: str, groups: Sequence[Mapping[str, Any]]) -> Table:
     """A line for each group of clients of a scenario: where it is, and what it does."""
-    return table(title, Listing(_CLIENTS, list(groups)))
+    impaired = any(map(impairments, groups))
+    columns = {name: column for name, column in _CLIENTS.items() if impaired or name != "impairments"}
+    return table(title, Listing(columns, list(groups)))
 
 
 def _rate(way: str) -> Column:
@@ -142,6 +146,7 @@ _CLIENTS = {
     "count": Column("clients", whole),
     "rtt": Column("rtt"),
     "loss": Column("loss", losses, left=True),
+    "impairments": Column("impairments", of_row=lambda row: ", ".join(impairments(row)) or NONE, left=True),
     "down": _rate("down"),
     "up": _rate("up"),
     "version": Column("HTTP", of_row=lambda row: str(row["http"].get("version") or NONE)),

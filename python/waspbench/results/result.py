@@ -87,6 +87,15 @@ class Direction(Record):
     """Expected loss rate, by which WASP judges loss_rate: mean of the packets' conditional probabilities of loss."""
     dropped: int
     """Packets that were dropped for another reason, such as a full queue."""
+    corrupted: int | None = None
+    """Packets in which a link flipped a bit (corrupt). This and the next three are sums over all links, the shared one
+    included. None in results of older versions."""
+    duplicated: int | None = None
+    """Copies of packets that links made (duplicate). None in results of older versions."""
+    held: int | None = None
+    """Packets that links held back so that later packets overtake them (reorder). None in results of older versions."""
+    reordered: int | None = None
+    """Packets that were held back, and that at least one later packet overtook. None in results of older versions."""
 
 
 class Network(Record):
@@ -447,7 +456,17 @@ def _direction(runs: Sequence[RunDirection], label: float | None) -> Direction:
         stationary_loss_rate=weighted([run.stationary_loss_rate for run in runs]),
         expected_loss_rate=weighted([run.expected_loss_rate for run in runs]),
         dropped=sum(run.dropped for run in runs),
+        corrupted=_sum([run.corrupted for run in runs]),
+        duplicated=_sum([run.duplicated for run in runs]),
+        held=_sum([run.held for run in runs]),
+        reordered=_sum([run.reordered for run in runs]),
     )
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    """The sum of counts; None where one is not known."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _label(about: Mapping[str, Any], way: str) -> float | None:

@@ -339,6 +339,15 @@ class RunDirection(Finite):
     """Share of the packets that the loss model dropped: lost / packets. None if there were no packets."""
     dropped: Count
     """Packets that were dropped for another reason, such as a full queue."""
+    corrupted: Count | None = None
+    """Packets in which a link flipped a bit (corrupt). This and the next three are sums over all links, the shared one
+    included."""
+    duplicated: Count | None = None
+    """Copies of packets that links made (duplicate)."""
+    held: Count | None = None
+    """Packets that links held back so that later packets overtake them (reorder)."""
+    reordered: Count | None = None
+    """Packets that were held back, and that at least one later packet overtook."""
     expected_loss_rate: float | None = None
     """Expected loss rate: mean of the packets' conditional probabilities of loss."""
     expected_standard_error: float | None = None

@@ -116,7 +116,7 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
                 "packets",
                 "UInt64",
                 "Packets that arrived at the link. For an access link they are those of its client in `connections`, "
-                "and `strays`.",
+                "and `strays`. Copies that the link made are not among them.",
             ),
             (
                 "strays",
@@ -126,7 +126,21 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             ),
             ("bytes", "UInt64", "Number of bytes of these packets, IP headers included."),
             ("lost", "UInt64", "Packets that the loss model dropped."),
-            ("dropped", "UInt64", "Packets that were dropped for another reason."),
+            ("dropped", "UInt64", "Packets that were dropped for another reason, copies among them."),
+            ("corrupted", "UInt64", "Packets in which the link flipped a bit. Null in results of older versions."),
+            ("duplicated", "UInt64", "Copies that the link made of packets. Null in results of older versions."),
+            (
+                "held",
+                "UInt64",
+                "Packets that `reorder` held back so that later packets overtake them. Null in results of older "
+                "versions.",
+            ),
+            (
+                "reordered",
+                "UInt64",
+                "Packets that were held back, and that at least one later packet overtook. Packets that overtake each "
+                "other by jitter are not counted. Null in results of older versions.",
+            ),
             ("max_queue_bytes", "UInt64", "Largest number of bytes in the queue."),
             ("mean_queue_bytes", "Float64", "Mean number of bytes in the queue over the run."),
         ),

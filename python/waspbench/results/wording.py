@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from waspbench import _core
@@ -20,7 +20,9 @@ def described(result: Result) -> str:
     measure = result.scenario["measure"]
     runs = f"{len(result.runs)} run{'s' if len(result.runs) != 1 else ''} of {measure['duration']}"
     groups = "; ".join(map(_group, result.clients))
-    return f"{server(result)}, {groups}. {result.mode}, {runs} after {measure['warmup']}, seed {result.seed}"
+    link = shared_link(result.scenario)
+    where = "; ".join([groups, *([f"shared link: {link}"] if link else [])])
+    return f"{server(result)}, {where}. {result.mode}, {runs} after {measure['warmup']}, seed {result.seed}"
 
 
 def server(result: Result) -> str:
@@ -31,7 +33,33 @@ def server(result: Result) -> str:
 
 
 def _group(group: Mapping[str, Any]) -> str:
-    return f"{group['count']} {group['name']} at {group['rtt']}, {losses(group['loss'])}"
+    met = [losses(group["loss"]), *impairments(group)]
+    return f"{group['count']} {group['name']} at {group['rtt']}, {', '.join(met)}"
+
+
+def shared_link(scenario: Mapping[str, Any]) -> str:
+    """What the shared link of a scenario does, in each direction unless both are alike; empty where it does nothing."""
+    shared = (scenario.get("network") or {}).get("shared") or {}
+    sides = {way: ", ".join(_link(shared.get(way) or {})) for way in ("up", "down")}
+    if sides["up"] == sides["down"]:
+        return sides["up"]
+    return "; ".join(f"{way} {side}" for way, side in sides.items() if side)
+
+
+def _link(link: Mapping[str, Any]) -> list[str]:
+    """What one direction of the shared link does."""
+    queue, delay, loss = (link.get(name) for name in ("queue", "delay", "loss"))
+    transport = [link["rate"]] if link.get("rate") else []
+    transport += [f"queue {queue}"] if queue else []
+    transport += [f"delay {delay}"] if delay and _core.parse_duration(delay) else []
+    transport += [f"loss {_loss(loss)}"] if loss else []
+    return transport + of_link(link)
+
+
+def of_link(link: Mapping[str, Any]) -> list[str]:
+    """What one direction of a link does beside losing packets and delaying them."""
+    told = ((name, _IMPAIRMENTS[name](link[name])) for name in _IMPAIRMENTS if link.get(name))
+    return [f"{name} {text}" for name, text in told if text]
 
 
 def losses(loss: Mapping[str, Any]) -> str:
@@ -42,6 +70,52 @@ def losses(loss: Mapping[str, Any]) -> str:
     if len(sides) == 2 and sides["up"] == sides["down"]:
         return f"loss {sides['up']}"
     return ", ".join(f"loss {way} {side}" for way, side in sides.items())
+
+
+def impairments(group: Mapping[str, Any]) -> list[str]:
+    """What the access links of a group of clients of a scenario do beside losing packets, in each direction unless both
+    are alike. Scenarios of older versions have none.
+    """
+    return [text for name, told in _IMPAIRMENTS.items() for text in _of_both_ways(name, group.get(name) or {}, told)]
+
+
+def _of_both_ways(name: str, ways: Mapping[str, Any], told: Callable[[Mapping[str, Any]], str]) -> list[str]:
+    sides = {way: text for way in ("up", "down") if ways.get(way) and (text := told(ways[way]))}
+    if len(sides) == 2 and sides["up"] == sides["down"]:
+        return [f"{name} {sides['up']}"]
+    return [f"{name} {way} {side}" for way, side in sides.items()]
+
+
+def _jitter(jitter: Mapping[str, Any]) -> str:
+    size = jitter[{"normal": "deviation", "pareto": "mean", "uniform": "max"}[jitter["model"]]]
+    if not _core.parse_duration(size):
+        return ""
+    sizes = {
+        "normal": lambda: f"{size} normal",
+        "pareto": lambda: f"{size} pareto (shape={jitter['shape']:g})",
+        "uniform": lambda: f"{jitter['min']} to {size}",
+    }
+    order = " out of order" if jitter["order"] == "free" else ""
+    return sizes[jitter["model"]]() + order
+
+
+def _share(impairment: Mapping[str, Any]) -> str:
+    share = _core.parse_probability(impairment["share"])
+    return f"{100 * share:.4g}%" if share else ""
+
+
+def _reorder(reorder: Mapping[str, Any]) -> str:
+    share = _share(reorder)
+    return share and f"{share} by {reorder['distance']}"
+
+
+_IMPAIRMENTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "jitter": _jitter,
+    "reorder": _reorder,
+    "duplicate": _share,
+    "corrupt": _share,
+}
+"""How options of a link are told, by their names; empty where they do nothing."""
 
 
 def _loss(loss: Mapping[str, Any]) -> str:
@@ -62,7 +136,16 @@ def hidden(result: Result) -> str:
 def direction(way: Direction) -> str:
     """What became of the packets of one direction."""
     rate = "" if way.loss_rate is None else f" ({100 * way.loss_rate:.2f} %)"
-    shown = f"{way.packets:,d} packets, {way.lost:,d} lost{rate}, {way.dropped:,d} dropped"
+
+    def told(count: int | None, what: str) -> list[str]:
+        return [f"{count:,d} {what} ({100 * count / way.packets:.2f} %)"] if count and way.packets else []
+
+    impaired = [*told(way.corrupted, "corrupted"), *told(way.duplicated, "duplicated")]
+    if way.held:
+        impaired += [*told(way.held, "held back"), f"{way.reordered or 0:,d} of them overtaken"]
+    shown = ", ".join(
+        [f"{way.packets:,d} packets", f"{way.lost:,d} lost{rate}", f"{way.dropped:,d} dropped", *impaired]
+    )
     rates = {"label": way.label_loss_rate, "stationary": way.stationary_loss_rate, "expected": way.expected_loss_rate}
     if not way.stationary_loss_rate:
         return shown

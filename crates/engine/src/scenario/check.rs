@@ -1,11 +1,11 @@
 //! What a scenario must satisfy beyond its types.
 
 use super::check_behaviour::{check_behaviour, check_workload};
-use super::{Group, Mode, Scenario};
+use super::{Group, LinkDirection, Mode, Scenario};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use wasp_http::{Method, Request};
-use wasp_net::Loss;
+use wasp_net::{ImpairmentError, Loss};
 use wasp_units::{Duration, Probability};
 
 /// Longest round-trip time and longest phase of a run: a day.
@@ -56,6 +56,7 @@ impl Scenario {
             )?;
             check_loss(&format!("{field}.loss"), direction.1.loss)?;
             check_duration(&format!("{field}.delay"), direction.1.delay)?;
+            check_impairments(direction.1, |option| format!("{field}.{option}"))?;
         }
         ensure(!self.clients.is_empty(), "clients", "none; at least one group is needed")?;
         ensure(
@@ -163,6 +164,9 @@ fn check_group(group: &Group) -> Result<(), ScenarioError> {
             "a queue never fills without a bandwidth limit; give both or neither",
         )?;
     }
+    for (name, direction) in group.access() {
+        check_impairments(&direction, |option| field(&format!("{option}.{name}")))?;
+    }
     ensure(
         group.mtu >= LEAST_MTU,
         field("mtu"),
@@ -180,6 +184,19 @@ fn check_group(group: &Group) -> Result<(), ScenarioError> {
 
 pub(super) fn check_duration(field: &str, duration: Duration) -> Result<(), ScenarioError> {
     ensure(duration <= LONGEST, field, format!("{duration}; must be at most 24h"))
+}
+
+/// Checks what a link does to packets beside losing them; `field` is where an option stands.
+fn check_impairments(direction: &LinkDirection, field: impl Fn(&str) -> String) -> Result<(), ScenarioError> {
+    let named = |option: &str, checked: Result<(), ImpairmentError>| {
+        checked.map_err(|error| {
+            let ImpairmentError { field: part, value, valid } = error;
+            ScenarioError::new(format!("{}.{part}", field(option)), format!("{value}; must be {valid}"))
+        })
+    };
+    named("jitter", direction.jitter.map_or(Ok(()), |jitter| jitter.check()))?;
+    named("reorder", direction.reorder.map_or(Ok(()), |reorder| reorder.check()))?;
+    named("corrupt", direction.corrupt.map_or(Ok(()), |corrupt| corrupt.check()))
 }
 
 fn check_loss(field: &str, loss: Option<Loss>) -> Result<(), ScenarioError> {

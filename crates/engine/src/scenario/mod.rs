@@ -18,7 +18,7 @@ use behaviour::check_options;
 use serde::Deserialize;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
-use wasp_net::{Loss, Scope};
+use wasp_net::{Corrupt, Duplicate, Jitter, Loss, Reorder, Scope};
 use wasp_units::{Bytes, Duration, Probability, Rate};
 use wasp_workload::Delay;
 
@@ -121,15 +121,15 @@ pub struct Internetwork {
 #[serde(deny_unknown_fields)]
 pub struct SharedLink {
     /// Towards the server.
-    pub up: SharedDirection,
+    pub up: LinkDirection,
     /// From the server.
-    pub down: SharedDirection,
+    pub down: LinkDirection,
 }
 
-/// One direction of the shared link.
+/// What one direction of a link does: the same for access and shared links.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SharedDirection {
+pub struct LinkDirection {
     /// Serialisation rate; none is infinite.
     #[serde(default)]
     pub rate: Option<Rate>,
@@ -139,9 +139,21 @@ pub struct SharedDirection {
     /// Propagation delay.
     #[serde(default)]
     pub delay: Duration,
-    /// Random loss, one chain for all that crosses the link.
+    /// Random loss: on an access link of each connection, elsewhere one chain for all that crosses the link.
     #[serde(default)]
     pub loss: Option<Loss>,
+    /// Variation of the delay.
+    #[serde(default)]
+    pub jitter: Option<Jitter>,
+    /// Packets that others overtake.
+    #[serde(default)]
+    pub reorder: Option<Reorder>,
+    /// Packets that a copy follows.
+    #[serde(default)]
+    pub duplicate: Option<Duplicate>,
+    /// Packets in which a bit is flipped.
+    #[serde(default)]
+    pub corrupt: Option<Corrupt>,
 }
 
 /// A group of like clients.
@@ -163,6 +175,18 @@ pub struct Group {
     pub bandwidth: Directions<Rate>,
     /// Room of the access link's queues.
     pub queue: Directions<Bytes>,
+    /// Variation of the access link's delay.
+    #[serde(default)]
+    pub jitter: Directions<Jitter>,
+    /// Packets that others overtake on the access link.
+    #[serde(default)]
+    pub reorder: Directions<Reorder>,
+    /// Packets that a copy follows on the access link.
+    #[serde(default)]
+    pub duplicate: Directions<Duplicate>,
+    /// Packets in which a bit is flipped on the access link.
+    #[serde(default)]
+    pub corrupt: Directions<Corrupt>,
     /// MTU of the access link in bytes.
     pub mtu: u16,
     /// HTTP behaviour.
@@ -195,7 +219,7 @@ pub struct GroupLoss {
     pub scope: Scope,
 }
 
-/// A limit in each direction; none is infinite.
+/// An option of the access link in each direction, as [`LinkDirection`] has it.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Directions<T> {
@@ -223,7 +247,49 @@ pub struct Measure {
 /// Bytes of IPv4 and TCP headers without options.
 const HEADERS: u16 = 40;
 
+impl LinkDirection {
+    /// Whether what crosses it changes what the rest meets: a rate, a queue, or anything that is drawn for all packets in turn.
+    pub(crate) const fn has_state(&self) -> bool {
+        let Self { rate, queue, delay: _, loss, jitter, reorder, duplicate, corrupt } = self;
+        let limits = rate.is_some() || queue.is_some() || loss.is_some();
+        limits || jitter.is_some() || reorder.is_some() || duplicate.is_some() || corrupt.is_some()
+    }
+}
+
+impl<T> Default for Directions<T> {
+    fn default() -> Self {
+        Self { up: None, down: None }
+    }
+}
+
 impl Group {
+    /// Both directions of the access link with their names.
+    pub(crate) const fn access(&self) -> [(&'static str, LinkDirection); 2] {
+        // An odd nanosecond goes to the way back.
+        let forth = Duration::from_nanos(self.rtt.as_nanos() / 2);
+        let up = LinkDirection {
+            rate: self.bandwidth.up,
+            queue: self.queue.up,
+            delay: forth,
+            loss: self.loss.up,
+            jitter: self.jitter.up,
+            reorder: self.reorder.up,
+            duplicate: self.duplicate.up,
+            corrupt: self.corrupt.up,
+        };
+        let down = LinkDirection {
+            rate: self.bandwidth.down,
+            queue: self.queue.down,
+            delay: self.rtt.saturating_sub(forth),
+            loss: self.loss.down,
+            jitter: self.jitter.down,
+            reorder: self.reorder.down,
+            duplicate: self.duplicate.down,
+            corrupt: self.corrupt.down,
+        };
+        [("up", up), ("down", down)]
+    }
+
     /// The MTU less the headers (RFC 9293 section 3.7.1).
     pub(crate) const fn largest_mss(&self) -> u16 {
         self.mtu.saturating_sub(HEADERS)
@@ -254,6 +320,15 @@ impl Scenario {
         })?;
         scenario.check()?;
         Ok(scenario)
+    }
+
+    /// Mean time of a round trip of a group's clients without queues and serialisation.
+    pub(crate) fn round_trip(&self, group: &Group) -> Duration {
+        let shared = &self.network.shared;
+        let jitter = [shared.up.jitter, shared.down.jitter, group.jitter.up, group.jitter.down];
+        let added: Duration =
+            jitter.iter().flatten().map(Jitter::mean).fold(Duration::ZERO, |sum, mean| sum + mean);
+        group.rtt + shared.up.delay + shared.down.delay + added
     }
 
     /// What clients call the server.

@@ -278,6 +278,18 @@ pub struct DirectionSummary {
     pub loss_rate: Option<f64>,
     /// Packets dropped for another reason.
     pub dropped: u64,
+    /// Packets in which a link flipped a bit. Results of older versions do not know it, nor the next three; runs are not judged by them.
+    #[serde(skip_deserializing)]
+    pub corrupted: u64,
+    /// Copies that links made.
+    #[serde(skip_deserializing)]
+    pub duplicated: u64,
+    /// Packets that were held back so that others may overtake them.
+    #[serde(skip_deserializing)]
+    pub held: u64,
+    /// Those of them that others have overtaken.
+    #[serde(skip_deserializing)]
+    pub reordered: u64,
     /// The sum of the packets' conditional probabilities of loss, over `packets`.
     pub expected_loss_rate: Option<f64>,
     /// Standard error of `loss_rate` about that.
@@ -319,8 +331,16 @@ pub struct LinkRow {
     pub bytes: u64,
     /// Packets lost at random.
     pub lost: u64,
-    /// Packets dropped for another reason.
+    /// Packets dropped for another reason, copies among them.
     pub dropped: u64,
+    /// Packets in which a bit was flipped.
+    pub corrupted: u64,
+    /// Copies that were made.
+    pub duplicated: u64,
+    /// Packets that were held back so that others may overtake them.
+    pub held: u64,
+    /// Those of them that others have overtaken.
+    pub reordered: u64,
     /// Most bytes that waited in the queue.
     pub max_queue_bytes: u64,
     /// Mean bytes that waited in the queue.
@@ -335,6 +355,10 @@ impl LinkRow {
         self.bytes += other.bytes;
         self.lost += other.lost;
         self.dropped += other.dropped;
+        self.corrupted += other.corrupted;
+        self.duplicated += other.duplicated;
+        self.held += other.held;
+        self.reordered += other.reordered;
         self.max_queue_bytes = self.max_queue_bytes.max(other.max_queue_bytes);
         self.mean_queue_bytes += other.mean_queue_bytes;
     }
@@ -553,6 +577,10 @@ fn direction(totals: &DirectionTotals) -> DirectionSummary {
         lost: totals.lost,
         loss_rate: rate(totals.lost as f64),
         dropped: totals.dropped,
+        corrupted: totals.corrupted,
+        duplicated: totals.duplicated,
+        held: totals.held,
+        reordered: totals.reordered,
         expected_loss_rate: rate(totals.expected),
         expected_standard_error: rate(totals.variance.max(0.0).sqrt()),
         stationary_loss_rate: rate(totals.stationary),
@@ -577,6 +605,10 @@ fn links<O: Observer>(
             bytes: counters.bytes,
             lost: counters.loss.lost,
             dropped: counters.dropped,
+            corrupted: counters.corrupted,
+            duplicated: counters.duplicated,
+            held: counters.held,
+            reordered: counters.reordered,
             max_queue_bytes: counters.queue_max,
             mean_queue_bytes: counters.queue_integral as f64 / nanos.max(1) as f64,
         }

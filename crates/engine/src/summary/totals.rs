@@ -11,6 +11,10 @@ pub(crate) struct DirectionTotals {
     pub(crate) packets: u64,
     pub(crate) lost: u64,
     pub(crate) dropped: u64,
+    pub(crate) corrupted: u64,
+    pub(crate) duplicated: u64,
+    pub(crate) held: u64,
+    pub(crate) reordered: u64,
     /// Sum of the packets' conditional probabilities of loss.
     pub(crate) expected: f64,
     /// Sum of their q(1-q).
@@ -49,6 +53,10 @@ impl DirectionTotals {
         self.packets += if access { counters.packets } else { 0 };
         self.lost += counters.loss.lost;
         self.dropped += counters.dropped;
+        self.corrupted += counters.corrupted;
+        self.duplicated += counters.duplicated;
+        self.held += counters.held;
+        self.reordered += counters.reordered;
         self.expected += expected;
         self.variance += variance;
         self.stationary += loss.stationary_rate() * counters.loss.packets() as f64;
@@ -58,6 +66,10 @@ impl DirectionTotals {
         self.packets += other.packets;
         self.lost += other.lost;
         self.dropped += other.dropped;
+        self.corrupted += other.corrupted;
+        self.duplicated += other.duplicated;
+        self.held += other.held;
+        self.reordered += other.reordered;
         self.expected += other.expected;
         self.variance += other.variance;
         self.stationary += other.stationary;
@@ -68,6 +80,10 @@ impl DirectionTotals {
             packets: self.packets - earlier.packets,
             lost: self.lost - earlier.lost,
             dropped: self.dropped - earlier.dropped,
+            corrupted: self.corrupted - earlier.corrupted,
+            duplicated: self.duplicated - earlier.duplicated,
+            held: self.held - earlier.held,
+            reordered: self.reordered - earlier.reordered,
             expected: self.expected - earlier.expected,
             variance: self.variance - earlier.variance,
             stationary: self.stationary - earlier.stationary,

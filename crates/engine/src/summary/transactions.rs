@@ -192,7 +192,6 @@ pub(super) fn beginning_of_group(
     if part.is_stopped(scenario) || scenario.mode == Mode::Shim {
         return None;
     }
-    let shared = &scenario.network.shared;
     let each = if found.is_open() { 1 } else { group.http.connections };
     let has_pages = matches!(scenario.workload.options, Workload::Surge(_));
     let http = &group.http;
@@ -212,7 +211,7 @@ pub(super) fn beginning_of_group(
         },
         pause: is_plain.then_some(pause),
         requests: group.http.requests_per_connection.map(NonZeroU32::get),
-        rtt: (group.rtt + shared.up.delay + shared.down.delay).as_secs_f64(),
+        rtt: scenario.round_trip(group).as_secs_f64(),
         warmup: scenario.measure.warmup.as_secs_f64(),
         duration: scenario.measure.duration.as_secs_f64(),
     };

@@ -11,7 +11,7 @@ use super::reason::Said;
 use super::sender::Sender;
 use super::{Lengths, Part};
 use crate::ledger::{CLASSES, GroupLedger, History};
-use crate::scenario::Group;
+use crate::scenario::{Group, LinkDirection};
 use crate::{Mode, Scenario};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -196,12 +196,10 @@ impl Known {
     /// What is known of a group whose clients send more than they receive if it `uploads`.
     fn of(scenario: &Scenario, group: &Group, is_open: bool, uploads: bool) -> Option<Self> {
         let shared = &scenario.network.shared;
-        let (up, down) = (
-            (group.bandwidth.up, group.queue.up, group.loss.up, &shared.up),
-            (group.bandwidth.down, group.queue.down, group.loss.down, &shared.down),
-        );
-        let (bandwidth, queue, loss, shared_direction) = if uploads { up } else { down };
-        let rtt = (group.rtt + shared.up.delay + shared.down.delay).as_secs_f64();
+        let [(_, up), (_, down)] = group.access();
+        let (own_link, shared_direction) = if uploads { (up, &shared.up) } else { (down, &shared.down) };
+        let (bandwidth, queue) = (own_link.rate, own_link.queue);
+        let rtt = scenario.round_trip(group).as_secs_f64();
         let client = group.tcp_config().ok()?;
         let mss = f64::from(client.mss) + LEAST_HEADERS - HEADERS;
         let frame_bits = 8.0 * (mss + HEADERS);
@@ -216,7 +214,11 @@ impl Known {
         let offered = match client.receive_buffer {
             ReceiveBuffer::Fixed(bytes) | ReceiveBuffer::Tuned { most: bytes } => f64::from(bytes) / mss,
         };
-        let events = |loss: Option<Loss>| loss.map_or(0.0, Loss::event_rate);
+        // To TCP what arrives with a flipped bit is lost.
+        let events = |link: &LinkDirection| {
+            let corrupted = link.corrupt.map_or(0.0, |corrupt| corrupt.share.as_f64());
+            link.loss.map_or(0.0, Loss::event_rate) + corrupted
+        };
         let closes = scenario.server.model.and_then(|model| model.requests_per_connection);
         let closes = closes.filter(|_| scenario.mode == Mode::Sim);
         let requests = group.http.requests_per_connection.into_iter().chain(closes).min();
@@ -231,7 +233,7 @@ impl Known {
             pipe: own.min(pipe(shared_direction.rate, shared_direction.queue)),
             segment_time,
             own_pipe: if own.is_finite() && shared_direction.rate.is_none() { own } else { 0.0 },
-            expected: events(loss) + events(shared_direction.loss),
+            expected: events(&own_link) + events(shared_direction),
             warmup: scenario.measure.warmup.as_secs_f64(),
             duration: scenario.measure.duration.as_secs_f64(),
         })

@@ -40,7 +40,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use wasp_kernel::{Stage, Timer, prefetch};
 use wasp_net::{Network, Observer, Passage};
-use wasp_packet::{Body, Packet, Payload};
+use wasp_packet::{Packet, Payload};
 use wasp_tcp::{Endpoint, Event as TcpEvent, State, reset_for};
 use wasp_units::{Duration, Instant};
 use wasp_wire::TcpHeader;
@@ -135,9 +135,7 @@ impl Client {
 
     /// A packet has arrived.
     pub fn handle_packet<O: Observer>(&mut self, packet: Packet, world: &mut World<'_, O>) {
-        let Packet { ip, body: Body::Tcp(header), payload } = packet else {
-            return world.network.pool.release(packet.payload);
-        };
+        let Some((ip, header, payload)) = world.segment_of(packet) else { return };
         let Some(slot) = self.find(&header) else {
             let reset = reset_for(&header, payload.len());
             world.network.pool.release(payload);

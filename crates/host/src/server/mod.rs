@@ -15,7 +15,7 @@ pub use tcp_totals::TcpTotals;
 use wasp_http::{Method, RequestHead, RequestReader, Version};
 use wasp_kernel::NodeId;
 use wasp_net::{Fate, LinkId, Observer};
-use wasp_packet::{Body, Packet, Payload, View};
+use wasp_packet::{Packet, Payload, View};
 use wasp_tcp::{Chunk, Endpoint, Event as TcpEvent, reset_for};
 use wasp_units::Instant;
 use wasp_wire::{Address, Flags, TcpHeader};
@@ -130,10 +130,8 @@ impl Server {
 
     /// A packet has arrived.
     pub fn handle_packet<O: Observer>(&mut self, packet: Packet, world: &mut World<'_, O>) {
-        let Packet { ip, body: Body::Tcp(header), payload } = packet else {
-            return world.network.pool.release(packet.payload);
-        };
         self.cpu.receive(world.now());
+        let Some((ip, header, payload)) = world.segment_of(packet) else { return };
         let opens = header.flags.contains(Flags::SYN) && !header.flags.intersects(Flags::ACK | Flags::RST);
         let known = self.by_peer.get(&(ip.source, header.source_port)).copied();
         let known = known.filter(|slot| !(opens && self.makes_way(*slot, &header, world)));

@@ -217,6 +217,7 @@ impl Stack for KernelStack {
             },
             body: Body::Tcp(*header),
             payload: payload.expect("room"),
+            flipped: None,
         };
         let length = frame(&packet, &self.pool, &mut self.buffer);
         self.pool.release(packet.payload);

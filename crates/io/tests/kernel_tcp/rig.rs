@@ -32,7 +32,7 @@ pub(crate) fn path(rtt: Duration, loss: f64) -> (LinkConfig, LinkConfig) {
         0.0 => Loss::None,
         _ => Loss::TwoState { p: probability(p), r: probability(leave), start: Start::Good },
     };
-    let link = LinkConfig { rate: None, queue: None, delay: rtt / 2, mtu: Some(1_500), loss };
+    let link = LinkConfig { delay: rtt / 2, mtu: Some(1_500), loss, ..LinkConfig::default() };
     (link, link)
 }
 

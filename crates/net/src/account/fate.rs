@@ -17,7 +17,7 @@ pub enum Fate {
     Ttl,
     /// No router or host has its destination.
     NoRoute,
-    /// A checksum did not match.
+    /// A checksum did not match: the packet came so from the device, or a link flipped a bit and the modelled host that it reached found out.
     BadChecksum,
     /// Not a valid packet.
     Malformed,

@@ -15,10 +15,10 @@ struct Model {
 }
 
 impl Process for Model {
-    type Event = Arrival;
+    type Event = LinkEvent;
 
-    fn handle(&mut self, event: Arrival, scheduler: &mut Scheduler<Arrival>) {
-        if let Some(Delivery { node, packet }) = self.network.arrive(event, scheduler) {
+    fn handle(&mut self, event: LinkEvent, scheduler: &mut Scheduler<LinkEvent>) {
+        if let Some(Delivery { node, packet }) = self.network.handle(event, scheduler) {
             self.delivered.push((scheduler.now(), node, packet.ip.ttl));
         }
     }
@@ -38,7 +38,7 @@ fn two_routers(delays: [u64; 3]) -> (LogicalProcess<Model>, LinkId) {
         [Node::Host(HOSTS[0]), Node::Router(routers[0]), Node::Router(routers[1]), Node::Host(HOSTS[1])];
     let links = [0, 1, 2].map(|hop| {
         let config = LinkConfig { delay: Duration::from_millis(delays[hop]), ..LinkConfig::default() };
-        network.add_link(nodes[hop], nodes[hop + 1], config, Key::root(1, 0))
+        network.add_link(nodes[hop], nodes[hop + 1], Arc::new(config), Key::root(1, 0))
     });
     for (router, link) in routers.into_iter().zip(&links[1..]) {
         network.set_routes(
@@ -60,7 +60,7 @@ fn send(kernel: &mut LogicalProcess<Model>, link: LinkId, destination: Address, 
         dont_fragment: true,
     };
     let body = Body::Udp { source_port: 1, destination_port: 2 };
-    let packet = Packet { ip, body, payload: Payload::Virtual(10) };
+    let packet = Packet { ip, body, payload: Payload::Virtual(10), flipped: None };
     kernel.inject(Instant::ZERO, |model, scheduler| model.network.send(link, packet, scheduler));
 }
 

@@ -4,28 +4,29 @@ use super::{Layout, Port};
 use crate::account::Meter;
 use crate::node::{Node, Route, Target};
 use crate::{Direction, LinkConfig, LinkId, Network, Observer, Pair, Scope};
+use std::sync::Arc;
 use wasp_kernel::NodeId;
 use wasp_random::Key;
 use wasp_units::Duration;
 use wasp_wire::Address;
 
 /// The link of one host to its router.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct AccessConfig {
     /// What each direction does; forward is from the host.
-    pub directions: Pair<LinkConfig>,
+    pub directions: Pair<Arc<LinkConfig>>,
     /// What shares a loss chain.
     pub scope: Scope,
-    /// The host's key for loss.
+    /// The host's key for loss and what else its link does.
     pub key: Key,
 }
 
 /// The link that all hosts share.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SharedConfig {
     /// What each direction does; forward is from the router to the server.
-    pub directions: Pair<LinkConfig>,
-    /// For the loss of all that crosses it.
+    pub directions: Pair<Arc<LinkConfig>>,
+    /// For what is drawn for all that crosses it.
     pub key: Key,
 }
 
@@ -50,7 +51,7 @@ pub fn star<O: Observer>(
 ) -> Layout {
     let router = network.add_router(NodeId(1));
     let hub = Node::Router(router);
-    let mut port = |node, address, ends: (Node, Node), directions: &Pair<LinkConfig>, key| {
+    let mut port = |node, address, ends: (Node, Node), directions: &Pair<Arc<LinkConfig>>, key| {
         let links = add_pair(network, ends, directions, key);
         // Forward is from the host, unless the link ends at it.
         let (out, into) = match ends {
@@ -76,24 +77,25 @@ pub fn star<O: Observer>(
     layout
 }
 
-/// Adds both directions of a link; `key` is for the loss of all that crosses it.
+/// Adds both directions of a link; `key` is for what is drawn for all that crosses it.
 fn add_pair<O: Observer>(
     network: &mut Network<O>,
     (from, to): (Node, Node),
-    directions: &Pair<LinkConfig>,
+    directions: &Pair<Arc<LinkConfig>>,
     key: Key,
 ) -> Pair<LinkId> {
     let key = |direction| key.entity(direction as u64);
     Pair {
-        forward: network.add_link(from, to, directions.forward, key(Direction::Forward)),
-        backward: network.add_link(to, from, directions.backward, key(Direction::Backward)),
+        forward: network.add_link(from, to, Arc::clone(&directions.forward), key(Direction::Forward)),
+        backward: network.add_link(to, from, Arc::clone(&directions.backward), key(Direction::Backward)),
     }
 }
 
 /// Keeps account of what crosses the hosts' links.
 fn meter<O: Observer>(network: &mut Network<O>, layout: &Layout, shared: &SharedConfig, block: &Block) {
-    let delay =
-        |directions: &Pair<LinkConfig>| -> Duration { directions.forward.delay + directions.backward.delay };
+    let delay = |directions: &Pair<Arc<LinkConfig>>| -> Duration {
+        directions.forward.mean_delay() + directions.backward.mean_delay()
+    };
     for ((port, access), host) in layout.hosts().iter().zip(&block.hosts).zip(0..) {
         let round_trip = delay(&access.directions) + delay(&shared.directions);
         for (link, direction) in [(port.out, Direction::Forward), (port.into, Direction::Backward)] {

@@ -1,30 +1,33 @@
-//! A star whose hosts only write down what reaches them.
+//! A star whose hosts only write down what reaches them whole.
 
+use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, NodeId, Process, Scheduler};
 use wasp_net::topology::{self, AccessConfig, Block, Layout, SharedConfig};
-use wasp_net::{Arrival, LinkConfig, Network, Pair};
-use wasp_packet::{Body, Packet, Payload, PayloadPool};
+use wasp_net::{Delivery, Fate, LinkConfig, LinkEvent, Network, Pair};
+use wasp_packet::{Body, Checksums, Packet, Payload, PayloadPool, emit};
 use wasp_random::Key;
 use wasp_units::Instant;
-use wasp_wire::{Address, Flags, IpHeader, SequenceNumber, TcpHeader};
+use wasp_wire::{Address, Flags, IpHeader, ParseError, SequenceNumber, TcpHeader};
 
 /// The network, and what came out of it: time, node, sequence number of the packet.
 pub(crate) struct Model {
     pub(crate) network: Network,
     pub(crate) layout: Layout,
     pub(crate) delivered: Vec<(Instant, NodeId, u32)>,
+    /// The nodes that packets reached in which a link had flipped a bit, which they refused.
+    pub(crate) refused: Vec<NodeId>,
 }
 
-/// Arrivals, and packets to send: client, towards the server or from it, sequence number, payload bytes.
+/// What happens at links, and packets to send: client, towards the server or from it, sequence number, payload bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
-    Arrival(Arrival),
+    Link(LinkEvent),
     Send { client: u32, up: bool, number: u32, bytes: u32 },
 }
 
-impl From<Arrival> for Event {
-    fn from(arrival: Arrival) -> Self {
-        Self::Arrival(arrival)
+impl From<LinkEvent> for Event {
+    fn from(event: LinkEvent) -> Self {
+        Self::Link(event)
     }
 }
 
@@ -33,11 +36,18 @@ impl Process for Model {
 
     fn handle(&mut self, event: Event, scheduler: &mut Scheduler<Event>) {
         match event {
-            Event::Arrival(arrival) => {
-                if let Some(delivery) = self.network.arrive(arrival, scheduler) {
-                    let Body::Tcp(header) = delivery.packet.body else { panic!("only TCP was sent") };
-                    self.delivered.push((scheduler.now(), delivery.node, header.sequence.0));
-                    self.network.pool.release(delivery.packet.payload);
+            Event::Link(event) => {
+                let Some(Delivery { node, packet }) = self.network.handle(event, scheduler) else { return };
+                check_bytes(&packet, &self.network.pool);
+                let Packet { body: Body::Tcp(header), payload, flipped, .. } = packet else {
+                    panic!("only TCP was sent")
+                };
+                self.network.pool.release(payload);
+                if flipped.is_some() {
+                    self.refused.push(node);
+                    self.network.refuse(Fate::BadChecksum);
+                } else {
+                    self.delivered.push((scheduler.now(), node, header.sequence.0));
                 }
             }
             Event::Send { client, up, number, bytes } => {
@@ -46,6 +56,18 @@ impl Process for Model {
                 self.network.send(from.out, packet, scheduler);
             }
         }
+    }
+}
+
+/// The bytes of a packet have a wrong checksum if and only if a link flipped a bit.
+fn check_bytes(packet: &Packet, pool: &PayloadPool) {
+    let mut bytes = vec![0; packet.wire_len() as usize];
+    let len = emit(packet, pool, &mut bytes, Checksums::Complete);
+    let parsed = Packet::parse(&bytes[..len], Checksums::Complete).map(|_| ());
+    match packet.flipped {
+        None => assert_eq!(parsed, Ok(())),
+        // A flip in the length of the TCP header makes the segment malformed, which is found before its checksum.
+        Some(_) => assert!(!matches!(parsed, Ok(()) | Err(ParseError::NotIpv4)), "{parsed:?}"),
     }
 }
 
@@ -68,7 +90,13 @@ pub(crate) fn segment(layout: &Layout, client: u32, up: bool, number: u32, bytes
         },
         body: Body::Tcp(header),
         payload: Payload::Virtual(bytes),
+        flipped: None,
     }
+}
+
+/// What both directions of a link do.
+pub(crate) fn pair(forward: LinkConfig, backward: LinkConfig) -> Pair<Arc<LinkConfig>> {
+    Pair { forward: Arc::new(forward), backward: Arc::new(backward) }
 }
 
 /// A star of such clients behind a free shared link.
@@ -76,8 +104,7 @@ pub(crate) fn star(clients: &[AccessConfig], shared: LinkConfig) -> LogicalProce
     let mut network = Network::new(PayloadPool::new(1 << 20), ());
     let server: Address = "198.18.0.1".parse().unwrap();
     let block = Block { first: server.offset(1).unwrap(), hosts: clients.to_vec() };
-    let directions = Pair { forward: shared, backward: shared };
-    let shared = SharedConfig { directions, key: Key::root(1, 0) };
+    let shared = SharedConfig { directions: pair(shared, shared), key: Key::root(1, 0) };
     let layout = topology::star(&mut network, server, &shared, &block);
-    LogicalProcess::new(Model { network, layout, delivered: Vec::new() })
+    LogicalProcess::new(Model { network, layout, delivered: Vec::new(), refused: Vec::new() })
 }

@@ -64,7 +64,12 @@ impl Description {
     }
 
     pub(crate) fn packet(&self, pool: &mut PayloadPool) -> Packet {
-        Packet { ip: self.ip, body: self.body, payload: pool.store(&self.payload).expect("room in the pool") }
+        Packet {
+            ip: self.ip,
+            body: self.body,
+            payload: pool.store(&self.payload).expect("room in the pool"),
+            flipped: None,
+        }
     }
 }
 

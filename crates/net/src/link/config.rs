@@ -1,0 +1,48 @@
+//! What one direction of a link does to packets.
+
+use crate::{Corrupt, Duplicate, Jitter, Loss, Reorder};
+use wasp_units::{Bytes, Duration, Rate};
+
+/// What one direction of a link does to packets, in the order in which they meet it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkConfig {
+    /// Longest packet in bytes; `None` carries any.
+    pub mtu: Option<u16>,
+    /// Random loss.
+    pub loss: Loss,
+    /// Packets in which a bit is flipped.
+    pub corrupt: Option<Corrupt>,
+    /// Packets that a copy follows.
+    pub duplicate: Option<Duplicate>,
+    /// Room of the drop-tail queue for packets that wait for the transmitter; `None` has no bound. The packet in transmission does not count.
+    pub queue: Option<Bytes>,
+    /// Serialisation rate over IP bytes; `None` takes no time.
+    pub rate: Option<Rate>,
+    /// Packets that others overtake, behind the transmitter.
+    pub reorder: Option<Reorder>,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// How the propagation delay varies.
+    pub jitter: Option<Jitter>,
+    /// Takes the path of queue and transmitter even where the fast path would do: only to hold one against the other.
+    pub by_queue: bool,
+}
+
+impl LinkConfig {
+    /// Whether the fast path is enough.
+    pub(crate) const fn is_simple(&self) -> bool {
+        let alters = self.corrupt.is_some() || self.duplicate.is_some();
+        let reorders = self.jitter.is_some() || self.reorder.is_some();
+        !alters && !reorders && !self.by_queue
+    }
+
+    /// The least time that a packet takes from one end to the other.
+    pub(crate) fn least_delay(&self) -> Duration {
+        self.jitter.map_or(self.delay, |jitter| jitter.least_delay(self.delay))
+    }
+
+    /// The mean time that a packet takes from one end to the other, without queue and serialisation.
+    pub(crate) fn mean_delay(&self) -> Duration {
+        self.delay + self.jitter.map_or(Duration::ZERO, |jitter| jitter.mean())
+    }
+}

@@ -1,0 +1,195 @@
+//! One direction of a link: impairments, queue, transmitter, propagation.
+//!
+//! Two paths lead through it. [`fast`] is for a drop-tail FIFO at a constant rate that does no more than lose packets: it costs one event a
+//! packet. [`queued`] is for everything else. Tests hold them packet-identical where both apply.
+
+mod config;
+mod counters;
+mod fast;
+mod queued;
+
+pub use config::LinkConfig;
+pub use counters::LinkCounters;
+pub(crate) use queued::Altered;
+
+use crate::account::Meter;
+use crate::node::Node;
+use crate::store::PacketId;
+use crate::{Chain, LinkEvent, LinkId, Loss};
+use fast::Fast;
+use queued::Queued;
+use std::sync::Arc;
+use wasp_kernel::{NodeId, Scheduler};
+use wasp_random::Key;
+use wasp_units::{Duration, Instant};
+
+/// One direction of a link.
+#[derive(Debug)]
+pub struct Link {
+    id: LinkId,
+    pub(crate) to: Node,
+    /// What every packet asks for, beside the rest of the link; `config` has it, too.
+    mtu: Option<u16>,
+    loss: Loss,
+    /// The loss chain of all that crosses the link, and its draws.
+    chain: Chain,
+    key: Key,
+    /// The account that is kept of an access link's packets.
+    pub(crate) meter: Option<Meter>,
+    path: Path,
+    pub(crate) counters: LinkCounters,
+    config: Arc<LinkConfig>,
+}
+
+/// From the entrance to the far end.
+#[derive(Debug)]
+enum Path {
+    Fast(Fast),
+    Queued(Box<Queued>),
+}
+
+/// What a link makes of a packet that it does not lose.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Admission {
+    /// The packet is at the far end at once.
+    Through,
+    /// It is on its way.
+    Taken,
+    /// There is no room for it.
+    Full,
+    /// It meets more than a drop-tail FIFO: see [`Link::alter`] and [`Link::offer`].
+    QueuedPath,
+}
+
+impl Link {
+    /// `key` is for all that is drawn for the packets that cross the link.
+    pub(crate) fn new(id: LinkId, from: NodeId, to: Node, config: Arc<LinkConfig>, key: Key) -> Self {
+        let path = if config.is_simple() {
+            Path::Fast(Fast::new(from, &config))
+        } else {
+            Path::Queued(Box::new(Queued::new(id, from, &config, key)))
+        };
+        Self {
+            id,
+            to,
+            mtu: config.mtu,
+            loss: config.loss,
+            chain: Chain::default(),
+            key,
+            meter: None,
+            path,
+            counters: LinkCounters::default(),
+            config,
+        }
+    }
+
+    /// What the link does to packets.
+    #[must_use]
+    pub fn config(&self) -> &LinkConfig {
+        &self.config
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn counters(&self) -> &LinkCounters {
+        &self.counters
+    }
+
+    /// Whether a packet of so many bytes is longer than the link carries.
+    pub(crate) fn is_too_big(&self, bytes: u32) -> bool {
+        self.mtu.is_some_and(|mtu| bytes > u32::from(mtu))
+    }
+
+    pub(crate) const fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// Decides the next packet by the link's own chain.
+    pub(crate) fn lose(&mut self) -> bool {
+        self.loss.lose(&mut self.chain, self.key, &mut self.counters.loss)
+    }
+
+    /// How long what comes at `now` would wait for the transmitter.
+    pub(crate) fn waiting_time(&self, now: Instant) -> Duration {
+        match &self.path {
+            Path::Fast(fast) => fast.waiting_time(now),
+            Path::Queued(queued) => queued.waiting_time(now),
+        }
+    }
+
+    /// Takes a packet onto a link that is no more than a drop-tail FIFO.
+    #[inline]
+    pub(crate) fn admit<E: Copy + From<LinkEvent>>(
+        &mut self,
+        packet: PacketId,
+        bytes: u32,
+        scheduler: &mut Scheduler<E>,
+    ) -> Admission {
+        let Path::Fast(fast) = &mut self.path else { return Admission::QueuedPath };
+        if fast.is_transparent() {
+            return Admission::Through;
+        }
+        if !fast.has_room(bytes, scheduler.now()) {
+            return Admission::Full;
+        }
+        fast.transmit(packet, bytes, arrival(self.id), scheduler, &mut self.counters);
+        Admission::Taken
+    }
+
+    /// Sends a packet that is [`Admission::Through`] by an event of its own.
+    pub(crate) fn postpone<E: Copy + From<LinkEvent>>(
+        &mut self,
+        packet: PacketId,
+        bytes: u32,
+        scheduler: &mut Scheduler<E>,
+    ) {
+        if let Path::Fast(fast) = &mut self.path {
+            fast.transmit(packet, bytes, arrival(self.id), scheduler, &mut self.counters);
+        }
+    }
+
+    /// Decides what becomes of a packet that takes the [`Admission::QueuedPath`] and whose content, all after the IP header, has so many bytes.
+    pub(crate) fn alter(&mut self, content: u32) -> Altered {
+        match &mut self.path {
+            Path::Fast(_) => Altered { flipped: None, duplicated: false },
+            Path::Queued(queued) => queued.alter(content, &mut self.counters),
+        }
+    }
+
+    /// Puts a packet that takes the [`Admission::QueuedPath`] into the queue, unless there is no room.
+    pub(crate) fn offer<E: Copy + From<LinkEvent>>(
+        &mut self,
+        packet: PacketId,
+        bytes: u32,
+        scheduler: &mut Scheduler<E>,
+    ) -> bool {
+        match &mut self.path {
+            Path::Fast(_) => false,
+            Path::Queued(queued) => queued.offer(packet, bytes, scheduler, &mut self.counters),
+        }
+    }
+
+    /// Takes the packet that arrives at the far end now.
+    pub(crate) fn arrive<E: Copy + From<LinkEvent>>(
+        &mut self,
+        packet: PacketId,
+        scheduler: &mut Scheduler<E>,
+    ) -> Option<PacketId> {
+        match &mut self.path {
+            Path::Fast(fast) => fast.arrive(arrival(self.id), scheduler),
+            Path::Queued(queued) => queued.arrive(packet, scheduler),
+        }
+    }
+
+    /// A transmission ends, or packets that were held back are due.
+    pub(crate) fn depart<E: Copy + From<LinkEvent>>(&mut self, scheduler: &mut Scheduler<E>) {
+        if let Path::Queued(queued) = &mut self.path {
+            queued.depart(scheduler, &mut self.counters);
+        }
+    }
+}
+
+/// Makes the event of packets that arrive over `link`.
+fn arrival<E: From<LinkEvent>>(link: LinkId) -> impl Fn(PacketId) -> E {
+    move |packet| E::from(LinkEvent::Arrival { link, packet })
+}

@@ -1,0 +1,217 @@
+//! Queue, transmitter, reordering and propagation with events of their own.
+
+use super::counters::Occupancy;
+use super::{LinkConfig, LinkCounters};
+use crate::impairment::{ArrivalOrder, Corrupter, Duplicator, JitterProcess, Pass, Reorderer};
+use crate::queue::Queue;
+use crate::store::PacketId;
+use crate::{LinkEvent, LinkId};
+use wasp_kernel::{Channel, NodeId, Scheduler, Timer};
+use wasp_random::Key;
+use wasp_units::{Duration, Instant, Rate};
+
+/// What a link has made of a packet at its entrance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Altered {
+    /// The bit that is flipped.
+    pub(crate) flipped: Option<u32>,
+    /// Whether a copy follows.
+    pub(crate) duplicated: bool,
+}
+
+/// The packet in transmission.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    packet: PacketId,
+    /// When its last byte leaves.
+    end: Instant,
+}
+
+/// The state of a link that impairs packets beyond losing them.
+#[derive(Debug)]
+pub(super) struct Queued {
+    link: LinkId,
+    from: NodeId,
+    corrupter: Option<Corrupter>,
+    duplicator: Option<Duplicator>,
+    queue: Queue<PacketId>,
+    occupancy: Occupancy,
+    rate: Option<Rate>,
+    sending: Option<Sending>,
+    reorderer: Option<Reorderer<PacketId>>,
+    /// Wakes the link when a packet has been held back for long enough.
+    release: Timer,
+    delay: Duration,
+    jitter: Option<JitterProcess>,
+    /// Packets on their way, where order is kept; otherwise each has an event of its own.
+    channel: Option<Channel<PacketId>>,
+}
+
+impl Queued {
+    pub(super) fn new(link: LinkId, from: NodeId, config: &LinkConfig, key: Key) -> Self {
+        let ordered = config.jitter.is_none_or(|jitter| jitter.order() == ArrivalOrder::Kept);
+        Self {
+            link,
+            from,
+            corrupter: config.corrupt.map(|corrupt| Corrupter::new(corrupt, key)),
+            duplicator: config.duplicate.map(|duplicate| Duplicator::new(duplicate, key)),
+            queue: Queue::new(config.queue),
+            occupancy: Occupancy::default(),
+            rate: config.rate,
+            sending: None,
+            reorderer: config.reorder.map(|reorder| Reorderer::new(reorder, key)),
+            release: Timer::default(),
+            delay: config.delay,
+            jitter: config.jitter.map(|jitter| JitterProcess::new(jitter, key)),
+            channel: ordered.then(|| Channel::new(from, config.least_delay())),
+        }
+    }
+
+    /// Decides what becomes of a packet whose content, all after the IP header, has so many bytes.
+    pub(super) fn alter(&mut self, content: u32, counters: &mut LinkCounters) -> Altered {
+        let flipped = self.corrupter.as_mut().and_then(|corrupter| corrupter.bit(content));
+        let duplicated = self.duplicator.as_mut().is_some_and(Duplicator::duplicates);
+        counters.corrupted += u64::from(flipped.is_some());
+        counters.duplicated += u64::from(duplicated);
+        Altered { flipped, duplicated }
+    }
+
+    /// How long what comes at `now` would wait for the transmitter.
+    pub(super) fn waiting_time(&self, now: Instant) -> Duration {
+        let sending = self.sending.map_or(Duration::ZERO, |sending| sending.end.saturating_since(now));
+        let waiting = self.rate.map(|rate| rate.transmission_time(self.queue.bytes()));
+        sending + waiting.unwrap_or_default()
+    }
+
+    /// Puts a packet into the queue, unless there is no room. A transmission that ends now has ended before.
+    pub(super) fn offer<E: Copy + From<LinkEvent>>(
+        &mut self,
+        packet: PacketId,
+        bytes: u32,
+        scheduler: &mut Scheduler<E>,
+        counters: &mut LinkCounters,
+    ) -> bool {
+        self.depart(scheduler, counters);
+        // What is transmitted at once needs no room.
+        if self.sending.is_some() && !self.queue.has_room(bytes) {
+            return false;
+        }
+        self.occupancy.note(self.queue.bytes(), scheduler.now(), counters);
+        self.queue.push(packet, bytes);
+        if self.sending.is_none() {
+            self.begin(scheduler, counters);
+        }
+        counters.note_queue(self.queue.bytes());
+        true
+    }
+
+    /// Ends a transmission that is over, begins the next, and lets go what was held back for long enough.
+    pub(super) fn depart<E: Copy + From<LinkEvent>>(
+        &mut self,
+        scheduler: &mut Scheduler<E>,
+        counters: &mut LinkCounters,
+    ) {
+        if let Some(Sending { packet, end }) = self.sending
+            && end <= scheduler.now()
+        {
+            self.sending = None;
+            self.leave(packet, scheduler, counters);
+            self.begin(scheduler, counters);
+        }
+        self.release_held(scheduler, counters);
+    }
+
+    /// Begins transmissions until one takes time, or nothing waits.
+    fn begin<E: Copy + From<LinkEvent>>(
+        &mut self,
+        scheduler: &mut Scheduler<E>,
+        counters: &mut LinkCounters,
+    ) {
+        let now = scheduler.now();
+        self.occupancy.note(self.queue.bytes(), now, counters);
+        while let Some((packet, bytes)) = self.queue.pop() {
+            let time = self.rate.map(|rate| rate.transmission_time(u64::from(bytes))).unwrap_or_default();
+            if !time.is_zero() {
+                let end = now + time;
+                self.sending = Some(Sending { packet, end });
+                scheduler.schedule(self.from, end, E::from(LinkEvent::Departure { link: self.link }));
+                return;
+            }
+            self.leave(packet, scheduler, counters);
+        }
+    }
+
+    /// The last byte of a packet leaves the transmitter.
+    fn leave<E: Copy + From<LinkEvent>>(
+        &mut self,
+        packet: PacketId,
+        scheduler: &mut Scheduler<E>,
+        counters: &mut LinkCounters,
+    ) {
+        let pass = match &mut self.reorderer {
+            Some(reorderer) => reorderer.pass(packet, scheduler.now()),
+            None => Pass::Go,
+        };
+        if pass == Pass::Go {
+            self.propagate(packet, scheduler);
+            self.release_held(scheduler, counters);
+        } else {
+            counters.held += 1;
+            self.wake_for_held(scheduler);
+        }
+    }
+
+    /// Sends on what is held back no longer.
+    fn release_held<E: Copy + From<LinkEvent>>(
+        &mut self,
+        scheduler: &mut Scheduler<E>,
+        counters: &mut LinkCounters,
+    ) {
+        if self.reorderer.is_none() {
+            return;
+        }
+        let now = scheduler.now();
+        while let Some(released) = self.reorderer.as_mut().and_then(|reorderer| reorderer.release(now)) {
+            counters.reordered += u64::from(released.overtaken_by > 0);
+            self.propagate(released.handle, scheduler);
+        }
+        // Whatever was due now has gone: an event that is still to come for it is not needed any more.
+        self.release.fired(now);
+        self.wake_for_held(scheduler);
+    }
+
+    /// Makes sure of an event when the time of the first packet that is held back is over.
+    fn wake_for_held<E: Copy + From<LinkEvent>>(&mut self, scheduler: &mut Scheduler<E>) {
+        let deadline = self.reorderer.as_ref().and_then(Reorderer::deadline);
+        let event = E::from(LinkEvent::Departure { link: self.link });
+        self.release.arm(deadline, self.from, event, scheduler);
+    }
+
+    fn propagate<E: Copy + From<LinkEvent>>(&mut self, packet: PacketId, scheduler: &mut Scheduler<E>) {
+        let (now, link) = (scheduler.now(), self.link);
+        let at = match &mut self.jitter {
+            Some(jitter) => jitter.arrival(now, self.delay),
+            None => now + self.delay,
+        };
+        let arrival = |packet| E::from(LinkEvent::Arrival { link, packet });
+        match &mut self.channel {
+            Some(channel) => channel.send(at, packet, |packet| arrival(*packet), scheduler),
+            None => scheduler.schedule(self.from, at, arrival(packet)),
+        }
+    }
+
+    /// Takes the packet that arrives at the far end now.
+    pub(super) fn arrive<E: Copy + From<LinkEvent>>(
+        &mut self,
+        packet: PacketId,
+        scheduler: &mut Scheduler<E>,
+    ) -> Option<PacketId> {
+        let link = self.link;
+        match &mut self.channel {
+            Some(channel) => {
+                channel.receive(|next| E::from(LinkEvent::Arrival { link, packet: *next }), scheduler)
+            }
+            None => Some(packet),
+        }
+    }
+}

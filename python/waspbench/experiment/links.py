@@ -1,0 +1,158 @@
+"""What links do: the options of access links, a value for each direction, and the link that all clients share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+
+from waspbench.experiment.base import Part
+from waspbench.experiment.field_error import FieldError
+from waspbench.experiment.impairments import CorruptOption, DuplicateOption, JitterOption, ReorderOption
+from waspbench.experiment.loss import OneLoss
+from waspbench.experiment.units import Duration, PositiveSize, Rate, Size
+
+WAYS = ("up", "down")
+
+
+def _text_for_both(value: Any) -> Any:
+    """A text for both directions; anything else as it is."""
+    return dict.fromkeys(WAYS, value) if isinstance(value, str) else value
+
+
+def for_both(value: Any) -> Any:
+    """A value for both directions, unless it is a table with a value for each."""
+    has_ways = isinstance(value, dict) and any(way in value for way in WAYS)
+    return value if value is None or has_ways or isinstance(value, Ways) else dict.fromkeys(WAYS, value)
+
+
+class Ways(Part):
+    """A value for each direction of an access link."""
+
+    def resolve(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        return {way: _told(getattr(self, way)) for way in WAYS}
+
+
+def _told(value: Any) -> Any:
+    return value.model_dump() if isinstance(value, Part) else value
+
+
+class Bandwidth(Ways):
+    """Rates of an access link, in bits of IP packets per second. A direction that is left out is unlimited."""
+
+    up: Rate | None = None
+    """Rate from the client."""
+    down: Rate | None = None
+    """Rate to the client."""
+
+
+class Queue(Ways):
+    """Sizes of the drop-tail queues in front of an access link, in bytes. A direction that is left out is unlimited."""
+
+    up: PositiveSize | None = None
+    """Queue for packets from the client."""
+    down: PositiveSize | None = None
+    """Queue for packets to the client."""
+
+
+class _OptionWays(Ways):
+    """A table for a direction at least: an empty one could be that of the option itself."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+
+class Jitters(_OptionWays):
+    """Jitter of an access link. A direction that is left out has none."""
+
+    up: JitterOption | None = None
+    """Jitter from the client."""
+    down: JitterOption | None = None
+    """Jitter to the client."""
+
+
+class Reorders(_OptionWays):
+    """Reordering on an access link. A direction that is left out has none."""
+
+    up: ReorderOption | None = None
+    """Reordering of packets from the client."""
+    down: ReorderOption | None = None
+    """Reordering of packets to the client."""
+
+
+class Duplicates(_OptionWays):
+    """Duplication on an access link. A direction that is left out has none."""
+
+    up: DuplicateOption | None = None
+    """Duplication of packets from the client."""
+    down: DuplicateOption | None = None
+    """Duplication of packets to the client."""
+
+
+class Corrupts(_OptionWays):
+    """Corruption on an access link. A direction that is left out has none."""
+
+    up: CorruptOption | None = None
+    """Corruption of packets from the client."""
+    down: CorruptOption | None = None
+    """Corruption of packets to the client."""
+
+
+BandwidthWays = Annotated[
+    Bandwidth | None, BeforeValidator(_text_for_both, json_schema_input_type=Rate | Bandwidth | None)
+]
+QueueWays = Annotated[Queue | None, BeforeValidator(_text_for_both, json_schema_input_type=PositiveSize | Queue | None)]
+JitterWays = Annotated[Jitters | None, BeforeValidator(for_both, json_schema_input_type=JitterOption | Jitters | None)]
+ReorderWays = Annotated[
+    Reorders | None, BeforeValidator(for_both, json_schema_input_type=ReorderOption | Reorders | None)
+]
+DuplicateWays = Annotated[
+    Duplicates | None, BeforeValidator(for_both, json_schema_input_type=DuplicateOption | Duplicates | None)
+]
+CorruptWays = Annotated[
+    Corrupts | None, BeforeValidator(for_both, json_schema_input_type=CorruptOption | Corrupts | None)
+]
+"""What a field of a group holds: a value for both directions, or a table with a value for each."""
+
+
+class LinkDirection(Part):
+    """One direction of a link that connections share."""
+
+    rate: Rate | None = None
+    """Rate in bits of IP packets per second; unlimited unless set."""
+    queue: Size | None = None
+    """Size of the drop-tail queue in bytes; unlimited unless set."""
+    delay: Duration = "0ms"
+    """Propagation delay, in addition to that of the clients' own paths."""
+    loss: OneLoss | None = None
+    """Packet loss of the link."""
+    jitter: JitterOption | None = None
+    """Variation of the delay; none unless set."""
+    reorder: ReorderOption | None = None
+    """Packets that later ones overtake; none unless set."""
+    duplicate: DuplicateOption | None = None
+    """Packets that arrive twice; none unless set."""
+    corrupt: CorruptOption | None = None
+    """Packets that arrive with a bit flipped, so that the receiver drops them; none unless set."""
+
+    @model_validator(mode="after")
+    def _one_process(self) -> LinkDirection:
+        if self.loss is not None and "scope" in self.loss.model_fields_set:
+            raise FieldError(
+                "loss.scope", "the shared link has one loss process a direction; leave scope out", self.loss.scope
+            )
+        return self
+
+    def resolve(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        loss = None if self.loss is None else self.loss.resolve()
+        return {name: _told(getattr(self, name)) for name in type(self).model_fields} | {"loss": loss}
+
+
+class SharedLink(Part):
+    """The link between the access links and the server."""
+
+    up: LinkDirection = Field(default_factory=LinkDirection)
+    """Direction from the clients to the server."""
+    down: LinkDirection = Field(default_factory=LinkDirection)
+    """Direction from the server to the clients."""
