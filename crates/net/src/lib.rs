@@ -11,6 +11,7 @@ mod link;
 mod network;
 mod node;
 mod observer;
+mod option_error;
 mod queue;
 mod store;
 pub mod topology;
@@ -18,11 +19,12 @@ pub mod topology;
 pub use account::{Fate, Fates, Flow, FlowId, Flows, LossEvents, Passage};
 pub use direction::{Direction, Pair};
 pub use impairment::{
-    ArrivalOrder, Chain, Corrupt, Corrupter, Duplicate, Duplicator, ImpairmentError, Jitter, JitterProcess,
+    ArrivalOrder, Chain, Corrupt, Corrupter, Duplicate, Duplicator, Jitter, JitterProcess,
     Loss, LossTally, Pass, Released, Reorder, Reorderer, Scope, Start,
 };
 pub use link::{Link, LinkConfig, LinkCounters};
 pub use network::{Crossings, Delivery, LinkEvent, LinkId, Network};
 pub use node::RouterId;
 pub use observer::{Observer, Sighting};
+pub use option_error::OptionError;
 pub use store::PacketId;

@@ -5,7 +5,7 @@ use super::{Group, LinkDirection, Mode, Scenario};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use wasp_http::{Method, Request};
-use wasp_net::{ImpairmentError, Loss};
+use wasp_net::{Loss, OptionError};
 use wasp_units::{Duration, Probability};
 
 /// Longest round-trip time and longest phase of a run: a day.
@@ -56,7 +56,7 @@ impl Scenario {
             )?;
             check_loss(&format!("{field}.loss"), direction.1.loss)?;
             check_duration(&format!("{field}.delay"), direction.1.delay)?;
-            check_impairments(direction.1, |option| format!("{field}.{option}"))?;
+            check_options_of_link(direction.1, |option| format!("{field}.{option}"))?;
         }
         ensure(!self.clients.is_empty(), "clients", "none; at least one group is needed")?;
         ensure(
@@ -165,7 +165,7 @@ fn check_group(group: &Group) -> Result<(), ScenarioError> {
         )?;
     }
     for (name, direction) in group.access() {
-        check_impairments(&direction, |option| field(&format!("{option}.{name}")))?;
+        check_options_of_link(&direction, |option| field(&format!("{option}.{name}")))?;
     }
     ensure(
         group.mtu >= LEAST_MTU,
@@ -186,11 +186,14 @@ pub(super) fn check_duration(field: &str, duration: Duration) -> Result<(), Scen
     ensure(duration <= LONGEST, field, format!("{duration}; must be at most 24h"))
 }
 
-/// Checks what a link does to packets beside losing them; `field` is where an option stands.
-fn check_impairments(direction: &LinkDirection, field: impl Fn(&str) -> String) -> Result<(), ScenarioError> {
-    let named = |option: &str, checked: Result<(), ImpairmentError>| {
+/// Checks the options of a link that know themselves what is valid; `field` is where an option stands.
+fn check_options_of_link(
+    direction: &LinkDirection,
+    field: impl Fn(&str) -> String,
+) -> Result<(), ScenarioError> {
+    let named = |option: &str, checked: Result<(), OptionError>| {
         checked.map_err(|error| {
-            let ImpairmentError { field: part, value, valid } = error;
+            let OptionError { field: part, value, valid } = error;
             ScenarioError::new(format!("{}.{part}", field(option)), format!("{value}; must be {valid}"))
         })
     };

@@ -6,7 +6,7 @@
 //! (RFC 1071), so the receiver drops the packet, and TCP sends it again. Only a UDP datagram over IPv4 that was sent without a checksum, or
 //! whose checksum the flip makes zero, which means "none", is delivered.
 
-use super::ImpairmentError;
+use crate::option_error::{OptionError, ensure};
 use serde::{Deserialize, Serialize};
 use wasp_random::{Key, Purpose};
 use wasp_units::Probability;
@@ -24,12 +24,8 @@ impl Corrupt {
     ///
     /// # Errors
     /// A share of 100%: nothing would ever arrive whole.
-    pub fn check(&self) -> Result<(), ImpairmentError> {
-        if self.share < Probability::ONE {
-            Ok(())
-        } else {
-            Err(ImpairmentError::new("share", self.share, "below 100%, or nothing arrives whole"))
-        }
+    pub fn check(&self) -> Result<(), OptionError> {
+        ensure(self.share < Probability::ONE, "share", self.share, "below 100%, or nothing arrives whole")
     }
 }
 

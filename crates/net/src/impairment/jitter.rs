@@ -1,7 +1,7 @@
 //! Jitter: a propagation delay that varies from packet to packet.
 
-use super::error::within;
-use super::{ImpairmentError, LONGEST};
+use super::LONGEST;
+use crate::option_error::{OptionError, ensure, within};
 use serde::{Deserialize, Serialize};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant};
@@ -59,15 +59,13 @@ impl Jitter {
     ///
     /// # Errors
     /// The first parameter that is impossible.
-    pub fn check(&self) -> Result<(), ImpairmentError> {
+    pub fn check(&self) -> Result<(), OptionError> {
         match *self {
             Self::Normal { deviation, .. } => within("deviation", deviation, Duration::ZERO, LONGEST),
             Self::Pareto { mean, shape, .. } => {
                 within("mean", mean, Duration::ZERO, LONGEST)?;
-                let valid = shape > 1.0 && shape <= 100.0;
-                let error =
-                    || ImpairmentError::new("shape", shape, "above 1, or there is no mean, and at most 100");
-                if valid { Ok(()) } else { Err(error()) }
+                let valid = "above 1, or there is no mean, and at most 100";
+                ensure(shape > 1.0 && shape <= 100.0, "shape", shape, valid)
             }
             Self::Uniform { min, max, .. } => {
                 within("max", max, Duration::ZERO, LONGEST)?;

@@ -6,14 +6,12 @@
 
 mod corrupt;
 mod duplicate;
-mod error;
 mod jitter;
 mod loss;
 mod reorder;
 
 pub use corrupt::{Corrupt, Corrupter};
 pub use duplicate::{Duplicate, Duplicator};
-pub use error::ImpairmentError;
 pub use jitter::{ArrivalOrder, Jitter, JitterProcess};
 pub use loss::{Chain, Loss, LossTally, Scope, Start};
 pub use reorder::{Pass, Released, Reorder, Reorderer};

@@ -1,7 +1,7 @@
 //! Reordering: packets that arrive so many places late.
 
-use super::error::within;
-use super::{ImpairmentError, LONGEST};
+use super::LONGEST;
+use crate::option_error::{OptionError, within};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wasp_random::{Key, Purpose};
@@ -43,7 +43,7 @@ impl Reorder {
     ///
     /// # Errors
     /// The first parameter that is impossible.
-    pub fn check(&self) -> Result<(), ImpairmentError> {
+    pub fn check(&self) -> Result<(), OptionError> {
         // Where more packets were held than go, those that go would be the exception.
         let half = Probability::from_f64(0.5).unwrap_or_default();
         within("share", self.share, Probability::ZERO, half)?;
