@@ -171,8 +171,9 @@ def test_the_limit_is_that_of_the_behaviour(change: dict[str, Any], expected: fl
     made = result([1.0]).model_copy(update={"clients": [group], "scenario": scenario})
     assert limit(Part("", made)) == (None if expected is None else pytest.approx(expected))
     assert limit(Part("", result([1.0]))) is None
-    surge = made.model_copy(update={"scenario": {**scenario, "workload": {"kind": "surge"}}})
-    assert limit(Part("", surge)) is None
+    for several in ({"kind": "surge"}, {"kind": "single", "files": [{"size": "1KiB"}, {"size": "2KiB"}]}):
+        other = made.model_copy(update={"scenario": {**scenario, "workload": several}})
+        assert limit(Part("", other)) is None
 
 
 def test_the_limit_knows_the_shared_link_and_leaves_long_answers_out() -> None:

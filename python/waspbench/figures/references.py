@@ -56,10 +56,10 @@ def _is_meant(group: Mapping[str, Any], name: str | None) -> bool:
 
 
 def _limit_of(group: Mapping[str, Any], result: Result) -> float | None:
-    workload = result.scenario.get("workload", {})
-    if workload.get("kind") != "single":
+    size = _size(result)
+    if size is None:
         return None
-    shortest = _shortest(group, result, workload["size"])
+    shortest = _shortest(group, result, size)
     if group.get("arrivals") is not None:
         rate = _core.parse_frequency(group["arrivals"]["rate"])
         return min(rate, group["count"] / shortest) if shortest else rate
@@ -68,6 +68,13 @@ def _limit_of(group: Mapping[str, Any], result: Result) -> float | None:
         return None
     count: int = group["count"]
     return count / (shortest + pause)
+
+
+def _size(result: Result) -> str | None:
+    """The size of the file that all clients ask for; None if there are several."""
+    workload = result.scenario.get("workload", {})
+    size: str | None = workload.get("size") if workload.get("kind") == "single" else None
+    return size
 
 
 def _shortest(group: Mapping[str, Any], result: Result, size: str) -> float | None:
@@ -125,9 +132,8 @@ def modelled(rate: Rate) -> Callable[[Part], float | None]:
     """
 
     def of_group(group: Mapping[str, Any], result: Result) -> float | None:
-        workload = result.scenario.get("workload", {})
-        segment = int(group.get("mtu", 1500)) - HEADERS
-        if workload.get("kind") != "single" or _core.parse_bytes(workload["size"]) < LONG * segment:
+        size, segment = _size(result), int(group.get("mtu", 1500)) - HEADERS
+        if size is None or _core.parse_bytes(size) < LONG * segment:
             return None
         loss, rtt = chance((group.get("loss") or {}).get("down")), _round_trip(group, result)
         fits = _is_endless(group) and not _has_more(group, result) and _is_linux(group, result)
