@@ -80,6 +80,17 @@ JITTERS: list[dict[str, Any]] = [
     {"model": "pareto", "mean": "1ms", "shape": 2.5, "order": "free"},
     {"model": "uniform", "min": "1ms", "max": "2ms", "order": "free"},
 ]
+FIFO = {"packets": 50, "bytes": "64KiB"}
+CODEL = FIFO | {"target": "6ms", "interval": "90ms", "max_packet": "600B"}
+QUEUES: list[dict[str, Any]] = [
+    {"kind": "drop-tail"} | FIFO,
+    {"kind": "red", "min": "9KB", "max": "20%", "weight": "1%", "max_probability": "5%", "gentle": False} | FIFO,
+    {"kind": "red", "mean_packet": "600B"} | FIFO,
+    {"kind": "codel"} | CODEL,
+    {"kind": "fq-codel", "quantum": "300B", "flows": 64} | CODEL,
+    {"kind": "pie", "target": "20ms", "update": "10ms", "max_burst": "100ms", "alpha": 0.2, "beta": 1.5} | FIFO,
+    {"kind": "pie", "mean_packet": "600B", "derandomize": True, "cap_adjustment": True} | FIFO,
+]
 IMPAIRMENTS: dict[str, Any] = {
     "reorder": {"share": "1%", "distance": 5, "wait": "50ms"},
     "duplicate": {"share": "1%"},
@@ -223,6 +234,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "everything": {},
     **{f"loss {index}": group(loss=loss) for index, loss in enumerate(LOSSES)},
     **{f"jitter {jitter['model']}": group(jitter=jitter) for jitter in JITTERS},
+    **{f"queue {index}": group(bandwidth="1Mbit/s", queue=queue) for index, queue in enumerate(QUEUES)},
     **{f"think {delay['model']}": group(think=delay) for delay in DELAYS},
     "profile": {"clients": [{"name": "homes", "profile": "lte"}, {"name": "others", "background": True}]},
     "conditional": group(http={"conditional": True, "pipeline": 2}),

@@ -145,7 +145,10 @@ def test_bad_usage(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--queue 64KiB", "--queue: a queue never fills without a bandwidth limit; give both or neither"),
+        (
+            "--queue 64KiB",
+            "--queue: a queue never fills without a bandwidth limit; set bandwidth.up, too, or leave out queue.up",
+        ),
         ("--mss 1461", "--mss: 1461; must be at most 1460, the MTU less 40"),
         ("--clients 40000", "--clients: 40000: must be at most 32765"),
         ("--warmup 1000h", "--warmup: 3600000s; must be at most 24h"),

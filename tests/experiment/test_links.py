@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from waspbench import _core
 from waspbench.errors import InputError
 from waspbench.experiment import apply, parse
-from waspbench.experiment.resolve import resolve
+from waspbench.experiment.base import Part
+from waspbench.experiment.queues import DISCIPLINES
+from waspbench.experiment.resolve import accept, resolve
 
 NORMAL = {"model": "normal", "deviation": "2ms", "order": "kept"}
 FREE = {**NORMAL, "order": "free"}
 LATE = {"share": "1%", "distance": 3, "wait": "100ms"}
-OPTIONS: dict[str, list[tuple[Any, dict[str, Any]]]] = {
+CODEL = {
+    "kind": "codel",
+    "packets": 1000,
+    "bytes": None,
+    "target": "5ms",
+    "interval": "100ms",
+    "max_packet": "1500B",
+}
+FIFO = {"kind": "drop-tail", "packets": None, "bytes": "64KiB"}
+OPTIONS: dict[str, list[tuple[Any, Any]]] = {
     "jitter": [
         ("2ms", NORMAL),
         ({"model": "uniform", "max": "3ms"}, {"model": "uniform", "min": "0ms", "max": "3ms", "order": "kept"}),
     ],
+    "queue": [("64KiB", "64KiB"), ("codel", CODEL), ({"kind": "codel", "bytes": "1MB"}, CODEL | {"bytes": "1MB"})],
     "reorder": [("1%", LATE), ({"share": "1%", "distance": 8}, LATE | {"distance": 8})],
     "duplicate": [(0.01, {"share": "0.01"})],
     "corrupt": [("1%", {"share": "1%"})],
 }
-CASES = [(name, given, told) for name, values in OPTIONS.items() for given, told in values]
+CASES: list[tuple[str, Any, Any]] = [(name, given, told) for name, values in OPTIONS.items() for given, told in values]
 
 
 def resolved(document: dict[str, Any]) -> dict[str, Any]:
@@ -63,6 +78,22 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("reorder", {}, "clients.reorder.share: missing"),
     ("duplicate", "200%", "clients.duplicate.share: "),
     ("corrupt", "100%", 'clients.corrupt.share: "100%": must be below 100%'),
+    (
+        "queue",
+        5,
+        'clients.queue: 5: must be a size such as "64KiB", one of red, codel, fq-codel, pie, or a table',
+    ),
+    ("queue", "0B", 'clients.queue: "0B": must be above zero, such as "64KiB"'),
+    ("queue", "64Ki", 'clients.queue: "64Ki": '),
+    ("queue", "fqcodel", 'clients.queue: "fqcodel": did you mean fq-codel? must be a size such as "64KiB", '),
+    ("queue", {"kind": "drop-tail"}, "clients.queue.bytes: missing; give packets, bytes or both"),
+    ("queue", {"kind": "blue"}, "clients.queue.kind: "),
+    ("queue", {"bytes": "1MB"}, "clients.queue.kind: missing; give one of drop-tail, red, codel, fq-codel, pie"),
+    ("queue", {"up": {"kind": "codel", "limit": 5}}, "clients.queue.up.limit: unknown field"),
+    ("queue", {"kind": "codel", "packets": 0}, "clients.queue.packets: 0: must be at least 1"),
+    ("queue", {"kind": "red", "min": 5}, 'min: 5: must be a size such as "30KB", or a share of bytes such as "5%"'),
+    ("queue", {"kind": "pie", "alpha": 0}, "clients.queue.alpha: 0: "),
+    ("queue", {"kind": "fq-codel", "flows": 0}, "clients.queue.flows: 0: "),
     ("bandwidth", {"dwn": "1Mbit/s"}, "clients.bandwidth.dwn: unknown field; did you mean down?"),
 ]
 
@@ -76,15 +107,77 @@ def test_impossible_options_are_refused_with_what_would_be_valid(name: str, give
 
 
 EXTENDED: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
-    ({}, "clients.jitter.deviation=2ms", {"up": NORMAL, "down": NORMAL}),
-    ({"jitter": "2ms"}, "clients.jitter.order=free", {"up": FREE, "down": FREE}),
-    ({"jitter": "2ms"}, "clients.jitter.up=5ms", {"up": {**NORMAL, "deviation": "5ms"}, "down": NORMAL}),
-    ({"jitter": "2ms"}, "clients.jitter.up.deviation=5ms", {"up": {**NORMAL, "deviation": "5ms"}, "down": NORMAL}),
-    ({"jitter": {"down": "2ms"}}, "clients.jitter.down.order=free", {"up": None, "down": FREE}),
+    ({}, "jitter.deviation=2ms", {"up": NORMAL, "down": NORMAL}),
+    ({"jitter": "2ms"}, "jitter.order=free", {"up": FREE, "down": FREE}),
+    ({"jitter": "2ms"}, "jitter.up=5ms", {"up": {**NORMAL, "deviation": "5ms"}, "down": NORMAL}),
+    ({"jitter": "2ms"}, "jitter.up.deviation=5ms", {"up": {**NORMAL, "deviation": "5ms"}, "down": NORMAL}),
+    ({"jitter": {"down": "2ms"}}, "jitter.down.order=free", {"up": None, "down": FREE}),
+    ({}, "queue.kind=codel", {"up": CODEL, "down": CODEL}),
+    ({"queue": "codel"}, "queue.target=9ms", dict.fromkeys(("up", "down"), CODEL | {"target": "9ms"})),
+    ({"queue": "64KiB"}, "queue.packets=9", dict.fromkeys(("up", "down"), FIFO | {"packets": 9})),
+    ({"queue": "64KiB"}, "queue.down=codel", {"up": "64KiB", "down": CODEL}),
+    ({"queue": {"down": "codel"}}, "queue.down.target=9ms", {"up": None, "down": CODEL | {"target": "9ms"}}),
+    ({"queue": {"down": "codel"}}, "queue=64KiB", {"up": "64KiB", "down": "64KiB"}),
+    ({"profile": "dsl"}, "queue.down=codel", {"up": "15000B", "down": CODEL}),
 ]
 
 
 @pytest.mark.parametrize(("group", "setting", "told"), EXTENDED)
 def test_a_setting_extends_a_short_value(group: dict[str, Any], setting: str, told: dict[str, Any]) -> None:
-    document = apply({"name": "links", "clients": [group]}, [setting])
-    assert resolved(document)["clients"][0]["jitter"] == told
+    document = apply({"name": "links", "clients": [group]}, [f"clients.{setting}"])
+    assert resolved(document)["clients"][0][setting.partition(".")[0].partition("=")[0]] == told
+
+
+def test_a_queue_takes_the_place_of_that_of_a_profile() -> None:
+    group = {"profile": "dsl", "queue": {"kind": "codel"}}
+    assert resolved({"clients": [group]})["clients"][0]["queue"] == {"up": CODEL, "down": CODEL}
+    assert resolved({"clients": [{"queue": {}}]})["clients"][0]["queue"] == {"up": None, "down": None}
+
+
+def test_the_defaults_of_queues_are_those_of_the_engine() -> None:
+    said = [(model, {"kind": kind} | _ROOM.get(kind, {})) for kind, model in DISCIPLINES.items()]
+    ours = [_defaults(model.model_validate(given)) for model, given in said]
+    theirs = [{name: value for name, value in queue.items() if name not in _WITH_ECN} for queue in _of_the_engine()]
+    assert [sorted(queue.items()) for queue in ours] == [sorted(queue.items()) for queue in theirs]
+
+
+_ROOM = {"drop-tail": {"packets": 1}}
+"""What a queue needs that has no limit of its own."""
+_WITH_ECN = {"ecn", "ecn_threshold", "ce_threshold"}
+"""Options that wait for senders with ECN."""
+
+
+def _defaults(queue: Part) -> dict[str, Any]:
+    """A queue with its values as numbers; drop-tail with no limit at all."""
+    values = queue.model_dump() | dict.fromkeys(_ROOM.get(getattr(queue, "kind", ""), {}))
+    return {name: _number(value) for name, value in values.items()}
+
+
+def _of_the_engine() -> list[dict[str, Any]]:
+    queues = json.loads(_core.queue_defaults())
+    return [{name: _number(value) for name, value in queue.items()} for queue in queues]
+
+
+def _number(value: Any) -> Any:
+    """A size, a duration or a probability as a number, whatever its unit is."""
+    for parse_text in (_core.parse_bytes, _core.parse_duration, _core.parse_probability):
+        with suppress(TypeError, ValueError):
+            return parse_text(value)
+    return value
+
+
+IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
+    ({"queue": {"kind": "codel", "target": "0.2s"}}, "clients.queue.down.target: 200ms; must be at most interval, "),
+    ({"queue": {"kind": "red", "min": "20%"}}, "clients.queue.down.min: 20%; must be below max, 15% of 150000B"),
+    ({"queue": {"kind": "fq-codel", "quantum": "9B"}}, "clients.queue.down.quantum: 9B; must be from 256B to 65535B"),
+    ({"queue": "codel", "bandwidth": None}, "clients.queue.down: a queue never fills without a bandwidth limit"),
+]
+
+
+@pytest.mark.parametrize(("group", "said"), IMPOSSIBLE)
+def test_the_engine_refuses_options_that_contradict_each_other(group: dict[str, Any], said: str) -> None:
+    queue = group["queue"]
+    group = {"bandwidth": {"down": "1Mbit/s"}} | group | {"queue": {"down": queue}}
+    with pytest.raises(InputError) as refused:
+        accept(parse({"name": "links", "clients": [group]}), "sim")
+    assert said in str(refused.value)

@@ -116,9 +116,16 @@ name = "impaired"
 jitter = { up = { model = "normal", deviation = "1ms" }, down = { model = "pareto", mean = "1ms", shape = 3.5 } }
 reorder = { up = "1%", down = { share = "1%", distance = 5, wait = "50ms" } }
 duplicate = { up = "1%" }
+bandwidth = "1Mbit/s"
+queue = { up = "codel", down = { kind = "drop-tail", packets = 50 } }
 corrupt = { down = { share = "0.1%" } }
 [network.shared.up]
 jitter = { model = "uniform", min = "1ms", max = "2ms", order = "free" }
+rate = "1Mbit/s"
+queue = { kind = "red", min = "5KB", max = "20%", bytes = "100KB" }
+---
+name = "queued"
+clients = [{ bandwidth = "1Mbit/s", queue = { up = { kind = "pie", target = "20ms" }, down = { kind = "fq-codel" } } }]
 ---
 name = "files"
 workload = { files = [{ size = "1KB", weight = 2.0 }, { size = "5KB" }] }

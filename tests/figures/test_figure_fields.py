@@ -29,7 +29,7 @@ from waspbench.figures.sources import NoFigureError
         ("workload.size", ["1KB", "1MB"], "file size (KB)", [1, 1000]),
         ("workload.size", ["2MB", "1.5MB"], "file size (MB)", [2, 1.5]),
         ("workload.size", ["100B", "1KB"], "file size (B)", [100, 1000]),
-        ("clients.queue.down", ["1MiB", "3MiB"], "queue.down (MiB)", [1, 3]),
+        ("clients.queue.down", ["1MiB", "3MiB"], "queue down (MiB)", [1, 3]),
         ("network.shared.down.loss", [0.01, "2%"], "shared link's loss down (%)", [1, 2]),
         ("clients.tcp.mss", [536, 1460], "tcp.mss", [536, 1460]),
     ],
@@ -45,7 +45,7 @@ def test_a_field_of_numbers_has_one_unit(path: str, values: list[Any], label: st
     [
         (["nginx", "apache", "nginx"], ("nginx", "apache")),
         (["20ms", "3%"], ("20ms", "3%")),
-        ([True, False], ("True", "False")),
+        ([True, False], ("true", "false")),
         ([{"rate": "3%", "burst": 0.2}], ("rate=3% burst=0.2",)),
         (["1ms", None], ("1ms", "–")),  # noqa: RUF001
     ],

@@ -1,5 +1,5 @@
-"""Impaired links before a kernel: downloads whose packets overtake each other or come twice, against the modelled
-server on the same network, and packets with a flipped bit.
+"""Links with impairments or queues before a kernel: downloads against the modelled server on the same network,
+and packets with a flipped bit.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "1 % come twice": ("20Mbit/s", "40ms", TWICE),
     # Most packets overtake one or more where 0.6 ms lie between them.
     "jitter of 1 ms": ("20Mbit/s", "40ms", JITTER),
+    **{queue: ("20Mbit/s", "40ms", {"queue": {"down": queue}}) for queue in ("codel", "pie", "red")},
 }
 
 
-def asked(rate: str, rtt: str, impairment: dict[str, Any]) -> Experiment:
+def asked(rate: str, rtt: str, link: dict[str, Any]) -> Experiment:
     """Two clients download one file after the other from a kernel, or a model, with `cubic`."""
     return parse(
         {
@@ -53,7 +54,7 @@ def asked(rate: str, rtt: str, impairment: dict[str, Any]) -> Experiment:
                     "bandwidth": {"down": rate},
                     "queue": {"down": "256KiB"},
                     "http": {"requests_per_connection": 1},
-                    **impairment,
+                    **link,
                 }
             ],
             "measure": {"warmup": "1s", "duration": "20s", "runs": 1},

@@ -8,7 +8,7 @@ import pytest
 
 from waspbench.experiment import Clients, parse
 from waspbench.experiment.resolve import resolve
-from waspbench.results.wording import impairments, shared_link
+from waspbench.results.wording import impairments, queues, shared_link
 
 CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({}, []),
@@ -33,12 +33,27 @@ def test_scenarios_of_older_versions_have_no_impairments() -> None:
     assert impairments({"name": "clients", "loss": {"up": None, "down": None}}) == []
 
 
+QUEUES: list[tuple[dict[str, Any], str]] = [
+    ({}, ""),
+    ({"queue": "64KiB"}, "64KiB"),
+    ({"queue": {"up": "64KiB", "down": {"kind": "codel", "target": "10ms"}}}, "up 64KiB, down codel (target=10ms)"),
+    ({"queue": {"kind": "drop-tail", "packets": 100}}, "drop-tail (packets=100)"),
+    ({"queue": {"down": {"kind": "red", "gentle": False, "packets": 9}}}, "down red (packets=9 gentle=false)"),
+]
+
+
+@pytest.mark.parametrize(("given", "told"), QUEUES)
+def test_queues_are_told_with_the_options_that_are_not_the_default(given: dict[str, Any], told: str) -> None:
+    assert queues(Clients.model_validate(given).resolve()) == told
+
+
 DOWN = "down 10Mbit/s, queue 64KB, loss one packet of 50"
 SHARED: list[tuple[dict[str, Any], str]] = [
     ({}, ""),
     ({"down": {"delay": "0s"}}, ""),
     ({"down": {"rate": "10Mbit/s", "queue": "64KB", "loss": {"model": "periodic", "every": 50}}}, DOWN),
     ({"up": {"delay": "5ms"}, "down": {"delay": "5ms"}}, "delay 5ms"),
+    ({"down": {"rate": "1Mbit/s", "queue": "fq-codel"}}, "down 1Mbit/s, queue fq-codel"),
     ({"up": {"delay": "5ms"}, "down": {"jitter": "1ms"}}, "up delay 5ms; down jitter 1ms normal"),
 ]
 

@@ -4,6 +4,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, Process, Scheduler};
+use wasp_net::queue::{CodelConfig, FqCodelConfig, PieConfig, QueueConfig, RedConfig};
 use wasp_net::topology::{AccessConfig, Block, Layout, SharedConfig, star};
 use wasp_net::{Chain, LinkConfig, LinkEvent, Loss, LossTally, Network, Pair, Scope, Start};
 use wasp_packet::{Body, Packet, Payload, PayloadPool};
@@ -71,17 +72,22 @@ fn segment(layout: &Layout) -> Packet {
 fn links(criterion: &mut Criterion) {
     let limited = LinkConfig {
         rate: Rate::from_bits_per_second(100_000_000),
-        queue: Some(Bytes::new(125_000)),
+        queue: Some(QueueConfig::drop_tail(Bytes::new(125_000))),
         delay: Duration::from_millis(25),
         ..LinkConfig::default()
     };
     let unlimited = LinkConfig { delay: Duration::from_millis(25), ..LinkConfig::default() };
     let loss = Loss::TwoState { p: probability("2%"), r: probability("65%"), start: Start::Good };
+    let behind = |queue| LinkConfig { queue: Some(queue), ..limited };
     let configs = [
         ("delay", unlimited),
         ("delay and loss", LinkConfig { loss, ..unlimited }),
         ("rate and queue", limited),
         ("rate and queue, with events of their own", LinkConfig { by_queue: true, ..limited }),
+        ("rate and RED", behind(QueueConfig::Red(RedConfig::default()))),
+        ("rate and CoDel", behind(QueueConfig::Codel(CodelConfig::default()))),
+        ("rate and FQ-CoDel", behind(QueueConfig::FqCodel(FqCodelConfig::default()))),
+        ("rate and PIE", behind(QueueConfig::Pie(PieConfig::default()))),
     ];
     for (name, down) in configs {
         let mut network = Network::new(PayloadPool::new(1 << 20), ());
@@ -94,12 +100,15 @@ fn links(criterion: &mut Criterion) {
         let layout = star(&mut network, server, &shared, &Block { first, hosts: vec![access] });
         let entrance = layout.server.out;
         let mut process = LogicalProcess::new(Sink(network));
-        let mut now = Instant::ZERO;
+        let (mut now, mut sent) = (Instant::ZERO, 0_u64);
         criterion.bench_function(&format!("two links/{name}"), |bencher| {
             bencher.iter(|| {
-                // As many come as leave, so that the queue is the same at any time.
-                now += Duration::from_micros(150);
-                process.advance(now).expect("time passes");
+                // Bursts of ten, of which each is gone when the next comes.
+                if sent.is_multiple_of(10) {
+                    now += Duration::from_micros(1_500);
+                    process.advance(now).expect("time passes");
+                }
+                sent += 1;
                 process.inject(now, |sink, scheduler| sink.0.send(entrance, segment(&layout), scheduler));
             });
         });

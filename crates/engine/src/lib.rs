@@ -31,8 +31,8 @@ pub use port::{
 pub use run::{RunError, simulate};
 pub use scenario::{
     Abort, ArrivalModel, Arrivals, Directions, Group, GroupLoss, Http, Internetwork, LinkDirection, Measure,
-    Method, Mode, NextAfter, Scenario, ScenarioError, Server, ServerModel, SharedLink, Start, Version,
-    Workload, tcp_constants,
+    Method, Mode, NextAfter, QueueOption, Scenario, ScenarioError, Server, ServerModel, SharedLink, Start,
+    Version, Workload, queue_defaults, tcp_constants,
 };
 pub use shard::{Shard, Share};
 pub use summary::{

@@ -1,7 +1,7 @@
 //! The model of one run: a network, and at each of its ports a modelled host or the place where a device is attached.
 
 use crate::population::{clients, content, members};
-use crate::scenario::{Group, LinkDirection, Scenario, resolve};
+use crate::scenario::{Group, LinkDirection, QueueOption, Scenario, resolve};
 use crate::{End, GroupLedger, Interval, Ledger, Mode, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -275,7 +275,7 @@ fn link(direction: &LinkDirection, mtu: Option<u16>) -> LinkConfig {
         loss: loss.unwrap_or_default(),
         corrupt,
         duplicate,
-        queue,
+        queue: queue.map(QueueOption::config),
         rate,
         reorder,
         delay,

@@ -7,6 +7,7 @@ mod groups;
 mod live_loop;
 mod live_overload;
 mod open_loop;
+mod queues;
 mod scenario;
 mod simmonds2003;
 mod simulation;

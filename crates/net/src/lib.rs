@@ -12,15 +12,15 @@ mod network;
 mod node;
 mod observer;
 mod option_error;
-mod queue;
+pub mod queue;
 mod store;
 pub mod topology;
 
 pub use account::{Fate, Fates, Flow, FlowId, Flows, LossEvents, Passage};
 pub use direction::{Direction, Pair};
 pub use impairment::{
-    ArrivalOrder, Chain, Corrupt, Corrupter, Duplicate, Duplicator, Jitter, JitterProcess,
-    Loss, LossTally, Pass, Released, Reorder, Reorderer, Scope, Start,
+    ArrivalOrder, Chain, Corrupt, Corrupter, Duplicate, Duplicator, Jitter, JitterProcess, Loss, LossTally,
+    Pass, Released, Reorder, Reorderer, Scope, Start,
 };
 pub use link::{Link, LinkConfig, LinkCounters};
 pub use network::{Crossings, Delivery, LinkEvent, LinkId, Network};

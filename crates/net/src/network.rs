@@ -4,8 +4,9 @@
 mod tests;
 
 use crate::account::Meter;
-use crate::link::{Admission, Altered};
+use crate::link::{Admission, Altered, Settled};
 use crate::node::{Node, Route, Router, Routes};
+use crate::queue::{DropReason, Item};
 use crate::store::{PacketId, PacketStore};
 use crate::{Direction, Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, RouterId, Scope, Sighting};
 use std::sync::Arc;
@@ -65,6 +66,8 @@ pub struct Network<O = ()> {
     made: u64,
     fates: Fates,
     crossed: [Crossings; 2],
+    /// What queues decided and is not carried out yet. It is kept so that no event allocates.
+    settled: Settled,
 }
 
 /// Packets of one direction, over all access links.
@@ -100,6 +103,7 @@ impl<O: Observer> Network<O> {
             made: 0,
             fates: Fates::default(),
             crossed: Default::default(),
+            settled: Settled::default(),
         }
     }
 
@@ -238,7 +242,8 @@ impl<O: Observer> Network<O> {
                 self.reach(link, id, scheduler)
             }
             LinkEvent::Departure { link } => {
-                self.links[link.0 as usize].depart(scheduler);
+                self.links[link.0 as usize].depart(scheduler, &mut self.settled);
+                self.settle(link, scheduler);
                 None
             }
         }
@@ -345,33 +350,57 @@ impl<O: Observer> Network<O> {
         if let Some(bit) = flipped {
             self.packets.get_mut(id).flipped.get_or_insert(bit);
         }
-        let taken = self.offer(link, id, bytes, scheduler);
+        let refused = self.offer(link, id, bytes, scheduler);
         let copied = copy.map(|copy| (copy, self.offer(link, copy, bytes, scheduler)));
         // To its receiver a packet with a flipped bit is lost, unless a copy comes whole.
-        let whole = (taken && flipped.is_none()) || copied.is_some_and(|(_, taken)| taken);
-        if !whole {
+        let is_whole = refused.is_none() && flipped.is_none();
+        if !is_whole && copied.is_none_or(|(_, refused)| refused.is_some()) {
             self.note_lost_data(link, id, scheduler.now());
         }
-        for (id, taken) in [(id, taken)].into_iter().chain(copied) {
-            if !taken {
-                self.turn_away(link, id, Fate::QueueFull, scheduler);
+        for (id, refused) in [(id, refused)].into_iter().chain(copied) {
+            if let Some(reason) = refused {
+                self.turn_away(link, id, fate(reason), scheduler);
             }
         }
+        self.settle(link, scheduler);
     }
 
-    /// Offers a packet to the queue of a link, which takes it or has no room.
+    /// Offers a packet to the queue of a link. The reason is why the queue refused it.
     fn offer<E: Copy + From<LinkEvent>>(
         &mut self,
         link: LinkId,
         id: PacketId,
         bytes: u32,
         scheduler: &mut Scheduler<E>,
-    ) -> bool {
-        let taken = self.links[link.0 as usize].offer(id, bytes, scheduler);
-        if taken {
+    ) -> Option<DropReason> {
+        let (packet, state) = (self.packets.get(id), &mut self.links[link.0 as usize]);
+        let flow = state.flow_key().map_or(0, |key| flow_hash(packet, key));
+        let ecn_capable = packet.ip.traffic_class & ipv4::ECN != 0;
+        state.offer(Item { handle: id, bytes, flow, ecn_capable }, scheduler, &mut self.settled);
+        let dropped = &mut self.settled.dropped;
+        let refused = dropped.iter().position(|(other, _)| *other == id).map(|place| dropped.remove(place).1);
+        if refused.is_none() {
             self.sight(link, id, Sighting::Entered, scheduler);
         }
-        taken
+        refused
+    }
+
+    /// Carries out what a link's queue decided of packets that had entered before.
+    fn settle<E: Copy>(&mut self, link: LinkId, scheduler: &Scheduler<E>) {
+        let mut settled = std::mem::take(&mut self.settled);
+        for id in settled.marked.drain(..) {
+            let class = &mut self.packets.get_mut(id).ip.traffic_class;
+            self.links[link.0 as usize].counters.marked += u64::from(*class & ipv4::ECN != ipv4::ECN);
+            *class |= ipv4::ECN;
+        }
+        for (id, reason) in settled.dropped.drain(..) {
+            // To its receiver a packet with a flipped bit was lost before. A packet of which there is a copy counts as lost, too.
+            if self.packets.get(id).flipped.is_none() {
+                self.note_lost_data(link, id, scheduler.now());
+            }
+            self.turn_away(link, id, fate(reason), scheduler);
+        }
+        self.settled = settled;
     }
 
     /// A packet ends at a link's entrance, and its receiver gets no other like it.
@@ -380,9 +409,11 @@ impl<O: Observer> Network<O> {
         self.turn_away(link, id, fate, scheduler);
     }
 
-    /// A packet ends at a link's entrance.
+    /// A packet ends at a link's entrance, or in its queue.
     fn turn_away<E: Copy>(&mut self, link: LinkId, id: PacketId, fate: Fate, scheduler: &Scheduler<E>) {
-        self.links[link.0 as usize].counters.dropped += u64::from(fate != Fate::RandomLoss);
+        let counters = &mut self.links[link.0 as usize].counters;
+        counters.dropped += u64::from(fate != Fate::RandomLoss);
+        counters.dropped_early += u64::from(fate == Fate::QueueEarly);
         self.sight(link, id, Sighting::Dropped(fate), scheduler);
         self.drop_packet(id, fate);
     }
@@ -461,6 +492,27 @@ impl<O: Observer> Network<O> {
     fn sight<E: Copy>(&mut self, link: LinkId, id: PacketId, sighting: Sighting, scheduler: &Scheduler<E>) {
         self.observer.observe(scheduler.now(), link, self.packets.get(id), &self.pool, sighting);
     }
+}
+
+/// The fate of a packet that a queue dropped for this reason.
+const fn fate(reason: DropReason) -> Fate {
+    match reason {
+        DropReason::Full => Fate::QueueFull,
+        DropReason::Early => Fate::QueueEarly,
+    }
+}
+
+/// What tells flows apart for a queue: a draw from the link's key at the place that addresses, protocol and ports name.
+fn flow_hash(packet: &Packet, key: Key) -> u32 {
+    let (source, destination) = match packet.body {
+        Body::Tcp(header) => (header.source_port, header.destination_port),
+        Body::Udp { source_port, destination_port } => (source_port, destination_port),
+        Body::Icmp { .. } => (0, 0),
+    };
+    let ports = u64::from(source) << 16 | u64::from(destination);
+    let words = packet.ip.source.words().into_iter().chain(packet.ip.destination.words());
+    let key = words.fold(key, Key::entity);
+    key.draw(u64::from(packet.body.protocol()) << 32 | ports) as u32
 }
 
 /// Decides the packet by the chain that the scope names.

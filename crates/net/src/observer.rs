@@ -11,7 +11,7 @@ pub enum Sighting {
     Entered,
     /// It left the link at the far end.
     Left,
-    /// It was dropped at the link's entrance.
+    /// It was dropped at the link's entrance, or from its queue.
     Dropped(Fate),
 }
 

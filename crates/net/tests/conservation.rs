@@ -1,6 +1,7 @@
 //! Whatever links do, every packet has one fate or is on its way, and what a link takes in is what it lets out, loses and drops.
 
 use crate::common::{Event, Model, pair, star};
+use crate::queue_disciplines::disciplines;
 use proptest::prelude::*;
 use wasp_kernel::NodeId;
 use wasp_net::topology::AccessConfig;
@@ -8,7 +9,7 @@ use wasp_net::{
     ArrivalOrder, Corrupt, Duplicate, Fate, Jitter, LinkConfig, LinkId, Loss, Network, Reorder, Scope,
 };
 use wasp_random::Key;
-use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
+use wasp_units::{Duration, Instant, Probability, Rate};
 
 fn share(percent: u32) -> Probability {
     Probability::from_f64(f64::from(percent) / 100.0).unwrap()
@@ -36,15 +37,19 @@ fn any_link() -> impl Strategy<Value = LinkConfig> {
         proptest::option::of((0..=50_u32, 1..6_u32, 1..20_u64)),
         proptest::option::of(any_jitter()),
     );
-    let transport =
-        (optional(100..1_500_u32), proptest::option::of((1..40_u64, 0..4_000_u64)), 0..10_u64, any::<bool>());
+    let transport = (
+        optional(100..1_500_u32),
+        proptest::option::of((1..40_u64, disciplines())),
+        0..10_u64,
+        any::<bool>(),
+    );
     (impairments, transport).prop_map(
         |((lost, corrupted, doubled, late, jitter), (mtu, queue, delay, by_queue))| LinkConfig {
             mtu: mtu.map(|mtu| mtu as u16),
             loss: Loss::Independent { rate: share(lost) },
             corrupt: corrupted.map(|percent| Corrupt { share: share(percent) }),
             duplicate: doubled.map(|percent| Duplicate { share: share(percent) }),
-            queue: queue.map(|(_, room)| Bytes::new(room)),
+            queue: queue.map(|(_, discipline)| discipline),
             rate: queue.and_then(|(megabits, _)| Rate::from_bits_per_second(megabits * 1_000_000)),
             reorder: late.map(|(percent, distance, wait)| Reorder {
                 share: share(percent),
@@ -90,7 +95,7 @@ proptest! {
             prop_assert_eq!(network.made(), network.fates().total() + network.in_flight());
         }
         kernel.advance(Instant::MAX).unwrap();
-        let Model { network, layout, delivered, refused } = &kernel.process;
+        let Model { network, layout, delivered, refused, .. } = &kernel.process;
         prop_assert_eq!((network.in_flight(), network.pool.in_use()), (0, 0));
         prop_assert_eq!(network.fates().get(Fate::Delivered), delivered.len() as u64);
         let copies: u64 = (0..6).map(|link| network.link(LinkId(link)).counters().duplicated).sum();

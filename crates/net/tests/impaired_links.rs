@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wasp_kernel::NodeId;
+use wasp_net::queue::QueueConfig;
 use wasp_net::topology::AccessConfig;
 use wasp_net::{
     ArrivalOrder, Corrupt, Duplicate, Fate, Jitter, LinkConfig, LinkCounters, Loss, Network, Pair, Pass,
@@ -187,7 +188,7 @@ fn all_impairments_together_before_a_short_queue_are_accounted_for() {
         reorder: Some(Reorder { share: share(0.02), ..Reorder::default() }),
         jitter: Some(Jitter::Normal { deviation: Duration::from_millis(1), order: ArrivalOrder::Free }),
         rate: Rate::from_bits_per_second(4_100_000),
-        queue: Some(Bytes::new(1_000)),
+        queue: Some(QueueConfig::drop_tail(Bytes::new(1_000))),
         ..LinkConfig::default()
     };
     let run = run(config, 5);

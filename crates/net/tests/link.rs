@@ -3,6 +3,7 @@
 use crate::common::{Event, Model, pair, star};
 use proptest::prelude::*;
 use wasp_kernel::NodeId;
+use wasp_net::queue::QueueConfig;
 use wasp_net::topology::AccessConfig;
 use wasp_net::{Fate, LinkConfig, Loss, Scope};
 use wasp_random::Key;
@@ -62,7 +63,7 @@ proptest! {
         let mut time = 0;
         let sends: Vec<_> = gaps.iter().map(|(gap, bytes)| { time += gap; (time, bytes + HEADERS) }).collect();
         let fast = LinkConfig {
-            rate: rate(megabits * 1_000_000), queue: Some(Bytes::new(limit)), delay: Duration::from_nanos(delay), ..LinkConfig::default()
+            rate: rate(megabits * 1_000_000), queue: Some(QueueConfig::drop_tail(Bytes::new(limit))), delay: Duration::from_nanos(delay), ..LinkConfig::default()
         };
         let (arrivals, drops) = queue_and_transmitter(&sends, megabits * 1_000_000, limit, delay);
         let counters = [fast, LinkConfig { by_queue: true, ..fast }].map(|config| {
@@ -115,7 +116,7 @@ fn any_transport() -> impl Strategy<Value = LinkConfig> {
     (proptest::option::of((1..20_u64, proptest::option::of(0..20_000_u64))), 0..5_000_000_u64).prop_map(
         |(limits, delay)| LinkConfig {
             rate: limits.and_then(|(megabits, _)| rate(megabits * 1_000_000)),
-            queue: limits.and_then(|(_, room)| room.map(Bytes::new)),
+            queue: limits.and_then(|(_, room)| room.map(|room| QueueConfig::drop_tail(Bytes::new(room)))),
             delay: Duration::from_nanos(delay),
             ..LinkConfig::default()
         },
@@ -150,7 +151,7 @@ fn every_packet_has_a_fate_or_is_in_flight() {
     let loss = Loss::Independent { rate: "30%".parse().unwrap() };
     let config = LinkConfig {
         rate: rate(500_000),
-        queue: Some(Bytes::new(5_000)),
+        queue: Some(QueueConfig::drop_tail(Bytes::new(5_000))),
         delay: Duration::from_millis(20),
         mtu: Some(1_000),
         loss,

@@ -2,6 +2,7 @@
 
 use crate::common::{Event, pair, star};
 use wasp_kernel::NodeId;
+use wasp_net::queue::QueueConfig;
 use wasp_net::topology::AccessConfig;
 use wasp_net::{
     ArrivalOrder, Chain, Corrupt, Duplicate, Jitter, LinkConfig, Loss, LossEvents, LossTally, Scope, Start,
@@ -215,7 +216,7 @@ fn lost_data_counts_once_in_a_round_trip_on_every_link_and_in_its_direction() {
 fn a_full_queue_makes_the_round_trip_longer() {
     let shared = |queue: u64| LinkConfig {
         rate: Rate::from_bits_per_second(1_000_000),
-        queue: Some(Bytes::new(queue)),
+        queue: Some(QueueConfig::drop_tail(Bytes::new(queue))),
         ..LinkConfig::default()
     };
     // 2.2 Mbit/s come. What waits behind 25 kB arrives 200 ms later: a round trip takes 300 ms, and four of them begin in a second.
@@ -246,7 +247,12 @@ fn to_its_receiver_data_is_lost_where_no_packet_comes_whole() {
     assert_eq!(lost(LinkConfig { duplicate, ..flipped }), none);
     // There is no room for copies.
     let rate = Rate::from_bits_per_second(20_000_000);
-    let full = LinkConfig { duplicate, rate, queue: Some(Bytes::new(0)), ..LinkConfig::default() };
+    let full = LinkConfig {
+        duplicate,
+        rate,
+        queue: Some(QueueConfig::drop_tail(Bytes::new(0))),
+        ..LinkConfig::default()
+    };
     assert_eq!(lost(full), none);
 }
 

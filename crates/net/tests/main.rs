@@ -6,3 +6,5 @@ mod impaired_links;
 mod impairment;
 mod link;
 mod loss;
+mod queue_disciplines;
+mod queueing_theory;

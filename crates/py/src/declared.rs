@@ -10,6 +10,16 @@ pub(crate) fn py_reason_codes() -> Vec<&'static str> {
     wasp_engine::ReasonCode::ALL.map(wasp_engine::ReasonCode::name).to_vec()
 }
 
+/// Every queue discipline with all its options, as the tables of an experiment file would have them: a JSON list.
+///
+/// # Panics
+/// Never: their names are texts.
+#[pyfunction]
+#[pyo3(name = "queue_defaults")]
+pub(crate) fn py_queue_defaults() -> String {
+    serde_json::to_string(&wasp_engine::queue_defaults()).expect("the options of a discipline have text keys")
+}
+
 /// Every constant of a host's TCP as a table `tcp` of an experiment file would have it, from such a table that may say fewer.
 ///
 /// Both are JSON objects. A constant is left out where the others exclude it.

@@ -34,7 +34,7 @@ fn py_profile() -> &'static str {
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::declared::{py_reason_codes, py_tcp_constants};
+    use super::declared::{py_queue_defaults, py_reason_codes, py_tcp_constants};
     #[pymodule_export]
     use super::error::{EngineError, OptionError, QuantityError, ScenarioError};
     #[pymodule_export]

@@ -155,6 +155,7 @@ fn link_table(links: &[LinkRow]) -> PyResult<ArrowTable> {
         ("bytes", of(|link| link.bytes)),
         ("lost", of(|link| link.lost)),
         ("dropped", of(|link| link.dropped)),
+        ("dropped_early", of(|link| link.dropped_early)),
         ("corrupted", of(|link| link.corrupted)),
         ("duplicated", of(|link| link.duplicated)),
         ("held", of(|link| link.held)),

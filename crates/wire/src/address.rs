@@ -15,6 +15,12 @@ impl Address {
         Ipv4Addr::from_bits(self.0)
     }
 
+    /// The address as two words, upper first: what keyed draws are made of.
+    #[must_use]
+    pub const fn words(self) -> [u64; 2] {
+        [0, self.0 as u64]
+    }
+
     /// The address `offset` places after this one, or `None` past the end of the address space.
     #[must_use]
     pub fn offset(self, offset: u32) -> Option<Self> {

@@ -4,6 +4,8 @@ use crate::{Address, Checksum, Layer, ParseError};
 
 /// Length of an IPv4 header without options, in bytes.
 pub const HEADER_LEN: usize = 20;
+/// The ECN field of the traffic class, and its value "congestion experienced" (RFC 3168 section 5).
+pub const ECN: u8 = 0b11;
 
 /// The fields of an IP header that the model keeps: none that follow from the packet (lengths, protocol, checksum), and no options or fragments.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

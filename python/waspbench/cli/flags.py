@@ -70,6 +70,7 @@ _MSS = "Largest segment that the clients announce (MSS), in bytes of payload. [d
 _START = "How clients begin: as in the middle of a long run, or all at once with a request. [default: equilibrium]"
 _MODEL = "Loss model: two-state (bursts), independent, or wasp2001 (the WASP paper's table). [default: two-state]"
 _BURST = "Probability that the packet after a lost one is lost, too. [default: 35%]"
+_QUEUE = "Queues of each access link: a size such as 64KiB, or codel, fq-codel, pie or red. [default: unlimited]"
 _JITTER = "Standard deviation of the delay in each direction, which is not below zero; order is kept. [default: none]"
 _REORDER = "Share of the packets that are held back until three later ones have passed, or for 100 ms. [default: none]"
 _DUPLICATE = "Share of the packets that arrive twice, in each direction. [default: none]"
@@ -116,10 +117,10 @@ FLAGS: dict[str, Flag] = {
     "down": Flag(("clients.bandwidth.down",), NETWORK, "RATE", "Bandwidth to each client. [default: unlimited]"),
     "up": Flag(("clients.bandwidth.up",), NETWORK, "RATE", "Bandwidth from each client. [default: unlimited]"),
     "queue": Flag(
-        ("clients.queue.up", "clients.queue.down"),
+        ("clients.queue",),
         NETWORK,
-        "SIZE",
-        "Size of the queues of each access link, in bytes. [default: unlimited]",
+        "QUEUE",
+        _QUEUE,
     ),
     "jitter": Flag(("clients.jitter",), NETWORK, "DURATION", _JITTER),
     "reorder": Flag(("clients.reorder",), NETWORK, "PROBABILITY", _REORDER),
@@ -258,10 +259,21 @@ def with_settings(document: Mapping[str, Any], values: Mapping[str, Any], settin
         field = with_name(document, setting.partition("=")[0].strip())
         of_all = field.replace(f"clients.{DEFAULT_NAME}.", "clients.", 1)  # flags make one group
         for parameter in PATHS:
-            paths = fields_of(parameter)
-            if values.get(parameter) is not None and any(_overlap(of_all, path) for path in paths):
+            if values.get(parameter) is None:
+                continue
+            paths = _fields_of_queue(values[parameter]) if parameter == "queue" else fields_of(parameter)
+            if any(_overlap(of_all, path) for path in paths):
                 raise InputError.at("--set", f"{flag(parameter)} says {of_all}, too; leave one out", setting)
     return apply(document, settings)
+
+
+def _fields_of_queue(value: str) -> list[str]:
+    """The fields that a size, a name or a table of a queue says."""
+    from waspbench.experiment.load import value_of
+    from waspbench.experiment.queues import written_out
+
+    queue = written_out(value_of(value))
+    return [f"clients.queue.{field}" for field in queue] if isinstance(queue, dict) else ["clients.queue"]
 
 
 def _overlap(one: str, other: str) -> bool:
@@ -318,6 +330,7 @@ def flag_of_field(values: Mapping[str, Any], declared: Mapping[str, Flag] = FLAG
     flags |= {"clients.arrivals": "--rate"} if "rate" in declared else {}
     flags |= {"clients.think.value": "--think"}
     for way in ("up", "down"):
+        flags[f"clients.queue.{way}"] = "--queue"
         flags[f"clients.loss.{way}.rate"] = flag(f"loss_{way}" if values.get(f"loss_{way}") is not None else "loss")
     flags |= {field: flag(name) for name in ("jitter", "reorder", "duplicate", "corrupt") for field in _FIELDS[name]}
     for prefix in ("clients.loss", "clients.loss.up", "clients.loss.down"):

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         ServerModel,
     )
     from waspbench.experiment.profiles import PROFILES, Profile
+    from waspbench.experiment.queues import Codel, DropTail, FqCodel, Pie, Red
     from waspbench.experiment.resolve import accept, settings_used
     from waspbench.experiment.tcp import Tcp
     from waspbench.experiment.workload import Prowgen, Replay, Single, Surge, Workload, path_of
@@ -54,12 +55,15 @@ __all__ = [
     "Arrivals",
     "Bandwidth",
     "Clients",
+    "Codel",
     "Corrupt",
     "Corrupts",
     "DirectionsLoss",
+    "DropTail",
     "Duplicate",
     "Duplicates",
     "Experiment",
+    "FqCodel",
     "Http",
     "IndependentLoss",
     "Jitters",
@@ -70,9 +74,11 @@ __all__ = [
     "NormalJitter",
     "ParetoJitter",
     "PeriodicLoss",
+    "Pie",
     "Profile",
     "Prowgen",
     "Queue",
+    "Red",
     "Reorder",
     "Reorders",
     "Replay",
@@ -95,15 +101,19 @@ __all__ = [
 ]
 
 _HOMES = {
+    "PROFILES": "profiles",
     "Arrivals": "clients",
     "Bandwidth": "links",
     "Clients": "clients",
+    "Codel": "queues",
     "Corrupt": "impairments",
     "Corrupts": "links",
     "DirectionsLoss": "loss",
+    "DropTail": "queues",
     "Duplicate": "impairments",
     "Duplicates": "links",
     "Experiment": "model",
+    "FqCodel": "queues",
     "Http": "http",
     "IndependentLoss": "loss",
     "Jitters": "links",
@@ -112,12 +122,13 @@ _HOMES = {
     "Mode": "model",
     "Network": "model",
     "NormalJitter": "impairments",
-    "PROFILES": "profiles",
     "ParetoJitter": "impairments",
     "PeriodicLoss": "loss",
+    "Pie": "queues",
     "Profile": "profiles",
     "Prowgen": "workload",
     "Queue": "links",
+    "Red": "queues",
     "Reorder": "impairments",
     "Reorders": "links",
     "Replay": "workload",

@@ -76,7 +76,7 @@ class Clients(Part):
     rtt: Duration = "100ms"
     """Round-trip time without queues; half of it in each direction."""
     loss: Loss | None = None
-    """Packet loss, in addition to packets that full queues drop."""
+    """Packet loss, in addition to packets that queues drop."""
     bandwidth: BandwidthWays = None
     """Bandwidth of each client's access link; unlimited unless set."""
     queue: QueueWays = None

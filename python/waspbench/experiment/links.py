@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from waspbench import _core
 from waspbench.experiment.base import Part
 from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.impairments import CorruptOption, DuplicateOption, JitterOption, ReorderOption
 from waspbench.experiment.loss import OneLoss
-from waspbench.experiment.units import Duration, PositiveSize, Rate, Size
+from waspbench.experiment.queues import QueueOption
+from waspbench.experiment.units import Duration, Rate
 
 WAYS = ("up", "down")
 
@@ -24,6 +26,11 @@ def for_both(value: Any) -> Any:
     """A value for both directions, unless it is a table with a value for each."""
     has_ways = isinstance(value, dict) and any(way in value for way in WAYS)
     return value if value is None or has_ways or isinstance(value, Ways) else dict.fromkeys(WAYS, value)
+
+
+def queue_for_both(value: Any) -> Any:
+    """The same for a queue, of which an empty table says nothing."""
+    return value if value == {} else for_both(value)
 
 
 class Ways(Part):
@@ -48,12 +55,19 @@ class Bandwidth(Ways):
 
 
 class Queue(Ways):
-    """Sizes of the drop-tail queues in front of an access link, in bytes. A direction that is left out is unlimited."""
+    """Queues in front of an access link. A direction that is left out is unlimited."""
 
-    up: PositiveSize | None = None
+    up: QueueOption | None = None
     """Queue for packets from the client."""
-    down: PositiveSize | None = None
+    down: QueueOption | None = None
     """Queue for packets to the client."""
+
+    @field_validator("up", "down")
+    @classmethod
+    def _has_room(cls, queue: Any) -> Any:
+        if isinstance(queue, str) and _core.parse_bytes(queue) == 0:
+            raise ValueError('must be above zero, such as "64KiB"')
+        return queue
 
 
 class _OptionWays(Ways):
@@ -101,7 +115,7 @@ class Corrupts(_OptionWays):
 BandwidthWays = Annotated[
     Bandwidth | None, BeforeValidator(_text_for_both, json_schema_input_type=Rate | Bandwidth | None)
 ]
-QueueWays = Annotated[Queue | None, BeforeValidator(_text_for_both, json_schema_input_type=PositiveSize | Queue | None)]
+QueueWays = Annotated[Queue | None, BeforeValidator(queue_for_both, json_schema_input_type=QueueOption | Queue | None)]
 JitterWays = Annotated[Jitters | None, BeforeValidator(for_both, json_schema_input_type=JitterOption | Jitters | None)]
 ReorderWays = Annotated[
     Reorders | None, BeforeValidator(for_both, json_schema_input_type=ReorderOption | Reorders | None)
@@ -120,8 +134,8 @@ class LinkDirection(Part):
 
     rate: Rate | None = None
     """Rate in bits of IP packets per second; unlimited unless set."""
-    queue: Size | None = None
-    """Size of the drop-tail queue in bytes; unlimited unless set."""
+    queue: QueueOption | None = None
+    """Queue in front of the link; unlimited unless set."""
     delay: Duration = "0ms"
     """Propagation delay, in addition to that of the clients' own paths."""
     loss: OneLoss | None = None

@@ -5,15 +5,16 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from waspbench.errors import Argument, InputError, show
+from waspbench.experiment import impairments, queues
 from waspbench.experiment.clients import DEFAULT_NAME, Clients
-from waspbench.experiment.impairments import SHORT, written_out
 from waspbench.experiment.links import WAYS, for_both
 from waspbench.experiment.loss import expand_loss
 from waspbench.experiment.metrics import flat
@@ -168,13 +169,20 @@ def _set_in(table: dict[str, Any], steps: list[str], value: Any, path: str, wher
     table[steps[-1]] = value
 
 
+_WRITTEN_OUT: dict[str, Callable[[Any], Any]] = {
+    **{option: partial(impairments.written_out, option) for option in impairments.SHORT},
+    "queue": queues.written_out,
+}
+"""What makes a table of the short form of an option of links, by its name."""
+
+
 def _opened(steps: list[str], index: int, value: Any) -> Any:
     """The value at a step of a path, as a table in which the next step may be set: short forms written out."""
     option = steps[index - 1] if index and steps[index] in WAYS else steps[index]
     if option == "loss":
         return expand_loss(value)
-    if option not in SHORT:
+    if option not in _WRITTEN_OUT:
         return value
     if option == steps[index] and steps[index + 1] in WAYS and value:
         return for_both(value)
-    return written_out(option, value)
+    return _WRITTEN_OUT[option](value)

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from waspbench import _core
+from waspbench.experiment.links import queue_for_both
 
 _WPT = "WebPageTest, www/settings/connectivity.ini.sample (github.com/catchpoint/WebPageTest, commit 4e15783)"
 _WPT_DOCKER = "WebPageTest, profiles of its container image (github.com/catchpoint/WebPageTest, commit 4e15783)"
@@ -87,7 +88,7 @@ def with_profile(group: Mapping[str, Any]) -> dict[str, Any]:
     given = filled.get("bandwidth", {})
     if isinstance(given, Mapping):
         filled["bandwidth"] = {"down": profile.down, "up": profile.up, **given}
-    queue = filled.get("queue", {})
+    queue = queue_for_both(filled.get("queue", {}))
     if isinstance(queue, Mapping):
         filled["queue"] = {**_queues(filled), **queue}
     return filled

@@ -56,11 +56,19 @@ _OF_CLIENTS |= {
     for part in _parts(parts)
 }
 
+_OF_CLIENTS |= {
+    ("queue", *way, *part): (" ".join(("queue", *way)), " ".join(("queue", *way)), "other")
+    for way in ((), ("down",), ("up",))
+    for part in _parts(("kind",))
+}
+
 _OF_SHARED: tuple[tuple[str, str, FieldKind], ...] = (
     *((".".join((name, *part)), short, "other") for name, parts, short, _ in _IMPAIRMENTS for part in _parts(parts)),
     ("loss", "loss", "loss"),
     ("loss.rate", "loss", "loss"),
     ("rate", "rate", "other"),
+    ("queue", "queue", "other"),
+    ("queue.kind", "queue", "other"),
     ("delay", "delay", "other"),
 )
 

@@ -30,7 +30,7 @@ PANELS = (
     (
         "packets that did not pass (%)",
         ("lost", "dropped"),
-        "lost: by the loss model; dropped: for another reason, such as a full queue",
+        "lost: by the loss model; dropped: for another reason, mostly by queues",
         "no packet was lost or dropped",
     ),
 )

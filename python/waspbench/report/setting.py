@@ -12,7 +12,7 @@ from waspbench.report.content import Block, Section, Table, Words, items, table
 from waspbench.report.sources import ComparisonSource, Origin, SearchSource, Side, StudySource
 from waspbench.results.columns import value_text
 from waspbench.results.comparing import ComparisonResult
-from waspbench.results.wording import described, impairments, losses, shared_link
+from waspbench.results.wording import described, impairments, losses, queues, shared_link
 from waspbench.results.workload import site_text, workload_text
 from waspbench.tabular import NONE, Column, Listing, whole
 
@@ -109,8 +109,8 @@ def _varied(origin: Origin, points: Sequence[Mapping[str, Any]]) -> list[Block]:
 
 def clients_table(title: str, groups: Sequence[Mapping[str, Any]]) -> Table:
     """A line for each group of clients of a scenario: where it is, and what it does."""
-    impaired = any(map(impairments, groups))
-    columns = {name: column for name, column in _CLIENTS.items() if impaired or name != "impairments"}
+    idle = {name for name, told in (("impairments", impairments), ("queue", queues)) if not any(map(told, groups))}
+    columns = {name: column for name, column in _CLIENTS.items() if name not in idle}
     return table(title, Listing(columns, list(groups)))
 
 
@@ -149,6 +149,7 @@ _CLIENTS = {
     "impairments": Column("impairments", of_row=lambda row: ", ".join(impairments(row)) or NONE, left=True),
     "down": _rate("down"),
     "up": _rate("up"),
+    "queue": Column("queue", of_row=lambda row: queues(row) or "unlimited", left=True),
     "version": Column("HTTP", of_row=lambda row: str(row["http"].get("version") or NONE)),
     "connections": Column("connections each", of_row=lambda row: str(row["http"].get("connections") or 1)),
     "kept": Column("requests a connection", of_row=_kept),

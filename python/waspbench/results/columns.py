@@ -173,6 +173,8 @@ def value_text(value: Any) -> str:
     """The value of a swept field in words."""
     if value is None:
         return NONE
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, Mapping):
         return " ".join(f"{name}={value_text(inner)}" for name, inner in value.items())
     return "; ".join(map(value_text, value)) if isinstance(value, list) else str(value)

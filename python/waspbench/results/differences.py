@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from waspbench.experiment.load import parse
 from waspbench.results.formats import Record
 from waspbench.results.store import load_manifest
 from waspbench.results.study import StudyPlan, is_study, read_plan
+from waspbench.results.wording import queue
 from waspbench.tabular import NONE
 
 _IGNORED = ("name", "mode", "sweep", "assert", "capacity", "measure.percentiles")
@@ -94,9 +96,15 @@ def _kind(plan: StudyPlan) -> dict[str, str]:
     }
 
 
+_QUEUE = re.compile(r"\.queue(\.(up|down))?$")
+"""The ends of paths at which a table may be a queue discipline with its options."""
+
+
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Every value in nested tables by its path; groups of clients by their names."""
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and "kind" in value and _QUEUE.search(path):
+        yield path, queue(value)
+    elif isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _leaves(f"{path}.{key}" if path else str(key), inner)
     elif isinstance(value, list) and value and all(isinstance(each, Mapping) and "name" in each for each in value):

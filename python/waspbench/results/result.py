@@ -87,6 +87,9 @@ class Direction(Record):
     """Expected loss rate, by which WASP judges loss_rate: mean of the packets' conditional probabilities of loss."""
     dropped: int
     """Packets that were dropped for another reason, such as a full queue."""
+    dropped_early: int | None = None
+    """Those of them that a queue dropped although it was not full, to slow their senders (red, codel, fq-codel, pie).
+    None in results of older versions."""
     corrupted: int | None = None
     """Packets in which a link flipped a bit (corrupt). This and the next three are sums over all links, the shared one
     included. None in results of older versions."""
@@ -456,6 +459,7 @@ def _direction(runs: Sequence[RunDirection], label: float | None) -> Direction:
         stationary_loss_rate=weighted([run.stationary_loss_rate for run in runs]),
         expected_loss_rate=weighted([run.expected_loss_rate for run in runs]),
         dropped=sum(run.dropped for run in runs),
+        dropped_early=_sum([run.dropped_early for run in runs]),
         corrupted=_sum([run.corrupted for run in runs]),
         duplicated=_sum([run.duplicated for run in runs]),
         held=_sum([run.held for run in runs]),

@@ -339,6 +339,9 @@ class RunDirection(Finite):
     """Share of the packets that the loss model dropped: lost / packets. None if there were no packets."""
     dropped: Count
     """Packets that were dropped for another reason, such as a full queue."""
+    dropped_early: Count | None = None
+    """Those of them that a queue dropped although it was not full, to slow their senders (red, codel, fq-codel,
+    pie)."""
     corrupted: Count | None = None
     """Packets in which a link flipped a bit (corrupt). This and the next three are sums over all links, the shared one
     included."""

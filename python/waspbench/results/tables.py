@@ -127,6 +127,12 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             ("bytes", "UInt64", "Number of bytes of these packets, IP headers included."),
             ("lost", "UInt64", "Packets that the loss model dropped."),
             ("dropped", "UInt64", "Packets that were dropped for another reason, copies among them."),
+            (
+                "dropped_early",
+                "UInt64",
+                "Those of them that the queue dropped although it was not full, to slow their senders. Null in results "
+                "of older versions.",
+            ),
             ("corrupted", "UInt64", "Packets in which the link flipped a bit. Null in results of older versions."),
             ("duplicated", "UInt64", "Copies that the link made of packets. Null in results of older versions."),
             (

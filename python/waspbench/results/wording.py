@@ -7,6 +7,8 @@ from typing import Any
 
 from waspbench import _core
 from waspbench.experiment import loss_label
+from waspbench.experiment.queues import DISCIPLINES
+from waspbench.results.columns import value_text
 from waspbench.results.result import Direction, Result
 
 
@@ -33,7 +35,7 @@ def server(result: Result) -> str:
 
 
 def _group(group: Mapping[str, Any]) -> str:
-    met = [losses(group["loss"]), *impairments(group)]
+    met = [losses(group["loss"]), *_disciplines(group), *impairments(group)]
     return f"{group['count']} {group['name']} at {group['rtt']}, {', '.join(met)}"
 
 
@@ -48,9 +50,9 @@ def shared_link(scenario: Mapping[str, Any]) -> str:
 
 def _link(link: Mapping[str, Any]) -> list[str]:
     """What one direction of the shared link does."""
-    queue, delay, loss = (link.get(name) for name in ("queue", "delay", "loss"))
+    delay, loss = link.get("delay"), link.get("loss")
     transport = [link["rate"]] if link.get("rate") else []
-    transport += [f"queue {queue}"] if queue else []
+    transport += [f"queue {queue(link['queue'])}"] if link.get("queue") else []
     transport += [f"delay {delay}"] if delay and _core.parse_duration(delay) else []
     transport += [f"loss {_loss(loss)}"] if loss else []
     return transport + of_link(link)
@@ -79,7 +81,33 @@ def impairments(group: Mapping[str, Any]) -> list[str]:
     return [text for name, told in _IMPAIRMENTS.items() for text in _of_both_ways(name, group.get(name) or {}, told)]
 
 
-def _of_both_ways(name: str, ways: Mapping[str, Any], told: Callable[[Mapping[str, Any]], str]) -> list[str]:
+def queue(option: str | Mapping[str, Any]) -> str:
+    """The queue of one direction of a link: its size, or its discipline with the options that are not the default."""
+    if isinstance(option, str):
+        return option
+    kind: str = option["kind"]
+    fields = DISCIPLINES[kind].model_fields
+    default = {name: field.default for name, field in fields.items() if name != "kind"}
+    changed = {name: option[name] for name in default if option.get(name, default[name]) != default[name]}
+    options = " ".join(f"{name}={value_text(value)}" for name, value in changed.items())
+    return f"{kind} ({options})" if options else kind
+
+
+def _disciplines(group: Mapping[str, Any]) -> list[str]:
+    """The queues of the access links of a group, if they are more than limited in size."""
+    ways = group.get("queue") or {}
+    only_sizes = all(isinstance(option, str | None) for option in ways.values())
+    return [] if only_sizes else _of_both_ways("queue", ways, queue)
+
+
+def queues(group: Mapping[str, Any]) -> str:
+    """The queues of the access links of a group of clients, in each direction unless both are alike; empty where they
+    have no limit.
+    """
+    return ", ".join(text.removeprefix("queue ") for text in _of_both_ways("queue", group.get("queue") or {}, queue))
+
+
+def _of_both_ways(name: str, ways: Mapping[str, Any], told: Callable[[Any], str]) -> list[str]:
     sides = {way: text for way in ("up", "down") if ways.get(way) and (text := told(ways[way]))}
     if len(sides) == 2 and sides["up"] == sides["down"]:
         return [f"{name} {sides['up']}"]
@@ -140,11 +168,12 @@ def direction(way: Direction) -> str:
     def told(count: int | None, what: str) -> list[str]:
         return [f"{count:,d} {what} ({100 * count / way.packets:.2f} %)"] if count and way.packets else []
 
+    early = f" ({way.dropped_early:,d} of them early)" if way.dropped_early else ""
     impaired = [*told(way.corrupted, "corrupted"), *told(way.duplicated, "duplicated")]
     if way.held:
         impaired += [*told(way.held, "held back"), f"{way.reordered or 0:,d} of them overtaken"]
     shown = ", ".join(
-        [f"{way.packets:,d} packets", f"{way.lost:,d} lost{rate}", f"{way.dropped:,d} dropped", *impaired]
+        [f"{way.packets:,d} packets", f"{way.lost:,d} lost{rate}", f"{way.dropped:,d} dropped{early}", *impaired]
     )
     rates = {"label": way.label_loss_rate, "stationary": way.stationary_loss_rate, "expected": way.expected_loss_rate}
     if not way.stationary_loss_rate:

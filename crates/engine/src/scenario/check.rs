@@ -154,17 +154,14 @@ fn check_group(group: &Group) -> Result<(), ScenarioError> {
     check_duration(&field("rtt"), group.rtt)?;
     check_loss(&field("loss.up"), group.loss.up)?;
     check_loss(&field("loss.down"), group.loss.down)?;
-    for (name, queue, rate) in [
-        ("queue.up", group.queue.up, group.bandwidth.up),
-        ("queue.down", group.queue.down, group.bandwidth.down),
-    ] {
-        ensure(
-            queue.is_none() || rate.is_some(),
-            field(name),
-            "a queue never fills without a bandwidth limit; give both or neither",
-        )?;
-    }
     for (name, direction) in group.access() {
+        ensure(
+            direction.queue.is_none() || direction.rate.is_some(),
+            field(&format!("queue.{name}")),
+            format!(
+                "a queue never fills without a bandwidth limit; set bandwidth.{name}, too, or leave out queue.{name}"
+            ),
+        )?;
         check_options_of_link(&direction, |option| field(&format!("{option}.{name}")))?;
     }
     ensure(
@@ -197,6 +194,7 @@ fn check_options_of_link(
             ScenarioError::new(format!("{}.{part}", field(option)), format!("{value}; must be {valid}"))
         })
     };
+    named("queue", direction.queue.map_or(Ok(()), |queue| queue.config().check()))?;
     named("jitter", direction.jitter.map_or(Ok(()), |jitter| jitter.check()))?;
     named("reorder", direction.reorder.map_or(Ok(()), |reorder| reorder.check()))?;
     named("corrupt", direction.corrupt.map_or(Ok(()), |corrupt| corrupt.check()))

@@ -6,11 +6,13 @@
 mod behaviour;
 mod check;
 mod check_behaviour;
+mod queue;
 mod tcp;
 
 pub use behaviour::{Abort, ArrivalModel, Arrivals, Http, Method, NextAfter, Start, Version, Workload};
 pub use check::ScenarioError;
 pub(crate) use check_behaviour::of_option;
+pub use queue::{QueueOption, queue_defaults};
 pub(crate) use tcp::resolve;
 pub use tcp::tcp_constants;
 
@@ -19,7 +21,7 @@ use serde::Deserialize;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 use wasp_net::{Corrupt, Duplicate, Jitter, Loss, Reorder, Scope};
-use wasp_units::{Bytes, Duration, Probability, Rate};
+use wasp_units::{Duration, Probability, Rate};
 use wasp_workload::Delay;
 
 /// One run.
@@ -133,9 +135,9 @@ pub struct LinkDirection {
     /// Serialisation rate; none is infinite.
     #[serde(default)]
     pub rate: Option<Rate>,
-    /// Room of the drop-tail queue; none is infinite.
+    /// What waits, and what of it is dropped; none lets all wait.
     #[serde(default)]
-    pub queue: Option<Bytes>,
+    pub queue: Option<QueueOption>,
     /// Propagation delay.
     #[serde(default)]
     pub delay: Duration,
@@ -173,8 +175,8 @@ pub struct Group {
     pub loss: GroupLoss,
     /// Rates of the access link.
     pub bandwidth: Directions<Rate>,
-    /// Room of the access link's queues.
-    pub queue: Directions<Bytes>,
+    /// Queues of the access link.
+    pub queue: Directions<QueueOption>,
     /// Variation of the access link's delay.
     #[serde(default)]
     pub jitter: Directions<Jitter>,

@@ -278,7 +278,11 @@ pub struct DirectionSummary {
     pub loss_rate: Option<f64>,
     /// Packets dropped for another reason.
     pub dropped: u64,
-    /// Packets in which a link flipped a bit. Results of older versions do not know it, nor the next three; runs are not judged by them.
+    /// Those of them that queue disciplines dropped early: although there was room. Results of older versions do not know it, nor the next
+    /// four; runs are not judged by them.
+    #[serde(skip_deserializing)]
+    pub dropped_early: u64,
+    /// Packets in which a link flipped a bit.
     #[serde(skip_deserializing)]
     pub corrupted: u64,
     /// Copies that links made.
@@ -333,6 +337,8 @@ pub struct LinkRow {
     pub lost: u64,
     /// Packets dropped for another reason, copies among them.
     pub dropped: u64,
+    /// Those of them that a queue discipline dropped early: although there was room.
+    pub dropped_early: u64,
     /// Packets in which a bit was flipped.
     pub corrupted: u64,
     /// Copies that were made.
@@ -355,6 +361,7 @@ impl LinkRow {
         self.bytes += other.bytes;
         self.lost += other.lost;
         self.dropped += other.dropped;
+        self.dropped_early += other.dropped_early;
         self.corrupted += other.corrupted;
         self.duplicated += other.duplicated;
         self.held += other.held;
@@ -577,6 +584,7 @@ fn direction(totals: &DirectionTotals) -> DirectionSummary {
         lost: totals.lost,
         loss_rate: rate(totals.lost as f64),
         dropped: totals.dropped,
+        dropped_early: totals.dropped_early,
         corrupted: totals.corrupted,
         duplicated: totals.duplicated,
         held: totals.held,
@@ -605,6 +613,7 @@ fn links<O: Observer>(
             bytes: counters.bytes,
             lost: counters.loss.lost,
             dropped: counters.dropped,
+            dropped_early: counters.dropped_early,
             corrupted: counters.corrupted,
             duplicated: counters.duplicated,
             held: counters.held,

@@ -11,6 +11,7 @@ pub(crate) struct DirectionTotals {
     pub(crate) packets: u64,
     pub(crate) lost: u64,
     pub(crate) dropped: u64,
+    pub(crate) dropped_early: u64,
     pub(crate) corrupted: u64,
     pub(crate) duplicated: u64,
     pub(crate) held: u64,
@@ -53,6 +54,7 @@ impl DirectionTotals {
         self.packets += if access { counters.packets } else { 0 };
         self.lost += counters.loss.lost;
         self.dropped += counters.dropped;
+        self.dropped_early += counters.dropped_early;
         self.corrupted += counters.corrupted;
         self.duplicated += counters.duplicated;
         self.held += counters.held;
@@ -66,6 +68,7 @@ impl DirectionTotals {
         self.packets += other.packets;
         self.lost += other.lost;
         self.dropped += other.dropped;
+        self.dropped_early += other.dropped_early;
         self.corrupted += other.corrupted;
         self.duplicated += other.duplicated;
         self.held += other.held;
@@ -80,6 +83,7 @@ impl DirectionTotals {
             packets: self.packets - earlier.packets,
             lost: self.lost - earlier.lost,
             dropped: self.dropped - earlier.dropped,
+            dropped_early: self.dropped_early - earlier.dropped_early,
             corrupted: self.corrupted - earlier.corrupted,
             duplicated: self.duplicated - earlier.duplicated,
             held: self.held - earlier.held,

@@ -11,12 +11,14 @@ use super::reason::Said;
 use super::sender::Sender;
 use super::{Lengths, Part};
 use crate::ledger::{CLASSES, GroupLedger, History};
-use crate::scenario::{Group, LinkDirection};
+use crate::scenario::{Group, LinkDirection, QueueOption};
 use crate::{Mode, Scenario};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use wasp_net::Loss;
+use wasp_net::queue::QueueConfig;
 use wasp_tcp::ReceiveBuffer;
+use wasp_units::{Bytes, Rate};
 
 /// Least `ok` transactions of a run to judge by.
 const LEAST: u64 = 20;
@@ -72,11 +74,11 @@ struct Known {
     rtt: f64,
     /// Most segments that the receiver has room for.
     offered: f64,
-    /// Segments that fill a narrow link and its queue.
+    /// Segments that fill a narrow link and its queue for the first time.
     pipe: f64,
     /// Time in seconds that a segment takes on the client's link.
     segment_time: f64,
-    /// Segments that the client's link and its queue hold; 0 where that is no limit, or another link is narrow.
+    /// Segments that the client's link and its queue hold in the long run; 0 where that is no limit, or another link is narrow.
     own_pipe: f64,
     /// Loss events a segment of data that the loss models will give.
     expected: f64,
@@ -198,19 +200,23 @@ impl Known {
         let shared = &scenario.network.shared;
         let [(_, up), (_, down)] = group.access();
         let (own_link, shared_direction) = if uploads { (up, &shared.up) } else { (down, &shared.down) };
-        let (bandwidth, queue) = (own_link.rate, own_link.queue);
+        let bandwidth = own_link.rate;
         let rtt = scenario.round_trip(group).as_secs_f64();
         let client = group.tcp_config().ok()?;
         let mss = f64::from(client.mss) + LEAST_HEADERS - HEADERS;
         let frame_bits = 8.0 * (mss + HEADERS);
-        let pipe = |rate: Option<wasp_units::Rate>, queue: Option<wasp_units::Bytes>| {
-            rate.zip(queue).map_or(f64::INFINITY, |(rate, queue)| {
-                (rate.bits_per_second() as f64 * rtt + 8.0 * queue.get() as f64) / frame_bits
+        let pipe = |link: &LinkDirection, held: fn(&QueueConfig, Rate, u16) -> Option<Bytes>| {
+            let queue = link.queue.map(QueueOption::config);
+            let held = |rate| held(queue.as_ref()?, rate, group.mtu);
+            let limits = link.rate.and_then(|rate| Some((rate, held(rate)?)));
+            limits.map_or(f64::INFINITY, |(rate, held)| {
+                (rate.bits_per_second() as f64 * rtt + 8.0 * held.get() as f64) / frame_bits
             })
         };
+        let first = |link| pipe(link, QueueConfig::held_first);
         let segment_time = bandwidth.map_or(0.0, |rate| frame_bits / rate.bits_per_second() as f64);
         let sender = if uploads { Sender::new(&client) } else { Sender::server(scenario)? };
-        let own = pipe(bandwidth, queue);
+        let own = pipe(&own_link, QueueConfig::held_in_the_long_run);
         let offered = match client.receive_buffer {
             ReceiveBuffer::Fixed(bytes) | ReceiveBuffer::Tuned { most: bytes } => f64::from(bytes) / mss,
         };
@@ -230,7 +236,7 @@ impl Known {
             mss,
             rtt,
             offered: if uploads { f64::INFINITY } else { offered },
-            pipe: own.min(pipe(shared_direction.rate, shared_direction.queue)),
+            pipe: first(&own_link).min(first(shared_direction)),
             segment_time,
             own_pipe: if own.is_finite() && shared_direction.rate.is_none() { own } else { 0.0 },
             expected: events(&own_link) + events(shared_direction),
@@ -456,6 +462,9 @@ mod tests {
         assert_eq!(own_pipe("", narrow, true), 0.0);
         assert_eq!(own_pipe(r#""rate": "1Gbit/s", "queue": "1MB""#, narrow, false), 0.0);
         assert_eq!(own_pipe("", r#""bandwidth": {}, "queue": {},"#, false), 0.0);
+        // CoDel keeps 5 ms of the link in the queue, five frames.
+        let codel = r#""bandwidth": {"down": "12Mbit/s"}, "queue": {"down": {"kind": "codel"}},"#;
+        assert!((own_pipe("", codel, false) - 105.0).abs() < 1e-9);
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub enum Fate {
     RandomLoss,
     /// A link's queue had no room.
     QueueFull,
+    /// A link's queue dropped it although there was room, to tell its sender of congestion.
+    QueueEarly,
     /// Longer than a link's MTU.
     TooBig,
     /// Its time to live ran out.
@@ -33,10 +35,11 @@ pub enum Fate {
 
 impl Fate {
     /// Every fate.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Delivered,
         Self::RandomLoss,
         Self::QueueFull,
+        Self::QueueEarly,
         Self::TooBig,
         Self::Ttl,
         Self::NoRoute,
@@ -55,6 +58,7 @@ impl Fate {
             Self::Delivered => "delivered",
             Self::RandomLoss => "random loss",
             Self::QueueFull => "queue full",
+            Self::QueueEarly => "queue early",
             Self::TooBig => "too big",
             Self::Ttl => "ttl",
             Self::NoRoute => "no route",

@@ -1,5 +1,6 @@
 //! What one direction of a link does to packets.
 
+use crate::queue::{DropTailConfig, QueueConfig};
 use crate::{Corrupt, Duplicate, Jitter, Loss, Reorder};
 use wasp_units::{Bytes, Duration, Rate};
 
@@ -14,8 +15,8 @@ pub struct LinkConfig {
     pub corrupt: Option<Corrupt>,
     /// Packets that a copy follows.
     pub duplicate: Option<Duplicate>,
-    /// Room of the drop-tail queue for packets that wait for the transmitter; `None` has no bound. The packet in transmission does not count.
-    pub queue: Option<Bytes>,
+    /// Which packets wait for the transmitter, and which of them are dropped or marked; `None` lets all wait.
+    pub queue: Option<QueueConfig>,
     /// Serialisation rate over IP bytes; `None` takes no time.
     pub rate: Option<Rate>,
     /// Packets that others overtake, behind the transmitter.
@@ -31,9 +32,19 @@ pub struct LinkConfig {
 impl LinkConfig {
     /// Whether the fast path is enough.
     pub(crate) const fn is_simple(&self) -> bool {
+        let is_fifo =
+            matches!(self.queue, None | Some(QueueConfig::DropTail(DropTailConfig { packets: None, .. })));
         let alters = self.corrupt.is_some() || self.duplicate.is_some();
         let reorders = self.jitter.is_some() || self.reorder.is_some();
-        !alters && !reorders && !self.by_queue
+        is_fifo && !alters && !reorders && !self.by_queue
+    }
+
+    /// The bytes that may wait in a drop-tail queue; `None` has no bound.
+    pub(crate) const fn room(&self) -> Option<Bytes> {
+        match self.queue {
+            Some(QueueConfig::DropTail(DropTailConfig { bytes, .. })) => bytes,
+            _ => None,
+        }
     }
 
     /// The least time that a packet takes from one end to the other.

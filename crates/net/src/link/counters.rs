@@ -15,6 +15,10 @@ pub struct LinkCounters {
     pub loss: LossTally,
     /// Packets dropped for another reason than random loss, copies among them.
     pub dropped: u64,
+    /// Those of them that the queue dropped early: although there was room.
+    pub dropped_early: u64,
+    /// Packets that bore no mark before the queue marked them (CE, RFC 3168).
+    pub marked: u64,
     /// Packets in which a bit was flipped.
     pub corrupted: u64,
     /// Copies that the link made.

@@ -32,7 +32,7 @@ pub(super) struct Fast {
 impl Fast {
     pub(super) fn new(from: NodeId, config: &LinkConfig) -> Self {
         Self {
-            room: config.queue,
+            room: config.room(),
             rate: config.rate,
             delay: config.delay,
             channel: Channel::new(from, config.delay),

@@ -10,10 +10,11 @@ mod queued;
 
 pub use config::LinkConfig;
 pub use counters::LinkCounters;
-pub(crate) use queued::Altered;
+pub(crate) use queued::{Altered, Settled};
 
 use crate::account::Meter;
 use crate::node::Node;
+use crate::queue::Item;
 use crate::store::PacketId;
 use crate::{Chain, LinkEvent, LinkId, Loss};
 use fast::Fast;
@@ -156,16 +157,24 @@ impl Link {
         }
     }
 
-    /// Puts a packet that takes the [`Admission::QueuedPath`] into the queue, unless there is no room.
+    /// Where the hashes are drawn by which the queue tells flows apart; `None` if it does not.
+    pub(crate) const fn flow_key(&self) -> Option<Key> {
+        match &self.path {
+            Path::Fast(_) => None,
+            Path::Queued(queued) => queued.flow_key(),
+        }
+    }
+
+    /// Puts a packet that takes the [`Admission::QueuedPath`] into the queue. What the queue dropped or marked, this packet perhaps among it,
+    /// goes to `settled`.
     pub(crate) fn offer<E: Copy + From<LinkEvent>>(
         &mut self,
-        packet: PacketId,
-        bytes: u32,
+        item: Item<PacketId>,
         scheduler: &mut Scheduler<E>,
-    ) -> bool {
-        match &mut self.path {
-            Path::Fast(_) => false,
-            Path::Queued(queued) => queued.offer(packet, bytes, scheduler, &mut self.counters),
+        settled: &mut Settled,
+    ) {
+        if let Path::Queued(queued) = &mut self.path {
+            queued.offer(item, scheduler, &mut self.counters, settled);
         }
     }
 
@@ -182,9 +191,13 @@ impl Link {
     }
 
     /// A transmission ends, or packets that were held back are due.
-    pub(crate) fn depart<E: Copy + From<LinkEvent>>(&mut self, scheduler: &mut Scheduler<E>) {
+    pub(crate) fn depart<E: Copy + From<LinkEvent>>(
+        &mut self,
+        scheduler: &mut Scheduler<E>,
+        settled: &mut Settled,
+    ) {
         if let Path::Queued(queued) = &mut self.path {
-            queued.depart(scheduler, &mut self.counters);
+            queued.depart(scheduler, &mut self.counters, settled);
         }
     }
 }

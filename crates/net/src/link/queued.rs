@@ -3,11 +3,11 @@
 use super::counters::Occupancy;
 use super::{LinkConfig, LinkCounters};
 use crate::impairment::{ArrivalOrder, Corrupter, Duplicator, JitterProcess, Pass, Reorderer};
-use crate::queue::Queue;
+use crate::queue::{DropReason, DropTailConfig, Item, Queue, QueueConfig};
 use crate::store::PacketId;
 use crate::{LinkEvent, LinkId};
 use wasp_kernel::{Channel, NodeId, Scheduler, Timer};
-use wasp_random::Key;
+use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant, Rate};
 
 /// What a link has made of a packet at its entrance.
@@ -19,6 +19,15 @@ pub(crate) struct Altered {
     pub(crate) duplicated: bool,
 }
 
+/// What a queue has decided of packets while one was put into it or taken out of it.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    /// Packets that it dropped.
+    pub(crate) dropped: Vec<(PacketId, DropReason)>,
+    /// Packets that leave it with a mark.
+    pub(crate) marked: Vec<PacketId>,
+}
+
 /// The packet in transmission.
 #[derive(Clone, Copy, Debug)]
 struct Sending {
@@ -27,7 +36,7 @@ struct Sending {
     end: Instant,
 }
 
-/// The state of a link that impairs packets beyond losing them.
+/// The state of a link that impairs packets beyond losing them, or has another queue than a FIFO with room for so many bytes.
 #[derive(Debug)]
 pub(super) struct Queued {
     link: LinkId,
@@ -35,6 +44,7 @@ pub(super) struct Queued {
     corrupter: Option<Corrupter>,
     duplicator: Option<Duplicator>,
     queue: Queue<PacketId>,
+    flow_key: Option<Key>,
     occupancy: Occupancy,
     rate: Option<Rate>,
     sending: Option<Sending>,
@@ -49,13 +59,16 @@ pub(super) struct Queued {
 
 impl Queued {
     pub(super) fn new(link: LinkId, from: NodeId, config: &LinkConfig, key: Key) -> Self {
+        let queue = config.queue.unwrap_or(QueueConfig::DropTail(DropTailConfig::default()));
+        let of_queue = key.purpose(Purpose::Queue);
         let ordered = config.jitter.is_none_or(|jitter| jitter.order() == ArrivalOrder::Kept);
         Self {
             link,
             from,
             corrupter: config.corrupt.map(|corrupt| Corrupter::new(corrupt, key)),
             duplicator: config.duplicate.map(|duplicate| Duplicator::new(duplicate, key)),
-            queue: Queue::new(config.queue),
+            queue: Queue::new(&queue, config.rate, of_queue),
+            flow_key: matches!(queue, QueueConfig::FqCodel(_)).then_some(of_queue),
             occupancy: Occupancy::default(),
             rate: config.rate,
             sending: None,
@@ -76,33 +89,35 @@ impl Queued {
         Altered { flipped, duplicated }
     }
 
-    /// How long what comes at `now` would wait for the transmitter.
+    /// How long what comes at `now` would wait for the transmitter; where flows have queues of their own, it is what a flow waits that has its share
+    /// of what waits.
     pub(super) fn waiting_time(&self, now: Instant) -> Duration {
         let sending = self.sending.map_or(Duration::ZERO, |sending| sending.end.saturating_since(now));
         let waiting = self.rate.map(|rate| rate.transmission_time(self.queue.bytes()));
         sending + waiting.unwrap_or_default()
     }
 
-    /// Puts a packet into the queue, unless there is no room. A transmission that ends now has ended before.
+    /// Where the hashes are drawn by which the queue tells flows apart; `None` if it does not.
+    pub(super) const fn flow_key(&self) -> Option<Key> {
+        self.flow_key
+    }
+
+    /// Puts a packet into the queue. A transmission that ends now has ended before.
     pub(super) fn offer<E: Copy + From<LinkEvent>>(
         &mut self,
-        packet: PacketId,
-        bytes: u32,
+        item: Item<PacketId>,
         scheduler: &mut Scheduler<E>,
         counters: &mut LinkCounters,
-    ) -> bool {
-        self.depart(scheduler, counters);
-        // What is transmitted at once needs no room.
-        if self.sending.is_some() && !self.queue.has_room(bytes) {
-            return false;
-        }
-        self.occupancy.note(self.queue.bytes(), scheduler.now(), counters);
-        self.queue.push(packet, bytes);
+        settled: &mut Settled,
+    ) {
+        self.depart(scheduler, counters, settled);
+        let now = scheduler.now();
+        self.occupancy.note(self.queue.bytes(), now, counters);
+        self.queue.enqueue(item, now, &mut |packet, reason| settled.dropped.push((packet, reason)));
         if self.sending.is_none() {
-            self.begin(scheduler, counters);
+            self.begin(scheduler, counters, settled);
         }
         counters.note_queue(self.queue.bytes());
-        true
     }
 
     /// Ends a transmission that is over, begins the next, and lets go what was held back for long enough.
@@ -110,13 +125,14 @@ impl Queued {
         &mut self,
         scheduler: &mut Scheduler<E>,
         counters: &mut LinkCounters,
+        settled: &mut Settled,
     ) {
         if let Some(Sending { packet, end }) = self.sending
             && end <= scheduler.now()
         {
             self.sending = None;
             self.leave(packet, scheduler, counters);
-            self.begin(scheduler, counters);
+            self.begin(scheduler, counters, settled);
         }
         self.release_held(scheduler, counters);
     }
@@ -126,18 +142,24 @@ impl Queued {
         &mut self,
         scheduler: &mut Scheduler<E>,
         counters: &mut LinkCounters,
+        settled: &mut Settled,
     ) {
         let now = scheduler.now();
         self.occupancy.note(self.queue.bytes(), now, counters);
-        while let Some((packet, bytes)) = self.queue.pop() {
-            let time = self.rate.map(|rate| rate.transmission_time(u64::from(bytes))).unwrap_or_default();
+        let mut drop = |packet, reason| settled.dropped.push((packet, reason));
+        while let Some(taken) = self.queue.dequeue(now, &mut drop) {
+            if taken.marked {
+                settled.marked.push(taken.handle);
+            }
+            let bytes = u64::from(taken.bytes);
+            let time = self.rate.map(|rate| rate.transmission_time(bytes)).unwrap_or_default();
             if !time.is_zero() {
                 let end = now + time;
-                self.sending = Some(Sending { packet, end });
+                self.sending = Some(Sending { packet: taken.handle, end });
                 scheduler.schedule(self.from, end, E::from(LinkEvent::Departure { link: self.link }));
                 return;
             }
-            self.leave(packet, scheduler, counters);
+            self.leave(taken.handle, scheduler, counters);
         }
     }
 

@@ -7,7 +7,7 @@ use wasp_net::{Delivery, Fate, LinkConfig, LinkEvent, Network, Pair};
 use wasp_packet::{Body, Checksums, Packet, Payload, PayloadPool, emit};
 use wasp_random::Key;
 use wasp_units::Instant;
-use wasp_wire::{Address, Flags, IpHeader, ParseError, SequenceNumber, TcpHeader};
+use wasp_wire::{Address, Flags, IpHeader, ParseError, SequenceNumber, TcpHeader, ipv4};
 
 /// The network, and what came out of it: time, node, sequence number of the packet.
 pub(crate) struct Model {
@@ -16,6 +16,8 @@ pub(crate) struct Model {
     pub(crate) delivered: Vec<(Instant, NodeId, u32)>,
     /// The nodes that packets reached in which a link had flipped a bit, which they refused.
     pub(crate) refused: Vec<NodeId>,
+    /// The sequence numbers of delivered packets that bear the mark CE.
+    pub(crate) marked: Vec<u32>,
 }
 
 /// What happens at links, and packets to send: client, towards the server or from it, sequence number, payload bytes.
@@ -39,7 +41,7 @@ impl Process for Model {
             Event::Link(event) => {
                 let Some(Delivery { node, packet }) = self.network.handle(event, scheduler) else { return };
                 check_bytes(&packet, &self.network.pool);
-                let Packet { body: Body::Tcp(header), payload, flipped, .. } = packet else {
+                let Packet { ip, body: Body::Tcp(header), payload, flipped } = packet else {
                     panic!("only TCP was sent")
                 };
                 self.network.pool.release(payload);
@@ -48,6 +50,9 @@ impl Process for Model {
                     self.network.refuse(Fate::BadChecksum);
                 } else {
                     self.delivered.push((scheduler.now(), node, header.sequence.0));
+                    if ip.traffic_class & ipv4::ECN == ipv4::ECN {
+                        self.marked.push(header.sequence.0);
+                    }
                 }
             }
             Event::Send { client, up, number, bytes } => {
@@ -71,7 +76,7 @@ fn check_bytes(packet: &Packet, pool: &PayloadPool) {
     }
 }
 
-/// A TCP segment without options between a client and the server; the client's port is 1000.
+/// A TCP segment without options between a client and the server; the client's port is 1000. Those with odd numbers may be marked: ECT(0).
 pub(crate) fn segment(layout: &Layout, client: u32, up: bool, number: u32, bytes: u32) -> Packet {
     let (host, server) = (layout.hosts()[0].address.offset(client).unwrap(), layout.server.address);
     let (source, destination) = if up { (host, server) } else { (server, host) };
@@ -84,7 +89,7 @@ pub(crate) fn segment(layout: &Layout, client: u32, up: bool, number: u32, bytes
             source,
             destination,
             ttl: 64,
-            traffic_class: 0,
+            traffic_class: (number as u8 & 1) << 1,
             identification: 0,
             dont_fragment: true,
         },
@@ -106,5 +111,11 @@ pub(crate) fn star(clients: &[AccessConfig], shared: LinkConfig) -> LogicalProce
     let block = Block { first: server.offset(1).unwrap(), hosts: clients.to_vec() };
     let shared = SharedConfig { directions: pair(shared, shared), key: Key::root(1, 0) };
     let layout = topology::star(&mut network, server, &shared, &block);
-    LogicalProcess::new(Model { network, layout, delivered: Vec::new(), refused: Vec::new() })
+    LogicalProcess::new(Model {
+        network,
+        layout,
+        delivered: Vec::new(),
+        refused: Vec::new(),
+        marked: Vec::new(),
+    })
 }
