@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -90,6 +91,11 @@ QUEUES: list[dict[str, Any]] = [
     {"kind": "fq-codel", "quantum": "300B", "flows": 64} | CODEL,
     {"kind": "pie", "target": "20ms", "update": "10ms", "max_burst": "100ms", "alpha": 0.2, "beta": 1.5} | FIFO,
     {"kind": "pie", "mean_packet": "600B", "derandomize": True, "cap_adjustment": True} | FIFO,
+]
+RECORDED = str(Path(__file__).parents[1] / "examples" / "traces" / "lte.down")
+TRACES: list[dict[str, Any]] = [
+    {"file": RECORDED, "start": "3s", "opportunity": "1500B", "overhead": "0B"},
+    {"file": RECORDED, "start": "2s", "repeat": False},
 ]
 IMPAIRMENTS: dict[str, Any] = {
     "reorder": {"share": "1%", "distance": 5, "wait": "50ms"},
@@ -235,6 +241,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     **{f"loss {index}": group(loss=loss) for index, loss in enumerate(LOSSES)},
     **{f"jitter {jitter['model']}": group(jitter=jitter) for jitter in JITTERS},
     **{f"queue {index}": group(bandwidth="1Mbit/s", queue=queue) for index, queue in enumerate(QUEUES)},
+    **{f"trace {index}": group(trace={"up": trace, "down": trace}) for index, trace in enumerate(TRACES)},
+    "shared trace": {"network": {"shared": {way: {"trace": TRACES[0]} for way in ("up", "down")}}} | group(),
     **{f"think {delay['model']}": group(think=delay) for delay in DELAYS},
     "profile": {"clients": [{"name": "homes", "profile": "lte"}, {"name": "others", "background": True}]},
     "conditional": group(http={"conditional": True, "pipeline": 2}),

@@ -215,7 +215,7 @@ def connections(experiment: Experiment) -> int:
 def _check_threads(experiment: Experiment, placement: Placement) -> None:
     """Several threads have nothing in common but the device: not a queue, nor a loss chain."""
     shared = experiment.network.shared
-    limited = any(direction.rate or direction.queue or direction.loss for direction in (shared.up, shared.down))
+    limited = any(way.rate or way.trace or way.queue or way.loss for way in (shared.up, shared.down))
     if len(placement.emulator) > 1 and limited:
         raise InputError.at(
             EMULATOR_CPUS,

@@ -7,6 +7,8 @@ from typing import Any
 
 from waspbench.experiment import Experiment, settings_used
 from waspbench.experiment.metrics import percentiles
+from waspbench.experiment.resolve import modelled_server
+from waspbench.experiment.trace_files import described
 from waspbench.results import Manifest, Reason, Result, RunSummary, combine
 from waspbench.results.lengths import FoundLengths
 from waspbench.stats import Populations
@@ -40,7 +42,7 @@ def result_of(
         lengths: how lengths were found that the experiment leaves open, if it does.
         judged_percentiles: names of percentiles that conditions are about.
     """
-    about = testbed.get("server") or _modelled(experiment)
+    about, scenario = testbed.get("server") or _modelled(experiment), described(scenario)
     return combine(
         runs,
         populations,
@@ -98,5 +100,4 @@ def manifest_of(
 
 def _modelled(experiment: Experiment) -> dict[str, Any]:
     """What results say of the server in simulation."""
-    server = experiment.server
-    return {"name": "modelled server", "model": server.model.model_dump(), "tcp": server.tcp.resolve()}
+    return {"name": "modelled server", **modelled_server(experiment)}

@@ -15,6 +15,7 @@ OTHER_WORDS: dict[str, tuple[str, ...]] = {
     "down": ("downlink", "download", "bw", "bandwidth", "speed"),
     "up": ("uplink", "upload"),
     "queue": ("buffer", "queue-length"),
+    "trace": ("rate-trace", "mahimahi", "mm-link"),
     "rate": ("rps", "qps", "arrival-rate", "requests-per-second"),
     "arrivals": ("open-loop",),
     "think": ("think-time", "pause", "sleep"),

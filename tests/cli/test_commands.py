@@ -43,6 +43,7 @@ def test_the_defaults_of_bench(engine: FakeEngine) -> None:
         "rtt": "100ms",
         "loss": {"up": None, "down": None, "scope": "direction"},
         "bandwidth": {"up": None, "down": None},
+        "trace": {"up": None, "down": None},
         "queue": {"up": None, "down": None},
         "jitter": {"up": None, "down": None},
         "reorder": {"up": None, "down": None},

@@ -146,8 +146,32 @@ def test_bad_usage(
     ("arguments", "message"),
     [
         (
+            "--trace-up no",
+            "--trace-up: no: cannot be read: No such file or directory; the path of a rate trace would be valid",
+        ),
+        (
+            "--trace-down text",
+            '--trace-down: text: is no rate trace: line 2: "x"; must be a whole number of milliseconds such as 17',
+        ),
+        ("--trace-up lte --up 9kbit/s", "--trace-up: stands in the place of bandwidth.up; leave one out"),
+    ],
+)
+def test_what_is_wrong_with_a_trace_names_the_flag(
+    arguments: str, message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lte").write_text("1\n")
+    (tmp_path / "text").write_text("1\nx\n")
+    assert invoke(["bench", *arguments.split()]) == 2
+    assert capsys.readouterr().err == f"wasp: {message}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
             "--queue 64KiB",
-            "--queue: a queue never fills without a bandwidth limit; set bandwidth.up, too, or leave out queue.up",
+            "--queue: a queue never fills without a rate; set bandwidth.up or trace.up, too, or leave out the queue",
         ),
         ("--mss 1461", "--mss: 1461; must be at most 1460, the MTU less 40"),
         ("--clients 40000", "--clients: 40000: must be at most 32765"),

@@ -245,8 +245,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (
         group(lost="3%"),
         "clients.homes.lost: unknown field; did you mean loss? "
-        "valid here: name, count, background, profile, rtt, loss, bandwidth, queue, jitter, reorder, duplicate, corrupt, "
-        "mtu, http, think, start, arrivals, tcp",
+        "valid here: name, count, background, profile, rtt, loss, bandwidth, trace, queue, jitter, reorder, duplicate, "
+        "corrupt, mtu, http, think, start, arrivals, tcp",
     ),
     (group(loss="100%"), f'clients.homes.loss.rate: "100%": {LIMIT}'),
     (group(loss="61%"), f'clients.homes.loss.rate: "61%": {LIMIT}'),

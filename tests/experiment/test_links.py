@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from waspbench import _core
 from waspbench.errors import InputError
-from waspbench.experiment import apply, parse
+from waspbench.experiment import Clients, apply, parse
 from waspbench.experiment.base import Part
 from waspbench.experiment.queues import DISCIPLINES
 from waspbench.experiment.resolve import accept, resolve
@@ -27,12 +28,15 @@ CODEL = {
     "max_packet": "1500B",
 }
 FIFO = {"kind": "drop-tail", "packets": None, "bytes": "64KiB"}
+LTE = str(Path(__file__).parents[2] / "examples" / "traces" / "lte.down")
+RECORDED = {"file": LTE, "repeat": True, "start": "random", "opportunity": "1504B", "overhead": "4B"}
 OPTIONS: dict[str, list[tuple[Any, Any]]] = {
     "jitter": [
         ("2ms", NORMAL),
         ({"model": "uniform", "max": "3ms"}, {"model": "uniform", "min": "0ms", "max": "3ms", "order": "kept"}),
     ],
     "queue": [("64KiB", "64KiB"), ("codel", CODEL), ({"kind": "codel", "bytes": "1MB"}, CODEL | {"bytes": "1MB"})],
+    "trace": [(LTE, RECORDED), ({"file": LTE, "start": "5s"}, RECORDED | {"start": "5s"})],
     "reorder": [("1%", LATE), ({"share": "1%", "distance": 8}, LATE | {"distance": 8})],
     "duplicate": [(0.01, {"share": "0.01"})],
     "corrupt": [("1%", {"share": "1%"})],
@@ -94,6 +98,18 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("queue", {"kind": "red", "min": 5}, 'min: 5: must be a size such as "30KB", or a share of bytes such as "5%"'),
     ("queue", {"kind": "pie", "alpha": 0}, "clients.queue.alpha: 0: "),
     ("queue", {"kind": "fq-codel", "flows": 0}, "clients.queue.flows: 0: "),
+    ("trace", "", 'clients.trace: "": must be the path of a rate trace such as "lte.down", or a table with'),
+    ("trace", 5, "clients.trace: 5: must be the path of a rate trace"),
+    ("trace", {"file": ""}, "clients.trace.file: "),
+    ("trace", {}, "clients.trace.file: missing"),
+    (
+        "trace",
+        {"file": LTE, "start": "anywhere"},
+        'start: "anywhere": must be a time in the trace such as "10s", or random',
+    ),
+    ("trace", {"file": LTE, "start": 3}, "clients.trace.start: 3: must be a time in the trace"),
+    ("trace", {"file": LTE, "loop": True}, "clients.trace.loop: unknown field"),
+    ("trace", {"file": LTE, "opportunity": "0B"}, "clients.trace.opportunity: "),
     ("bandwidth", {"dwn": "1Mbit/s"}, "clients.bandwidth.dwn: unknown field; did you mean down?"),
 ]
 
@@ -118,6 +134,10 @@ EXTENDED: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
     ({"queue": "64KiB"}, "queue.down=codel", {"up": "64KiB", "down": CODEL}),
     ({"queue": {"down": "codel"}}, "queue.down.target=9ms", {"up": None, "down": CODEL | {"target": "9ms"}}),
     ({"queue": {"down": "codel"}}, "queue=64KiB", {"up": "64KiB", "down": "64KiB"}),
+    ({}, f"trace.file={LTE}", dict.fromkeys(("up", "down"), RECORDED)),
+    ({"trace": LTE}, "trace.start=0ms", dict.fromkeys(("up", "down"), RECORDED | {"start": "0ms"})),
+    ({"trace": LTE}, "trace.repeat=false", dict.fromkeys(("up", "down"), RECORDED | {"start": "0ms", "repeat": False})),
+    ({"trace": {"down": LTE}}, "trace.down.start=9s", {"up": None, "down": RECORDED | {"start": "9s"}}),
     ({"profile": "dsl"}, "queue.down=codel", {"up": "15000B", "down": CODEL}),
 ]
 
@@ -126,6 +146,25 @@ EXTENDED: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
 def test_a_setting_extends_a_short_value(group: dict[str, Any], setting: str, told: dict[str, Any]) -> None:
     document = apply({"name": "links", "clients": [group]}, [f"clients.{setting}"])
     assert resolved(document)["clients"][0][setting.partition(".")[0].partition("=")[0]] == told
+
+
+@pytest.mark.parametrize(
+    ("group", "ways"),
+    [
+        ({"bandwidth": {"down": "1Mbit/s"}}, ["down"]),
+        ({"trace": {"up": LTE}}, ["up"]),
+        ({"trace": {"up": LTE}, "bandwidth": {"down": "1Mbit/s"}}, ["up", "down"]),
+        ({"bandwidth": "1Mbit/s"}, ["up", "down"]),
+        ({"profile": "dsl", "trace": {"down": LTE}}, ["up", "down"]),
+        ({}, ["up", "down"]),
+    ],
+)
+def test_a_queue_for_both_directions_is_for_those_with_a_rate(group: dict[str, Any], ways: list[str]) -> None:
+    queue = resolved({"clients": [{"queue": "codel", **group}]})["clients"][0]["queue"]
+    assert queue == {way: CODEL if way in ways else None for way in ("up", "down")}
+    given = Clients.model_validate({"queue": {"up": "64KiB", "down": "64KiB"}, **group}).queue
+    assert given is not None
+    assert given.up == given.down == "64KiB", "a table of both directions means both"
 
 
 def test_a_queue_takes_the_place_of_that_of_a_profile() -> None:
@@ -166,18 +205,33 @@ def _number(value: Any) -> Any:
     return value
 
 
+def of_queue(queue: Any) -> dict[str, Any]:
+    return {"queue": {"down": queue}}
+
+
+def of_trace(**options: Any) -> dict[str, Any]:
+    return {"bandwidth": None, "trace": {"down": {"file": LTE, **options}}}
+
+
 IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
-    ({"queue": {"kind": "codel", "target": "0.2s"}}, "clients.queue.down.target: 200ms; must be at most interval, "),
-    ({"queue": {"kind": "red", "min": "20%"}}, "clients.queue.down.min: 20%; must be below max, 15% of 150000B"),
-    ({"queue": {"kind": "fq-codel", "quantum": "9B"}}, "clients.queue.down.quantum: 9B; must be from 256B to 65535B"),
-    ({"queue": "codel", "bandwidth": None}, "clients.queue.down: a queue never fills without a bandwidth limit"),
+    (of_queue({"kind": "codel", "target": "0.2s"}), "clients.queue.down.target: 200ms; must be at most interval, "),
+    (of_queue({"kind": "red", "min": "20%"}), "clients.queue.down.min: 20%; must be below max, 15% of 150000B"),
+    (of_queue({"kind": "fq-codel", "quantum": "9B"}), "clients.queue.down.quantum: 9B; must be from 256B to 65535B"),
+    (of_queue("codel") | {"bandwidth": None}, "down: a queue never fills without a rate; set bandwidth.down or trace"),
+    ({"trace": {"down": LTE}}, "clients.trace.down: stands in the place of bandwidth.down; leave one out"),
+    (of_trace(start="10s"), "clients.trace.down.start: 10s; must be before the end of the trace, 10s"),
+    (of_trace(start="random", repeat=False), "start: random; must be a time if the trace does not repeat"),
+    (
+        of_trace(repeat=False, start="9s"),
+        "clients.trace.down.repeat: false; the trace ends 1s after the start of the run",
+    ),
+    (of_trace(overhead="1600B"), "trace.down.overhead: 1600B; must be less than opportunity, which is 1504B"),
 ]
 
 
 @pytest.mark.parametrize(("group", "said"), IMPOSSIBLE)
 def test_the_engine_refuses_options_that_contradict_each_other(group: dict[str, Any], said: str) -> None:
-    queue = group["queue"]
-    group = {"bandwidth": {"down": "1Mbit/s"}} | group | {"queue": {"down": queue}}
+    group = {"bandwidth": {"down": "1Mbit/s"}} | group
     with pytest.raises(InputError) as refused:
         accept(parse({"name": "links", "clients": [group]}), "sim")
     assert said in str(refused.value)

@@ -43,6 +43,17 @@ def test_what_is_given_wins_and_queues_follow_it() -> None:
     assert group(profile="cable", queue="64KiB").resolve()["queue"] == {"up": "64KiB", "down": "64KiB"}
 
 
+@pytest.mark.parametrize(
+    ("trace", "left"),
+    [({"down": "lte.down"}, {"up": "1Mbit/s"}), ("lte", {}), ({"down": {"file": "lte.down"}}, {"up": "1Mbit/s"})],
+)
+def test_a_trace_takes_the_place_of_rate_and_queue(trace: Any, left: dict[str, str]) -> None:
+    recorded = group(profile="cable", trace=trace).resolve()
+    assert recorded["rtt"] == "28ms"
+    assert recorded["bandwidth"] == {"up": None, "down": None} | left
+    assert recorded["queue"] == {"up": "15000B" if left else None, "down": None}
+
+
 def test_an_experiment_that_was_written_down_means_the_same() -> None:
     experiment = parse({"name": "x", "clients": [{"profile": "dsl"}]})
     again = parse(experiment.model_dump(exclude_none=True, by_alias=True))

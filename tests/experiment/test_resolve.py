@@ -32,7 +32,7 @@ def experiment() -> Experiment:
     )
 
 
-UNIMPAIRED = dict.fromkeys(("jitter", "reorder", "duplicate", "corrupt"))
+UNIMPAIRED = dict.fromkeys(("trace", "jitter", "reorder", "duplicate", "corrupt"))
 UNLIMITED = {"rate": None, "queue": None, "delay": "0ms", "loss": None, **UNIMPAIRED}
 
 
@@ -55,7 +55,7 @@ def test_a_simulated_run_is_told_everything() -> None:
                 "accept_queue": None,
             },
         },
-        "network": {"prefix": "198.18.0.0/17", "shared": {"up": UNLIMITED, "down": UNLIMITED}},
+        "network": {"prefix": "198.18.0.0/17", "shared": {"up": UNLIMITED, "down": UNLIMITED}, "traces": {}},
         "workload": {"kind": "single", "deal": "own", "path": "/20000", "size": "20KB"},
         "clients": [
             {
@@ -65,7 +65,7 @@ def test_a_simulated_run_is_told_everything() -> None:
                 "rtt": "50ms",
                 "loss": {"up": None, "down": None, "scope": "direction"},
                 "bandwidth": {"up": None, "down": "10Mbit/s"},
-                "queue": {"up": "64KiB", "down": "64KiB"},
+                "queue": {"up": None, "down": "64KiB"},
                 **{option: {"up": None, "down": None} for option in UNIMPAIRED},
                 "mtu": 1500,
                 "http": DEFAULT_HTTP | {"requests_per_connection": 1},

@@ -56,6 +56,12 @@ def test_a_field_of_anything_else_has_names(values: list[Any], names: tuple[str,
     assert places == [names.index(name) for name in (["nginx", "apache", "nginx"] if len(values) == 3 else names)]
 
 
+def test_traces_are_named_on_axes_and_in_legends() -> None:
+    axis, _ = axis_of("clients.phones.trace.down", ["lte.down", "edge.down"])
+    assert (axis.label, axis.categories) == ("rate trace down of phones", ("lte.down", "edge.down"))
+    assert setting("network.shared.down.trace", "lte.down") == "shared link's trace down lte.down"
+
+
 def test_an_axis_of_numbers_far_apart_is_logarithmic() -> None:
     assert axis_of("clients.count", [8, 128])[0].log
     assert not axis_of("clients.count", [8, 127])[0].log

@@ -248,6 +248,8 @@ BULK: dict[str, Any] = {
         ({}, "100KB", False),
         ({"loss": None}, "1MB", False),
         ({"bandwidth": {"up": None, "down": "1Mbit/s"}}, "1MB", False),
+        ({"trace": {"up": None, "down": {"file": "lte.down"}}}, "1MB", False),
+        ({"trace": {"up": {"file": "lte.up"}, "down": None}}, "1MB", True),
         ({"think": {"model": "constant", "value": "1s"}}, "1MB", False),
         ({"arrivals": {"model": "poisson", "rate": "1/s"}}, "1MB", False),
         ({"http": {"connections": 2, "pipeline": 1}}, "1MB", False),

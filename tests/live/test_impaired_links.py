@@ -1,10 +1,11 @@
-"""Links with impairments or queues before a kernel: downloads against the modelled server on the same network,
-and packets with a flipped bit.
+"""Links with impairments, queues or rate traces before a kernel: downloads against the modelled server on the same
+network, and packets with a flipped bit.
 """
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -28,6 +29,10 @@ TWICE = {"duplicate": {"down": "1%"}}
 """One packet in a hundred comes twice."""
 JITTER = {"jitter": {"down": {"model": "normal", "deviation": "1ms", "order": "free"}}}
 
+TRACE = Path(__file__).parents[2] / "examples" / "traces" / "lte.down"
+VARYING = {"trace": {"down": {"file": str(TRACE), "opportunity": "6016B"}}}
+"""Four packets at each time of the example: 23.6 Mbit/s on average, and half a second of nothing in ten."""
+
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     # A packet of 1,500 bytes takes 0.6 ms at 20 Mbit/s, so three places are 1.8 ms; 0.12 and 0.36 ms at 100 Mbit/s.
     "late by 1.8 ms": ("20Mbit/s", "40ms", LATE),
@@ -37,6 +42,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     # Most packets overtake one or more where 0.6 ms lie between them.
     "jitter of 1 ms": ("20Mbit/s", "40ms", JITTER),
     **{queue: ("20Mbit/s", "40ms", {"queue": {"down": queue}}) for queue in ("codel", "pie", "red")},
+    "a rate trace": ("", "40ms", VARYING),
 }
 
 
@@ -51,7 +57,7 @@ def asked(rate: str, rtt: str, link: dict[str, Any]) -> Experiment:
                 {
                     "count": 2,
                     "rtt": rtt,
-                    "bandwidth": {"down": rate},
+                    "bandwidth": {"down": rate} if rate else None,
                     "queue": {"down": "256KiB"},
                     "http": {"requests_per_connection": 1},
                     **link,

@@ -21,11 +21,13 @@ from measured_runs import result
 from reported import EXPERIMENTS, SEARCH, SEARCHED, SWEEP, VALID, bench, search, sweep
 from waspbench import InputError, capacity, load, load_capacity, load_study, run
 from waspbench.cli.app import invoke
+from waspbench.experiment import Clients
 from waspbench.experiment.sweep import Point
 from waspbench.experiment.sweep import points as sweep_of
 from waspbench.report import Report, report_of, study_words, to_csv, to_html, to_markdown
 from waspbench.report.content import Block, Code, Drawn, Items, Table, Words
 from waspbench.report.searches import search_report
+from waspbench.report.setting import clients_table
 from waspbench.report.sources import Origin, SearchSource, StudySource
 from waspbench.results.capacity import PointCapacity
 from waspbench.results.store import MANIFEST
@@ -626,3 +628,9 @@ def test_validity_that_old_results_do_not_tell_is_not_known() -> None:
     assert "Not known: these results are of an older version" in words(section(report_of([old]), "trust"))
     [alert] = report_of([old, str(STORED / "2-last" / "capacity")]).alerts
     assert alert.items == ["A: these results are of an older version, which does not say whether its runs are valid"]
+
+
+def test_the_table_of_clients_tells_recorded_rates_in_the_place_of_constant_ones() -> None:
+    group = Clients.model_validate({"bandwidth": {"up": "1Mbit/s"}, "trace": {"down": "lte.down"}}).resolve()
+    table = clients_table("Clients", [group])
+    assert [row for row in texts(table) if "trace lte.down" in row and "1Mbit/s" in row]

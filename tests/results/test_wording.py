@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from waspbench.experiment import Clients, parse
 from waspbench.experiment.resolve import resolve
-from waspbench.results.wording import impairments, queues, shared_link
+from waspbench.experiment.trace_files import described
+from waspbench.experiment.traces import RateTrace
+from waspbench.results.trace_notes import notes_of_traces
+from waspbench.results.wording import impairments, queues, shared_link, trace
 
 CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({}, []),
@@ -47,6 +51,28 @@ def test_queues_are_told_with_the_options_that_are_not_the_default(given: dict[s
     assert queues(Clients.model_validate(given).resolve()) == told
 
 
+TRACED: list[tuple[dict[str, Any], str]] = [
+    ({"file": "traces/lte.down"}, "traces/lte.down"),
+    ({"file": "lte.down", "start": "random"}, "lte.down"),
+    ({"file": "lte.down", "repeat": False}, "lte.down (once)"),
+    ({"file": "lte.down", "start": "0s", "repeat": False, "overhead": "4B"}, "lte.down (once)"),
+    ({"file": "lte.down", "start": "5s", "repeat": False}, "lte.down (once, start=5s)"),
+    ({"file": "lte.down", "start": "0ms", "overhead": "0B"}, "lte.down (start=0ms, overhead=0B)"),
+]
+
+
+@pytest.mark.parametrize(("given", "told"), TRACED)
+def test_traces_are_told_with_the_options_that_are_not_the_default(given: dict[str, Any], told: str) -> None:
+    assert trace(RateTrace.model_validate(given).model_dump()) == told
+
+
+@pytest.mark.parametrize(("mean", "told"), [(20_000, "0.02"), (5_898_000, "5.9"), (1_234_567_890, "1,235")])
+def test_the_mean_rate_of_a_trace_is_told_where_it_is_known(mean: int, told: str) -> None:
+    option = RateTrace(file="lte.down", start="0ms").model_dump() | {"mean_bps": mean}
+    assert trace(option) == f"lte.down (mean {told} Mbit/s, start=0ms)"
+
+
+LTE = Path(__file__).parents[2] / "examples" / "traces" / "lte.down"
 DOWN = "down 10Mbit/s, queue 64KB, loss one packet of 50"
 SHARED: list[tuple[dict[str, Any], str]] = [
     ({}, ""),
@@ -56,6 +82,31 @@ SHARED: list[tuple[dict[str, Any], str]] = [
     ({"down": {"rate": "1Mbit/s", "queue": "fq-codel"}}, "down 1Mbit/s, queue fq-codel"),
     ({"up": {"delay": "5ms"}, "down": {"jitter": "1ms"}}, "up delay 5ms; down jitter 1ms normal"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("group", "runs", "noted"),
+    [
+        ({}, 3, 0),
+        ({"trace": "a"}, 3, 0),
+        ({"trace": {"file": "a", "start": "0ms"}}, 3, 1),
+        ({"trace": {"file": "a", "start": "0ms"}}, 1, 0),
+        ({"trace": {"up": {"file": "a", "start": "0ms"}, "down": {"file": "b", "repeat": False}}}, 2, 2),
+    ],
+)
+def test_that_all_runs_meet_the_same_part_of_a_trace_is_noted(group: dict[str, Any], runs: int, noted: int) -> None:
+    assert len(notes_of_traces({"clients": [Clients.model_validate(group).resolve()]}, runs)) == noted
+
+
+def test_a_shared_link_with_a_trace_is_told_and_noted() -> None:
+    link = {"trace": {"file": str(LTE), "start": "2s"}}
+    experiment = parse({"name": "x", "clients": [{}], "network": {"shared": {"down": link}}})
+    scenario = described(resolve(experiment, mode="sim"))
+    assert shared_link(scenario) == f"down trace {LTE} (mean 5.9 Mbit/s, start=2s)"
+    assert notes_of_traces(scenario, 2) == [
+        f"all runs and clients meet the same part of the rate trace {LTE} (start=2s): intervals say nothing about its "
+        "other parts"
+    ]
 
 
 @pytest.mark.parametrize(("given", "told"), SHARED)

@@ -710,6 +710,15 @@ def test_who_was_the_bottleneck(capacity: Capacity | None, cpu: float | None, bo
     assert bottleneck_of(experiment, capacity, readings)[0] == bottleneck
 
 
+def test_a_shared_link_with_a_trace_is_full_at_its_mean_rate() -> None:
+    experiment = parse({"name": "x", "clients": [{}], "network": {"shared": {"down": {"trace": "twelve.down"}}}})
+    traces = {"twelve.down": "1\n"}  # 1,500 bytes each millisecond
+    for goodput, bottleneck in ((11.5e6, "network"), (9e6, "unknown")):
+        who, why = bottleneck_of(experiment, found(), [reading(64, 1000.0, goodput_bps=goodput)], traces=traces)
+        assert who == bottleneck
+        assert ("the shared link (trace twelve.down (mean 12 Mbit/s)) was full" in why) is (who == "network")
+
+
 def test_a_capacity_of_the_future_is_refused(whole: Path, tmp_path: Path) -> None:
     document = json.loads((whole / CAPACITY).read_text()) | {"format": FORMAT + 1}
     (tmp_path / CAPACITY).write_text(json.dumps(document))

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, Process, Scheduler};
 use wasp_net::queue::{CodelConfig, FqCodelConfig, PieConfig, QueueConfig, RedConfig};
 use wasp_net::topology::{AccessConfig, Block, Layout, SharedConfig, star};
-use wasp_net::{Chain, LinkConfig, LinkEvent, Loss, LossTally, Network, Pair, Scope, Start};
+use wasp_net::{
+    Chain, LinkConfig, LinkEvent, Loss, LossTally, Network, Pair, RateTrace, Scope, Start, Trace,
+    TraceOptions,
+};
 use wasp_packet::{Body, Packet, Payload, PayloadPool};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
@@ -69,6 +72,13 @@ fn segment(layout: &Layout) -> Packet {
     }
 }
 
+/// 25 packets in 3 ms, which are 100 Mbit/s, for a second.
+fn recorded() -> RateTrace {
+    let lines = (0..333 * 25).map(|line| format!("{}\n", 1 + line * 3 / 25));
+    let trace = Trace::parse(&lines.collect::<String>()).expect("times that never decrease");
+    RateTrace { trace, options: TraceOptions::default() }
+}
+
 fn links(criterion: &mut Criterion) {
     let limited = LinkConfig {
         rate: Rate::from_bits_per_second(100_000_000),
@@ -78,22 +88,25 @@ fn links(criterion: &mut Criterion) {
     };
     let unlimited = LinkConfig { delay: Duration::from_millis(25), ..LinkConfig::default() };
     let loss = Loss::TwoState { p: probability("2%"), r: probability("65%"), start: Start::Good };
-    let behind = |queue| LinkConfig { queue: Some(queue), ..limited };
+    let behind = |queue| LinkConfig { queue: Some(queue), ..limited.clone() };
+    let recorded = LinkConfig { rate: None, trace: Some(recorded()), ..limited.clone() };
     let configs = [
-        ("delay", unlimited),
-        ("delay and loss", LinkConfig { loss, ..unlimited }),
-        ("rate and queue", limited),
-        ("rate and queue, with events of their own", LinkConfig { by_queue: true, ..limited }),
+        ("delay", unlimited.clone()),
+        ("delay and loss", LinkConfig { loss, ..unlimited.clone() }),
+        ("rate and queue", limited.clone()),
+        ("rate and queue, with events of their own", LinkConfig { by_queue: true, ..limited.clone() }),
         ("rate and RED", behind(QueueConfig::Red(RedConfig::default()))),
         ("rate and CoDel", behind(QueueConfig::Codel(CodelConfig::default()))),
         ("rate and FQ-CoDel", behind(QueueConfig::FqCodel(FqCodelConfig::default()))),
         ("rate and PIE", behind(QueueConfig::Pie(PieConfig::default()))),
+        ("rate trace and queue", recorded),
     ];
     for (name, down) in configs {
         let mut network = Network::new(PayloadPool::new(1 << 20), ());
         let server: Address = "198.18.0.1".parse().expect("an address");
         let first = "198.18.0.2".parse().expect("an address");
-        let both = |config: LinkConfig| Pair { forward: Arc::new(config), backward: Arc::new(config) };
+        let both =
+            |config: LinkConfig| Pair { forward: Arc::new(config.clone()), backward: Arc::new(config) };
         let access = AccessConfig { directions: both(down), scope: Scope::Direction, key: Key::root(1, 0) };
         let shared = both(LinkConfig { delay: Duration::from_millis(1), ..LinkConfig::default() });
         let shared = SharedConfig { directions: shared, key: Key::root(2, 0) };

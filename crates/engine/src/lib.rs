@@ -32,7 +32,7 @@ pub use run::{RunError, simulate};
 pub use scenario::{
     Abort, ArrivalModel, Arrivals, Directions, Group, GroupLoss, Http, Internetwork, LinkDirection, Measure,
     Method, Mode, NextAfter, QueueOption, Scenario, ScenarioError, Server, ServerModel, SharedLink, Start,
-    Version, Workload, queue_defaults, tcp_constants,
+    TraceOption, Version, Workload, queue_defaults, tcp_constants,
 };
 pub use shard::{Shard, Share};
 pub use summary::{

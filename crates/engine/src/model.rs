@@ -249,7 +249,7 @@ fn hosts(scenario: &Scenario, root: Key) -> Block {
     let first = Address::from(scenario.first_client());
     let of_group = |group: &Group| {
         let [forward, backward] =
-            group.access().map(|(_, direction)| Arc::new(link(&direction, Some(group.mtu))));
+            group.access().map(|(_, direction)| Arc::new(link(scenario, &direction, Some(group.mtu))));
         Pair { forward, backward }
     };
     let directions: Vec<_> = scenario.clients.iter().map(of_group).collect();
@@ -264,12 +264,14 @@ fn hosts(scenario: &Scenario, root: Key) -> Block {
 /// The link between the router and the server.
 fn shared_link(scenario: &Scenario, root: Key) -> SharedConfig {
     let config = &scenario.network.shared;
-    let [forward, backward] = [&config.up, &config.down].map(|direction| Arc::new(link(direction, None)));
+    let [forward, backward] =
+        [&config.up, &config.down].map(|direction| Arc::new(link(scenario, direction, None)));
     SharedConfig { directions: Pair { forward, backward }, key: root.purpose(Purpose::Loss).name("") }
 }
 
-fn link(direction: &LinkDirection, mtu: Option<u16>) -> LinkConfig {
-    let LinkDirection { rate, queue, delay, loss, jitter, reorder, duplicate, corrupt } = *direction;
+fn link(scenario: &Scenario, direction: &LinkDirection, mtu: Option<u16>) -> LinkConfig {
+    let LinkDirection { rate, trace: _, queue, delay, loss, jitter, reorder, duplicate, corrupt } =
+        *direction;
     LinkConfig {
         mtu,
         loss: loss.unwrap_or_default(),
@@ -277,6 +279,7 @@ fn link(direction: &LinkDirection, mtu: Option<u16>) -> LinkConfig {
         duplicate,
         queue: queue.map(QueueOption::config),
         rate,
+        trace: scenario.network.trace_of(direction),
         reorder,
         delay,
         jitter,

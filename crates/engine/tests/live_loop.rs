@@ -315,11 +315,13 @@ fn what_all_clients_share_cannot_be_shared_by_threads() {
         Scenario::from_json(&scenario.to_string()).unwrap().check_threads(threads)
     };
     assert_eq!(check(&limited, 2), Ok(()));
+    limited["network"]["traces"] = json!({"a": "1\n"});
     limited["network"]["shared"]["down"] = json!({"delay": "5ms"});
     assert_eq!(check(&limited, 2), Ok(()));
     for down in [
         json!({"rate": "10Mbit/s"}),
         json!({"rate": "10Mbit/s", "queue": "10KB"}),
+        json!({"trace": {"file": "a", "repeat": true, "start": "0ms", "opportunity": "1504B", "overhead": "4B"}}),
         json!({"loss": {"model": "independent", "rate": "1%"}}),
         json!({"jitter": {"model": "normal", "deviation": "1ms"}}),
         json!({"reorder": {"share": "1%"}}),

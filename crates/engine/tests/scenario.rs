@@ -45,6 +45,30 @@ fn wrong_values_are_named_with_what_would_be_valid() {
             "clients.clients.reorder.down.share: 51%; must be from 0% to 50%",
         ),
         (
+            "/network/shared/up/trace",
+            json!({"file": "a", "repeat": true, "start": "random", "opportunity": "1504B", "overhead": "4B"}),
+            "network.shared.up.trace.file: a; no trace of this name is given",
+        ),
+        (
+            "/network",
+            json!({
+                "prefix": "198.18.0.0/17",
+                "shared": {
+                    "up": {},
+                    "down": {"trace": {
+                        "file": "a", "repeat": false, "start": "1s", "opportunity": "1504B", "overhead": "4B",
+                    }},
+                },
+                "traces": {"a": "2000\n"},
+            }),
+            "network.shared.down.trace.repeat: false; the trace ends 1s after the start of the run, which takes",
+        ),
+        (
+            "/network/traces",
+            json!({"a": "1\nx\n"}),
+            "network.traces.a: line 2: \"x\"; must be a whole number",
+        ),
+        (
             "/network/shared/up/corrupt",
             json!({"share": "100%"}),
             "network.shared.up.corrupt.share: 100%; must be below 100%",

@@ -20,7 +20,8 @@ pub use account::{Fate, Fates, Flow, FlowId, Flows, LossEvents, Passage};
 pub use direction::{Direction, Pair};
 pub use impairment::{
     ArrivalOrder, Chain, Corrupt, Corrupter, Duplicate, Duplicator, Jitter, JitterProcess, Loss, LossTally,
-    Pass, Released, Reorder, Reorderer, Scope, Start,
+    Pass, RateTrace, Released, Reorder, Reorderer, Scope, Start, Trace, TraceError, TraceOptions, TraceStart,
+    TraceTransmitter,
 };
 pub use link::{Link, LinkConfig, LinkCounters};
 pub use network::{Crossings, Delivery, LinkEvent, LinkId, Network};

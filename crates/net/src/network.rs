@@ -13,7 +13,7 @@ use std::sync::Arc;
 use wasp_kernel::{NodeId, Scheduler, Stage, prefetch};
 use wasp_packet::{Body, Packet, PayloadPool, View};
 use wasp_random::Key;
-use wasp_units::Instant;
+use wasp_units::{Duration, Instant};
 use wasp_wire::{Address, ipv4};
 
 /// Bytes of a payload that are fetched ahead: a request or the head of a response. The processor itself fetches what is read one after the other.
@@ -113,14 +113,21 @@ impl<O: Observer> Network<O> {
         RouterId(self.routers.len() as u32 - 1)
     }
 
-    /// Adds one direction of a link; `key` is for what is drawn for all that crosses it.
-    pub(crate) fn add_link(&mut self, from: Node, to: Node, config: Arc<LinkConfig>, key: Key) -> LinkId {
+    /// Adds one direction of a link; `key` is for what is drawn for all that crosses it. A trace starts at `random` where it asks for a random
+    /// start.
+    pub(crate) fn add_link(
+        &mut self,
+        (from, to): (Node, Node),
+        config: Arc<LinkConfig>,
+        key: Key,
+        random: Duration,
+    ) -> LinkId {
         let from = match from {
             Node::Host(node) => node,
             Node::Router(router) => self.routers[router.0 as usize].node,
         };
         let id = LinkId(self.links.len() as u32);
-        self.links.push(Link::new(id, from, to, config, key));
+        self.links.push(Link::new(id, (from, to), config, key, random));
         id
     }
 

@@ -6,10 +6,11 @@ use proptest::prelude::*;
 use wasp_kernel::NodeId;
 use wasp_net::topology::AccessConfig;
 use wasp_net::{
-    ArrivalOrder, Corrupt, Duplicate, Fate, Jitter, LinkConfig, LinkId, Loss, Network, Reorder, Scope,
+    ArrivalOrder, Corrupt, Duplicate, Fate, Jitter, LinkConfig, LinkId, Loss, Network, RateTrace, Reorder,
+    Scope, Trace, TraceOptions, TraceStart,
 };
 use wasp_random::Key;
-use wasp_units::{Duration, Instant, Probability, Rate};
+use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
 
 fn share(percent: u32) -> Probability {
     Probability::from_f64(f64::from(percent) / 100.0).unwrap()
@@ -40,16 +41,18 @@ fn any_link() -> impl Strategy<Value = LinkConfig> {
     let transport = (
         optional(100..1_500_u32),
         proptest::option::of((1..40_u64, disciplines())),
+        proptest::option::weighted(0.3, any_trace()),
         0..10_u64,
         any::<bool>(),
     );
     (impairments, transport).prop_map(
-        |((lost, corrupted, doubled, late, jitter), (mtu, queue, delay, by_queue))| LinkConfig {
+        |((lost, corrupted, doubled, late, jitter), (mtu, queue, trace, delay, by_queue))| LinkConfig {
             mtu: mtu.map(|mtu| mtu as u16),
             loss: Loss::Independent { rate: share(lost) },
             corrupt: corrupted.map(|percent| Corrupt { share: share(percent) }),
             duplicate: doubled.map(|percent| Duplicate { share: share(percent) }),
             queue: queue.map(|(_, discipline)| discipline),
+            trace,
             rate: queue.and_then(|(megabits, _)| Rate::from_bits_per_second(megabits * 1_000_000)),
             reorder: late.map(|(percent, distance, wait)| Reorder {
                 share: share(percent),
@@ -61,6 +64,29 @@ fn any_link() -> impl Strategy<Value = LinkConfig> {
             by_queue,
         },
     )
+}
+
+/// A trace that begins again at its end, so that every packet leaves.
+fn any_trace() -> impl Strategy<Value = RateTrace> {
+    let options = (any::<bool>(), 100..2_000_u64, 0..10_u64);
+    (prop::collection::vec(0..4_u32, 1..20), options).prop_map(|(gaps, (random, opportunity, overhead))| {
+        let mut time = 0;
+        let lines = gaps.iter().map(|gap| {
+            time += gap;
+            format!("{time}\n")
+        });
+        let text: String = lines.chain(["100\n".to_owned()]).collect();
+        let start = if random { TraceStart::Random } else { TraceStart::At(Duration::from_millis(5)) };
+        RateTrace {
+            trace: Trace::parse(&text).unwrap(),
+            options: TraceOptions {
+                repeat: true,
+                start,
+                opportunity: Bytes::new(opportunity),
+                overhead: Bytes::new(overhead),
+            },
+        }
+    })
 }
 
 /// What one direction of a link let out.
@@ -76,11 +102,11 @@ proptest! {
         gaps in prop::collection::vec((0..2_000_000_u64, 0..1_460_u32, any::<(bool, bool)>()), 1..150),
     ) {
         let host = |entity| AccessConfig {
-            directions: pair(access, access),
+            directions: pair(&access, &access),
             scope: Scope::Direction,
             key: Key::root(seed, 0).entity(entity),
         };
-        let mut kernel = star(&[host(0), host(1)], shared);
+        let mut kernel = star(&[host(0), host(1)], &shared);
         let mut last = 0;
         kernel.inject(Instant::ZERO, |_, scheduler| {
             for ((gap, bytes, (up, second)), number) in gaps.iter().zip(0..) {

@@ -37,7 +37,7 @@ fn run(config: LinkConfig, seed: u64) -> Run {
     let (config, free) = (LinkConfig { loss, delay: DELAY, ..config }, LinkConfig::default());
     let key = Key::root(seed, 0).entity(1);
     let times: Vec<Instant> = (0..PACKETS).map(sent).collect();
-    let Model { network, layout, delivered, .. } = sent_over(pair(config, free), key, free, &times);
+    let Model { network, layout, delivered, .. } = sent_over(pair(&config, &free), key, &free, &times);
     let link = layout.hosts()[0].out;
     let arrived = delivered.into_iter().map(|(at, _, number)| (at, number)).collect();
     let counters = *network.link(link).counters();
@@ -52,7 +52,7 @@ fn run(config: LinkConfig, seed: u64) -> Run {
 }
 
 /// The star's only host sends a packet at each of these times.
-fn sent_over(directions: Pair<Arc<LinkConfig>>, key: Key, shared: LinkConfig, times: &[Instant]) -> Model {
+fn sent_over(directions: Pair<Arc<LinkConfig>>, key: Key, shared: &LinkConfig, times: &[Instant]) -> Model {
     let mut kernel = star(&[AccessConfig { directions, scope: Scope::Direction, key }], shared);
     kernel.inject(Instant::ZERO, |_, scheduler| {
         for (time, number) in times.iter().zip(0..) {
@@ -208,14 +208,14 @@ fn copies_of_a_packet_with_a_flipped_bit_have_it_too() {
     let corrupt = LinkConfig { corrupt: Some(Corrupt { share: Probability::ONE }), ..LinkConfig::default() };
     let duplicate =
         LinkConfig { duplicate: Some(Duplicate { share: Probability::ONE }), ..LinkConfig::default() };
-    let found = |access, shared| {
+    let found = |access: &LinkConfig, shared: &LinkConfig| {
         let model = sent_over(pair(access, access), Key::root(1, 0), shared, &[Instant::ZERO; 100]);
         (model.delivered.len(), model.refused.len())
     };
-    assert_eq!(found(corrupt, duplicate), (0, 200));
-    assert_eq!(found(duplicate, corrupt), (0, 200));
+    assert_eq!(found(&corrupt, &duplicate), (0, 200));
+    assert_eq!(found(&duplicate, &corrupt), (0, 200));
     assert_eq!(
-        found(LinkConfig { duplicate: duplicate.duplicate, ..corrupt }, LinkConfig::default()),
+        found(&LinkConfig { duplicate: duplicate.duplicate, ..corrupt }, &LinkConfig::default()),
         (100, 100)
     );
 }
@@ -239,7 +239,7 @@ proptest! {
             })
             .collect();
         let config = LinkConfig { reorder: Some(reorder), rate, delay: DELAY, ..LinkConfig::default() };
-        let found = sent_over(pair(config, config), Key::root(1, 0), LinkConfig::default(), &times);
+        let found = sent_over(pair(&config, &config), Key::root(1, 0), &LinkConfig::default(), &times);
 
         let mut machine = Reorderer::new(reorder, Key::root(1, 0).entity(0));
         let mut expected = Vec::new();

@@ -12,7 +12,7 @@ use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
 const HEADERS: u32 = 40;
 
 fn access(both: LinkConfig) -> AccessConfig {
-    AccessConfig { directions: pair(both, both), scope: Scope::Direction, key: Key::root(1, 0) }
+    AccessConfig { directions: pair(&both, &both), scope: Scope::Direction, key: Key::root(1, 0) }
 }
 
 fn rate(bits: u64) -> Option<Rate> {
@@ -66,8 +66,8 @@ proptest! {
             rate: rate(megabits * 1_000_000), queue: Some(QueueConfig::drop_tail(Bytes::new(limit))), delay: Duration::from_nanos(delay), ..LinkConfig::default()
         };
         let (arrivals, drops) = queue_and_transmitter(&sends, megabits * 1_000_000, limit, delay);
-        let counters = [fast, LinkConfig { by_queue: true, ..fast }].map(|config| {
-            let mut kernel = star(&[access(config)], LinkConfig::default());
+        let counters = [fast.clone(), LinkConfig { by_queue: true, ..fast }].map(|config| {
+            let mut kernel = star(&[access(config)], &LinkConfig::default());
             kernel.inject(Instant::ZERO, |_, scheduler| {
                 for (number, (time, bytes)) in sends.iter().enumerate() {
                     let event = Event::Send { client: 0, up: true, number: number as u32, bytes: bytes - HEADERS };
@@ -92,8 +92,8 @@ proptest! {
     ) {
         let loss = Loss::Independent { rate: Probability::from_f64(f64::from(lost) / 100.0).unwrap() };
         let found = [false, true].map(|by_queue| {
-            let [own, shared] = [own, shared].map(|link| LinkConfig { loss, mtu: Some(mtu), by_queue, ..link });
-            let mut kernel = star(&[access(own)], shared);
+            let [own, shared] = [&own, &shared].map(|link| LinkConfig { loss, mtu: Some(mtu), by_queue, ..link.clone() });
+            let mut kernel = star(&[access(own)], &shared);
             kernel.inject(Instant::ZERO, |_, scheduler| {
                 let mut time = 0;
                 for ((gap, bytes), number) in gaps.iter().zip(0..) {
@@ -129,7 +129,7 @@ fn a_packet_takes_serialisation_and_delay_on_every_link() {
         LinkConfig { rate: rate(8_000_000), delay: Duration::from_millis(10), ..LinkConfig::default() };
     let shared =
         LinkConfig { rate: rate(80_000_000), delay: Duration::from_millis(1), ..LinkConfig::default() };
-    let mut kernel = star(&[access(config)], shared);
+    let mut kernel = star(&[access(config)], &shared);
     kernel.inject(Instant::ZERO, |_, scheduler| {
         scheduler.schedule(
             NodeId(0),
@@ -157,7 +157,7 @@ fn every_packet_has_a_fate_or_is_in_flight() {
         loss,
         ..LinkConfig::default()
     };
-    let mut kernel = star(&[access(config), access(config)], LinkConfig::default());
+    let mut kernel = star(&[access(config.clone()), access(config)], &LinkConfig::default());
     kernel.inject(Instant::ZERO, |_, scheduler| {
         for number in 0..4_000_u32 {
             let event = Event::Send {
@@ -189,7 +189,7 @@ fn every_packet_has_a_fate_or_is_in_flight() {
 #[test]
 fn the_queue_integral_is_bytes_times_waiting_time() {
     let config = LinkConfig { rate: rate(8_000_000), ..LinkConfig::default() };
-    let mut kernel = star(&[access(config)], LinkConfig::default());
+    let mut kernel = star(&[access(config)], &LinkConfig::default());
     kernel.inject(Instant::ZERO, |_, scheduler| {
         for number in 0..3 {
             scheduler.schedule(
@@ -208,7 +208,7 @@ fn the_queue_integral_is_bytes_times_waiting_time() {
 
 #[test]
 fn a_layout_knows_which_host_a_link_a_node_or_an_address_is_of() {
-    let layout = star(&vec![access(LinkConfig::default()); 3], LinkConfig::default()).process.layout;
+    let layout = star(&vec![access(LinkConfig::default()); 3], &LinkConfig::default()).process.layout;
     for (number, port) in (0..).zip(layout.hosts()) {
         assert_eq!(
             (layout.host_reached_by(port.out), layout.host_reached_by(port.into)),
@@ -220,7 +220,7 @@ fn a_layout_knows_which_host_a_link_a_node_or_an_address_is_of() {
     assert_eq!((layout.host_reached_by(server.out), layout.host_reached_by(server.into)), (None, None));
     assert_eq!((layout.host_at(server.node), layout.host_with(server.address)), (None, None));
     assert_eq!(layout.host_with(last.address.offset(1).unwrap()), None);
-    let empty = star(&[], LinkConfig::default()).process.layout;
+    let empty = star(&[], &LinkConfig::default()).process.layout;
     assert_eq!((empty.host_at(last.node), empty.host_reached_by(last.into)), (None, None));
 }
 
@@ -228,7 +228,7 @@ fn a_layout_knows_which_host_a_link_a_node_or_an_address_is_of() {
 fn what_is_too_big_meets_no_loss_model() {
     let loss = Loss::Periodic { every: 2 };
     let config = LinkConfig { mtu: Some(100), loss, ..LinkConfig::default() };
-    let mut kernel = star(&[access(config)], LinkConfig::default());
+    let mut kernel = star(&[access(config)], &LinkConfig::default());
     let node = kernel.process.layout.hosts()[0].node;
     kernel.inject(Instant::ZERO, |_, scheduler| {
         for number in 0..40 {

@@ -123,10 +123,10 @@ fn impossible_and_certain_loss_are_exact() {
 /// Sends a packet up and one down each microsecond, for each of two clients, and returns which were delivered.
 fn delivered(scope: Scope, keys: [u64; 2]) -> Vec<(u32, u32)> {
     let link = LinkConfig { loss: two_state("7%", Start::Good), ..LinkConfig::default() };
-    let directions = pair(link, link);
+    let directions = pair(&link, &link);
     let access =
         keys.map(|entity| AccessConfig { directions: directions.clone(), scope, key: key().entity(entity) });
-    let mut kernel = star(&access, LinkConfig::default());
+    let mut kernel = star(&access, &LinkConfig::default());
     kernel.inject(Instant::ZERO, |_, scheduler| {
         for number in 0..4_000_u32 {
             let event = Event::Send { client: number / 2 % 2, up: number % 2 == 0, number, bytes: 0 };
@@ -179,13 +179,13 @@ fn one_chain_a_connection_makes_losses_of_both_directions_neighbours() {
 fn loss_events(access: [Loss; 2], shared: LinkConfig, bytes: u32) -> [LossEvents; 2] {
     let delay = Duration::from_millis(50);
     let [forward, backward] = access.map(|loss| LinkConfig { delay, loss, ..LinkConfig::default() });
-    let directions = pair(forward, backward);
+    let directions = pair(&forward, &backward);
     let client = |entity| AccessConfig {
         directions: directions.clone(),
         scope: Scope::Direction,
         key: key().entity(entity),
     };
-    let mut kernel = star(&[client(0), client(1)], shared);
+    let mut kernel = star(&[client(0), client(1)], &shared);
     kernel.inject(Instant::ZERO, |_, scheduler| {
         for number in 0..4_000_u32 {
             let event = Event::Send { client: number % 2, up: number / 2 % 2 == 0, number, bytes };
@@ -243,7 +243,7 @@ fn to_its_receiver_data_is_lost_where_no_packet_comes_whole() {
     let duplicate = Some(Duplicate { share: Probability::ONE });
     let lost = |shared| loss_events([Loss::None; 2], shared, 100)[0];
     let flipped = LinkConfig { corrupt, ..LinkConfig::default() };
-    assert_eq!(lost(flipped), LossEvents { forward: 10, backward: 10 });
+    assert_eq!(lost(flipped.clone()), LossEvents { forward: 10, backward: 10 });
     assert_eq!(lost(LinkConfig { duplicate, ..flipped }), none);
     // There is no room for copies.
     let rate = Rate::from_bits_per_second(20_000_000);

@@ -8,3 +8,4 @@ mod link;
 mod loss;
 mod queue_disciplines;
 mod queueing_theory;
+mod recorded_rates;

@@ -50,9 +50,9 @@ fn link(queue: Option<QueueConfig>) -> LinkConfig {
 
 /// Sends a packet at each of these times over the link.
 fn sent(config: LinkConfig, times: impl Iterator<Item = u64>) -> LogicalProcess<Model> {
-    let directions = pair(config, LinkConfig::default());
+    let directions = pair(&config, &LinkConfig::default());
     let access = AccessConfig { directions, scope: Scope::Direction, key: Key::root(1, 0) };
-    let mut kernel = star(&[access], LinkConfig::default());
+    let mut kernel = star(&[access], &LinkConfig::default());
     for at in times {
         let now = Instant::from_nanos(at);
         kernel.advance(now).unwrap();

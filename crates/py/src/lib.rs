@@ -11,6 +11,7 @@ mod result;
 mod run;
 mod serve;
 mod table;
+mod trace;
 mod units;
 mod validity;
 
@@ -53,6 +54,8 @@ mod _core {
     use super::serve::py_serve;
     #[pymodule_export]
     use super::table::ArrowTable;
+    #[pymodule_export]
+    use super::trace::py_trace_facts;
     #[pymodule_export]
     use super::units::{
         py_parse_bytes, py_parse_duration, py_parse_frequency, py_parse_probability, py_parse_rate,

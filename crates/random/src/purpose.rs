@@ -45,4 +45,6 @@ pub enum Purpose {
     Sample = 18,
     /// The shape of a generated topology.
     Topology = 19,
+    /// Where in a rate trace a link starts.
+    TraceStart = 20,
 }

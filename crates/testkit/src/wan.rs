@@ -109,8 +109,8 @@ impl Wan {
     pub fn new(server: Address, access: &[(LinkConfig, LinkConfig)], seed: u64) -> Self {
         let root = Key::root(seed, 0).purpose(Purpose::Loss);
         let mut network = Network::new(PayloadPool::new(POOL_LIMIT), ());
-        let hosts = access.iter().zip(0..).map(|(&(forward, backward), index)| AccessConfig {
-            directions: Pair { forward: Arc::new(forward), backward: Arc::new(backward) },
+        let hosts = access.iter().zip(0..).map(|((forward, backward), index)| AccessConfig {
+            directions: Pair { forward: Arc::new(forward.clone()), backward: Arc::new(backward.clone()) },
             scope: Scope::Direction,
             key: root.entity(index),
         });

@@ -71,6 +71,8 @@ _START = "How clients begin: as in the middle of a long run, or all at once with
 _MODEL = "Loss model: two-state (bursts), independent, or wasp2001 (the WASP paper's table). [default: two-state]"
 _BURST = "Probability that the packet after a lost one is lost, too. [default: 35%]"
 _QUEUE = "Queues of each access link: a size such as 64KiB, or codel, fq-codel, pie or red. [default: unlimited]"
+_TRACE_DOWN = "Recorded rate to each client, in the place of --down: a trace in Mahimahi's format. [default: none]"
+_TRACE_UP = "Recorded rate from each client, in the place of --up. [default: none]"
 _JITTER = "Standard deviation of the delay in each direction, which is not below zero; order is kept. [default: none]"
 _REORDER = "Share of the packets that are held back until three later ones have passed, or for 100 ms. [default: none]"
 _DUPLICATE = "Share of the packets that arrive twice, in each direction. [default: none]"
@@ -116,6 +118,8 @@ FLAGS: dict[str, Flag] = {
     "burst": Flag((), NETWORK, "PROBABILITY", _BURST),
     "down": Flag(("clients.bandwidth.down",), NETWORK, "RATE", "Bandwidth to each client. [default: unlimited]"),
     "up": Flag(("clients.bandwidth.up",), NETWORK, "RATE", "Bandwidth from each client. [default: unlimited]"),
+    "trace_down": Flag(("clients.trace.down",), NETWORK, "FILE", _TRACE_DOWN, as_given=True),
+    "trace_up": Flag(("clients.trace.up",), NETWORK, "FILE", _TRACE_UP, as_given=True),
     "queue": Flag(
         ("clients.queue",),
         NETWORK,
@@ -172,6 +176,8 @@ _FIELDS = {
     "loss_down": ("clients.loss.down",),
     "loss_model": ("clients.loss.model",),
     "burst": ("clients.loss.burst",),
+    "trace_down": ("clients.trace.down.file",),
+    "trace_up": ("clients.trace.up.file",),
     "jitter": ("clients.jitter.deviation",),
     "reorder": ("clients.reorder.share",),
     "duplicate": ("clients.duplicate.share",),

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from waspbench.experiment.queues import Codel, DropTail, FqCodel, Pie, Red
     from waspbench.experiment.resolve import accept, settings_used
     from waspbench.experiment.tcp import Tcp
+    from waspbench.experiment.traces import RateTrace
     from waspbench.experiment.workload import Prowgen, Replay, Single, Surge, Workload, path_of
 
 __all__ = [
@@ -78,6 +79,7 @@ __all__ = [
     "Profile",
     "Prowgen",
     "Queue",
+    "RateTrace",
     "Red",
     "Reorder",
     "Reorders",
@@ -88,6 +90,7 @@ __all__ = [
     "Single",
     "Surge",
     "Tcp",
+    "Traces",
     "TwoStateLoss",
     "UniformJitter",
     "Wasp2001Loss",
@@ -128,6 +131,7 @@ _HOMES = {
     "Profile": "profiles",
     "Prowgen": "workload",
     "Queue": "links",
+    "RateTrace": "traces",
     "Red": "queues",
     "Reorder": "impairments",
     "Reorders": "links",
@@ -138,6 +142,7 @@ _HOMES = {
     "Single": "workload",
     "Surge": "workload",
     "Tcp": "tcp",
+    "Traces": "links",
     "TwoStateLoss": "loss",
     "UniformJitter": "impairments",
     "Wasp2001Loss": "loss",

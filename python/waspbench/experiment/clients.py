@@ -22,6 +22,9 @@ from waspbench.experiment.links import (
     QueueWays,
     Reorders,
     ReorderWays,
+    Traces,
+    TraceWays,
+    queue_where_a_rate_is,
 )
 from waspbench.experiment.loss import Loss, resolve_loss
 from waspbench.experiment.profiles import PROFILES, with_profile
@@ -72,15 +75,19 @@ class Clients(Part):
     reason is about it, though its load may disturb the run."""
     profile: ProfileName | None = None
     """Access profile. It sets rtt, bandwidth and queue, and loss if its source gives a loss rate. A field that is set
-    here overrides the profile. wasp profiles lists all profiles with their sources."""
+    here overrides the profile; a trace overrides bandwidth and queue. wasp profiles lists all profiles with their
+    sources."""
     rtt: Duration = "100ms"
     """Round-trip time without queues; half of it in each direction."""
     loss: Loss | None = None
     """Packet loss, in addition to packets that queues drop."""
     bandwidth: BandwidthWays = None
     """Bandwidth of each client's access link; unlimited unless set."""
+    trace: TraceWays = None
+    """Recorded rate of each client's access link in Mahimahi's format, in the place of bandwidth; none unless set."""
     queue: QueueWays = None
-    """Queue of each client's access link; unlimited unless set."""
+    """Queue of each client's access link; unlimited unless set. One value is for both directions, or for the only one
+    that has a bandwidth or a trace."""
     jitter: JitterWays = None
     """Variation of the delay of each client's access link; none unless set."""
     reorder: ReorderWays = None
@@ -108,7 +115,9 @@ class Clients(Part):
     @model_validator(mode="before")
     @classmethod
     def _profiled(cls, data: Any) -> Any:
-        return with_profile(data) if isinstance(data, dict) and "profile" in data else data
+        if not isinstance(data, dict):
+            return data
+        return queue_where_a_rate_is(with_profile(data) if "profile" in data else data)
 
     @property
     def path(self) -> str:
@@ -124,6 +133,7 @@ class Clients(Part):
             "rtt": self.rtt,
             "loss": resolve_loss(self.loss),
             "bandwidth": (self.bandwidth or Bandwidth()).resolve(),
+            "trace": (self.trace or Traces()).resolve(),
             "queue": (self.queue or Queue()).resolve(),
             "jitter": (self.jitter or Jitters()).resolve(),
             "reorder": (self.reorder or Reorders()).resolve(),

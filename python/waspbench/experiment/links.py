@@ -12,6 +12,7 @@ from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.impairments import CorruptOption, DuplicateOption, JitterOption, ReorderOption
 from waspbench.experiment.loss import OneLoss
 from waspbench.experiment.queues import QueueOption
+from waspbench.experiment.traces import TraceOption
 from waspbench.experiment.units import Duration, Rate
 
 WAYS = ("up", "down")
@@ -31,6 +32,20 @@ def for_both(value: Any) -> Any:
 def queue_for_both(value: Any) -> Any:
     """The same for a queue, of which an empty table says nothing."""
     return value if value == {} else for_both(value)
+
+
+def queue_where_a_rate_is(group: dict[str, Any]) -> dict[str, Any]:
+    """The table of a group with its queue in one direction, if one value stands for both and only one has a rate."""
+    queue = group.get("queue")
+    if queue is None or queue == {} or for_both(queue) is queue:
+        return group
+    limits = [for_both(group.get(option)) for option in ("bandwidth", "trace")]
+    ways = [way for way in WAYS if any(_of_way(limit, way) is not None for limit in limits)]
+    return {**group, "queue": {ways[0]: queue}} if len(ways) == 1 else group
+
+
+def _of_way(value: Any, way: str) -> Any:
+    return value.get(way) if isinstance(value, dict) else getattr(value, way, None)
 
 
 class Ways(Part):
@@ -54,6 +69,21 @@ class Bandwidth(Ways):
     """Rate to the client."""
 
 
+class _OptionWays(Ways):
+    """A table for a direction at least: an empty one could be that of the option itself."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+
+class Traces(_OptionWays):
+    """Rate traces of an access link. A direction that is left out has none."""
+
+    up: TraceOption | None = None
+    """Rate trace for packets from the client."""
+    down: TraceOption | None = None
+    """Rate trace for packets to the client."""
+
+
 class Queue(Ways):
     """Queues in front of an access link. A direction that is left out is unlimited."""
 
@@ -68,12 +98,6 @@ class Queue(Ways):
         if isinstance(queue, str) and _core.parse_bytes(queue) == 0:
             raise ValueError('must be above zero, such as "64KiB"')
         return queue
-
-
-class _OptionWays(Ways):
-    """A table for a direction at least: an empty one could be that of the option itself."""
-
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
 
 class Jitters(_OptionWays):
@@ -116,6 +140,7 @@ BandwidthWays = Annotated[
     Bandwidth | None, BeforeValidator(_text_for_both, json_schema_input_type=Rate | Bandwidth | None)
 ]
 QueueWays = Annotated[Queue | None, BeforeValidator(queue_for_both, json_schema_input_type=QueueOption | Queue | None)]
+TraceWays = Annotated[Traces | None, BeforeValidator(for_both, json_schema_input_type=TraceOption | Traces | None)]
 JitterWays = Annotated[Jitters | None, BeforeValidator(for_both, json_schema_input_type=JitterOption | Jitters | None)]
 ReorderWays = Annotated[
     Reorders | None, BeforeValidator(for_both, json_schema_input_type=ReorderOption | Reorders | None)
@@ -134,6 +159,8 @@ class LinkDirection(Part):
 
     rate: Rate | None = None
     """Rate in bits of IP packets per second; unlimited unless set."""
+    trace: TraceOption | None = None
+    """Recorded rate in Mahimahi's format, in the place of rate."""
     queue: QueueOption | None = None
     """Queue in front of the link; unlimited unless set."""
     delay: Duration = "0ms"

@@ -7,13 +7,13 @@ delay.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from waspbench import _core
-from waspbench.experiment.links import queue_for_both
+from waspbench.experiment.links import for_both, queue_for_both
 
 _WPT = "WebPageTest, www/settings/connectivity.ini.sample (github.com/catchpoint/WebPageTest, commit 4e15783)"
 _WPT_DOCKER = "WebPageTest, profiles of its container image (github.com/catchpoint/WebPageTest, commit 4e15783)"
@@ -74,7 +74,8 @@ LEAST_QUEUE = 10
 
 
 def with_profile(group: Mapping[str, Any]) -> dict[str, Any]:
-    """The table of a group with what its profile says filled in; what stands there already wins, rate by rate.
+    """The table of a group with what its profile says filled in; what stands there already wins, rate by rate. A
+    direction with a rate trace takes neither rate nor queue.
 
     The sources tell nothing of queues. A direction with a rate has room for ten full packets or for one round-trip time
     at that rate, whichever is more.
@@ -86,19 +87,24 @@ def with_profile(group: Mapping[str, Any]) -> dict[str, Any]:
     if profile.loss is not None:
         filled.setdefault("loss", {"model": "independent", "rate": profile.loss})
     given = filled.get("bandwidth", {})
+    traces = for_both(filled.get("trace")) or {}
+    free = [way for way in ("down", "up") if not (isinstance(traces, Mapping) and traces.get(way))]
     if isinstance(given, Mapping):
-        filled["bandwidth"] = {"down": profile.down, "up": profile.up, **given}
+        rates = {"down": profile.down, "up": profile.up}
+        filled["bandwidth"] = {**{way: rates[way] for way in free}, **given}
     queue = queue_for_both(filled.get("queue", {}))
     if isinstance(queue, Mapping):
-        filled["queue"] = {**_queues(filled), **queue}
+        filled["queue"] = {**_queues(filled, free), **queue}
     return filled
 
 
-def _queues(group: Mapping[str, Any]) -> dict[str, str]:
-    """Room of the queues, as far as rate, round-trip time and MTU are valid; what is not is told elsewhere."""
+def _queues(group: Mapping[str, Any], ways: Sequence[str]) -> dict[str, str]:
+    """Room of the queues of some directions, as far as rate, round-trip time and MTU are valid; what is not is told
+    elsewhere.
+    """
     rates = group["bandwidth"]
     queues: dict[str, str] = {}
-    for way in ("down", "up"):
+    for way in ways:
         try:
             rate = _core.parse_rate(rates[way] if isinstance(rates, Mapping) else rates)
             room = rate * Fraction(_core.parse_duration(group["rtt"]), 8 * 10**9)

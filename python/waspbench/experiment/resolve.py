@@ -11,6 +11,7 @@ from waspbench.errors import InputError
 from waspbench.experiment.location import Location
 from waspbench.experiment.model import Experiment, Mode, Server
 from waspbench.experiment.sweep import text_of
+from waspbench.experiment.trace_files import contents_for
 from waspbench.experiment.units import AUTO
 
 SERVER_ADDRESS = "198.18.0.1"
@@ -24,21 +25,29 @@ FIRST_DURATION = "10s"
 """The measured interval with which the search for one begins."""
 
 
-def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, Any]:
-    """The engine's scenario for run number ``run`` (from 0). Parts without effect in ``mode`` are left out."""
+def resolve(
+    experiment: Experiment, run: int = 0, *, mode: Mode, traces: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The engine's scenario for run number ``run`` (from 0). Parts without effect in ``mode`` are left out. ``traces``
+    are the contents of rate traces by their paths; without them the files are read.
+
+    Raises:
+        InputError: a rate trace cannot be read, or the name in the server's URL is not known.
+    """
     shared = experiment.network.shared
     server = address_of(experiment, mode)
-    if mode == "sim":
-        server |= {"tcp": experiment.server.tcp.resolve(), "model": experiment.server.model.model_dump()}
-    else:
-        server |= {"congestion": experiment.server.congestion}
+    server |= modelled_server(experiment) if mode == "sim" else {"congestion": experiment.server.congestion}
     return {
         "seed": experiment.seed,
         "run": run,
         "mode": mode,
         "server": server,
-        "network": {"prefix": PREFIX, "shared": {"up": shared.up.resolve(), "down": shared.down.resolve()}},
-        "workload": _workload(experiment, mode),
+        "network": {
+            "prefix": PREFIX,
+            "shared": {"up": shared.up.resolve(), "down": shared.down.resolve()},
+            "traces": contents_for(experiment, traces),
+        },
+        "workload": resolve_workload(experiment, mode),
         "clients": [group.resolve() for group in experiment.clients],
         "measure": {
             "warmup": warmup_of(experiment),
@@ -48,14 +57,20 @@ def resolve(experiment: Experiment, run: int = 0, *, mode: Mode) -> dict[str, An
     }
 
 
-def accept(experiment: Experiment, mode: Mode, settings: Mapping[str, Any] | None = None) -> None:
-    """Lets the engine check the scenario. ``settings`` are those of its point in a sweep, which an error tells.
+def accept(
+    experiment: Experiment,
+    mode: Mode,
+    settings: Mapping[str, Any] | None = None,
+    traces: Mapping[str, str] | None = None,
+) -> None:
+    """Lets the engine check the scenario. ``settings`` are those of its point in a sweep, which an error tells, and
+    ``traces`` are as in `resolve`.
 
     Raises:
         InputError: the engine cannot run it.
     """
     try:
-        _core.check_scenario(json.dumps(resolve(experiment, 0, mode=mode)))
+        _core.check_scenario(json.dumps(resolve(experiment, 0, mode=mode, traces=traces)))
     except _core.ScenarioError as error:
         # A group without a name has that of the table.
         where = error.field.replace("clients.clients.", "clients.", 1)
@@ -92,7 +107,13 @@ def address_of(experiment: Experiment, mode: Mode) -> dict[str, Any]:
         ) from None
 
 
-def _workload(experiment: Experiment, mode: Mode) -> dict[str, Any]:
+def modelled_server(experiment: Experiment) -> dict[str, Any]:
+    """The model and the TCP of the server of a simulation, as the engine takes them."""
+    return {"model": experiment.server.model.model_dump(), "tcp": experiment.server.tcp.resolve()}
+
+
+def resolve_workload(experiment: Experiment, mode: Mode) -> dict[str, Any]:
+    """What the clients ask for, as the engine takes it."""
     options = experiment.workload.options()
     server = experiment.server
     own = Location.of(server.url).target if server.url is not None else server.path

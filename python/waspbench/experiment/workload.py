@@ -355,7 +355,7 @@ class Replay(_Dealt):
     kind: Literal["replay"]
     """Selects this workload."""
     log: str
-    """Path of the log. The file may be compressed with gzip."""
+    """Path of the log from the current directory. The file may be compressed with gzip."""
     format: Literal["log", "urls"] = "log"
     """log: an access log in the common log format, or in one that continues it, such as the combined one. urls: lines
     of URL, URL SECONDS or URL SECONDS BYTES."""

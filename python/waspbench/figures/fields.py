@@ -57,6 +57,12 @@ _OF_CLIENTS |= {
 }
 
 _OF_CLIENTS |= {
+    ("trace", *way, *part): (" ".join(("trace", *way)), " ".join(("rate trace", *way)), "other")
+    for way in ((), ("down",), ("up",))
+    for part in _parts(("file",))
+}
+
+_OF_CLIENTS |= {
     ("queue", *way, *part): (" ".join(("queue", *way)), " ".join(("queue", *way)), "other")
     for way in ((), ("down",), ("up",))
     for part in _parts(("kind",))
@@ -67,6 +73,8 @@ _OF_SHARED: tuple[tuple[str, str, FieldKind], ...] = (
     ("loss", "loss", "loss"),
     ("loss.rate", "loss", "loss"),
     ("rate", "rate", "other"),
+    ("trace", "trace", "other"),
+    ("trace.file", "trace", "other"),
     ("queue", "queue", "other"),
     ("queue.kind", "queue", "other"),
     ("delay", "delay", "other"),

@@ -164,8 +164,8 @@ def _has_more(group: Mapping[str, Any], result: Result) -> bool:
     impairment beside loss.
     """
     shared = result.scenario.get("network", {}).get("shared", {}).get("down", {})
-    own = (group.get("bandwidth") or {}).get("down")
-    limits = any(each is not None for each in (own, shared.get("rate"), shared.get("loss")))
+    own = [(group.get(option) or {}).get("down") for option in ("bandwidth", "trace")]
+    limits = any(each is not None for each in (*own, *(shared.get(option) for option in ("rate", "trace", "loss"))))
     return limits or _is_impaired(group, result)
 
 

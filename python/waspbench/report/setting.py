@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from waspbench.experiment import Mode
-from waspbench.experiment.resolve import resolve
+from waspbench.experiment.resolve import resolve_workload
 from waspbench.figures.sources import settings_of
 from waspbench.report.content import Block, Section, Table, Words, items, table
 from waspbench.report.sources import ComparisonSource, Origin, SearchSource, Side, StudySource
 from waspbench.results.columns import value_text
 from waspbench.results.comparing import ComparisonResult
-from waspbench.results.wording import described, impairments, losses, queues, shared_link
+from waspbench.results.wording import described, impairments, losses, queues, shared_link, trace
 from waspbench.results.workload import site_text, workload_text
 from waspbench.tabular import NONE, Column, Listing, whole
 
@@ -49,7 +49,7 @@ def workload_of(origin: Origin) -> str | None:
     if not origin.points:
         return None
     mode: Mode = "live" if origin.mode == "live" else "sim"
-    return workload_text(resolve(origin.points[0].experiment, mode=mode)["workload"])
+    return workload_text(resolve_workload(origin.points[0].experiment, mode))
 
 
 def of_comparison(source: ComparisonSource) -> Section:
@@ -116,6 +116,9 @@ def clients_table(title: str, groups: Sequence[Mapping[str, Any]]) -> Table:
 
 def _rate(way: str) -> Column:
     def text(row: Mapping[str, Any]) -> str:
+        recorded = (row.get("trace") or {}).get(way)
+        if recorded:
+            return f"trace {trace(recorded)}"
         return (row.get("bandwidth") or {}).get(way) or "unlimited"
 
     return Column(way, of_row=text)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from waspbench import _core
 from waspbench.experiment import Experiment
 from waspbench.experiment.search import Find
+from waspbench.experiment.trace_files import mean_rate
 from waspbench.results.capacity import LINK_FULL, SATURATED, Bottleneck
 from waspbench.results.loads import LoadReading, load_text, readings_at
+from waspbench.results.wording import trace
 from waspbench.stats.capacity import Capacity
 
 _FEWER = "; going by twice as many, fewer would hardly meet it"
@@ -25,9 +27,11 @@ def bottleneck_of(
     find: Find = "throughput",
     *,
     at_any: bool = False,
+    traces: Mapping[str, str] | None = None,
 ) -> tuple[Bottleneck, str]:
     """What set the limit at the load that was found, as far as can be told from all readings, and why. ``at_any`` says
-    that none was found because the objective is missed at any load.
+    that none was found because the objective is missed at any load. ``traces`` are the contents of rate traces by
+    their paths.
     """
     if found is None:
         return _nothing_found(readings, find, at_any=at_any)
@@ -44,10 +48,10 @@ def bottleneck_of(
         unmet = f"; at {load_text(found.limit, find)} a run {_failure(readings, found.limit)}"
     if max(cpu or 0.0, cpu_beyond or 0.0) >= SATURATED:
         return "server", f"saturated: {busy}{unmet}"
-    rate = experiment.network.shared.down.rate
     goodput = max((each.goodput_bps for each in [*behind, *beyond]), default=0.0)
-    if rate is not None and goodput >= LINK_FULL * _core.parse_rate(rate):
-        return "network", f"the shared link ({rate}) was full; {busy}{unmet}"
+    link = _shared_rate(experiment, traces or {})
+    if link is not None and goodput >= LINK_FULL * link[0]:
+        return "network", f"the shared link ({link[1]}) was full; {busy}{unmet}"
     if any(each.waited for each in beyond):
         return "clients", f"{_WAITED}; {busy}{unmet}"
     if unmet:
@@ -57,6 +61,15 @@ def bottleneck_of(
     if found.edge == "high":
         return _at_the_edge(found, readings, find, busy)
     return "unknown", f"not saturated: {busy}"
+
+
+def _shared_rate(experiment: Experiment, traces: Mapping[str, str]) -> tuple[float, str] | None:
+    """The rate of the shared link towards the clients in bits a second, of a trace the mean; and both in words."""
+    link = experiment.network.shared.down
+    if link.trace is not None:
+        option = link.trace.model_dump() | {"mean_bps": mean_rate(link.trace, traces[link.trace.file])}
+        return option["mean_bps"], f"trace {trace(option)}"
+    return None if link.rate is None else (_core.parse_rate(link.rate), link.rate)
 
 
 def _at_the_edge(found: Capacity, readings: Sequence[LoadReading], find: Find, busy: str) -> tuple[Bottleneck, str]:

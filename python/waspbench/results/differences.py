@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from waspbench.experiment.load import parse
@@ -56,12 +56,16 @@ def facts(directory: str | Path) -> dict[str, Any]:
         made: Any = read_plan(directory)
         document = made.document
         placed = {"server_cpus": made.server_cpus, "emulator_cpus": made.emulator_cpus}
+        traces = made.traces
     else:
         made = load_manifest(directory)
         document, placed = made.experiment, {}
+        traces = {path: about["sha256"] for path, about in made.scenario["network"].get("traces", {}).items()}
     # Parsed anew, a field that older results do not know has its default in both.
     asked = parse(document, measured=True).model_dump(exclude_none=True, by_alias=True)
-    used = {path: leaf for path, leaf in _leaves("", asked) if not path.startswith(_IGNORED)}
+    used = {
+        path: _with_digest(path, leaf, traces) for path, leaf in _leaves("", asked) if not path.startswith(_IGNORED)
+    }
     found = {"mode": made.mode, **used, **dict(_leaves("machine", made.machine)), **placed}
     found["versions.waspbench"] = made.versions.get("waspbench")
     return found
@@ -112,6 +116,15 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _leaves(f"{path}.{each['name']}", {key: own for key, own in each.items() if key != "name"})
     else:
         yield path, value
+
+
+_TRACE = re.compile(r"\.trace(\.(up|down))?\.file$")
+"""The ends of paths at which the path of a rate trace stands."""
+
+
+def _with_digest(path: str, leaf: Any, traces: Mapping[str, str]) -> Any:
+    """A value; of the path of a trace the name of the file, and the beginning of the SHA-256 of its content."""
+    return f"{PurePath(leaf).name} (SHA-256 {traces[leaf][:12]})" if _TRACE.search(path) and leaf in traces else leaf
 
 
 def _within(field: str, path: str) -> bool:

@@ -36,7 +36,8 @@ class Manifest(Record):
     settings: dict[str, list[str]]
     """Which parts of [server] this mode used, and which it did not."""
     scenario: dict[str, Any]
-    """Input of the engine for the first run; other runs differ in ``run``."""
+    """Input of the engine for the first run; other runs differ in ``run``. Each rate trace has its SHA-256, its number
+    of opportunities and its length in place of its text, and each link that follows one has its mean rate."""
     server: dict[str, Any]
     """The server under test: name, version, command, configuration text."""
     testbed: dict[str, Any]

@@ -47,6 +47,7 @@ from waspbench.results.summary import (
     Waits,
     without_reasons,
 )
+from waspbench.results.trace_notes import notes_of_traces
 from waspbench.stats import Populations
 from waspbench.tabular import Listing
 
@@ -411,7 +412,8 @@ def _notes(
     ]
     lengths: FoundLengths | None = about.get("lengths")
     of_lengths = [lengths.text] if lengths is not None and lengths.why is not None else []
-    every = [*(note for run in runs for note in run.notes), *of_lengths, *of_errors, *of_groups]
+    of_traces = notes_of_traces(scenario, len(runs))
+    every = [*(note for run in runs for note in run.notes), *of_lengths, *of_errors, *of_traces, *of_groups]
     return list(dict.fromkeys(every))
 
 

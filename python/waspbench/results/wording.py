@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from waspbench import _core
 from waspbench.experiment import loss_label
 from waspbench.experiment.queues import DISCIPLINES
+from waspbench.experiment.traces import RateTrace
 from waspbench.results.columns import value_text
 from waspbench.results.result import Direction, Result
 
@@ -35,7 +37,7 @@ def server(result: Result) -> str:
 
 
 def _group(group: Mapping[str, Any]) -> str:
-    met = [losses(group["loss"]), *_disciplines(group), *impairments(group)]
+    met = [losses(group["loss"]), *_traces(group), *_disciplines(group), *impairments(group)]
     return f"{group['count']} {group['name']} at {group['rtt']}, {', '.join(met)}"
 
 
@@ -52,6 +54,7 @@ def _link(link: Mapping[str, Any]) -> list[str]:
     """What one direction of the shared link does."""
     delay, loss = link.get("delay"), link.get("loss")
     transport = [link["rate"]] if link.get("rate") else []
+    transport += [f"trace {trace(link['trace'])}"] if link.get("trace") else []
     transport += [f"queue {queue(link['queue'])}"] if link.get("queue") else []
     transport += [f"delay {delay}"] if delay and _core.parse_duration(delay) else []
     transport += [f"loss {_loss(loss)}"] if loss else []
@@ -79,6 +82,39 @@ def impairments(group: Mapping[str, Any]) -> list[str]:
     are alike. Scenarios of older versions have none.
     """
     return [text for name, told in _IMPAIRMENTS.items() for text in _of_both_ways(name, group.get(name) or {}, told)]
+
+
+def trace(option: Mapping[str, Any]) -> str:
+    """The rate trace of one direction of a link: its file, its mean rate if that is known, and the options that are not
+    the default.
+    """
+    fields, mean = RateTrace.model_fields, option.get("mean_bps")
+    said = [] if mean is None else [f"mean {_rate(mean)}"]
+    default = {name: fields[name].default for name in ("start", "opportunity", "overhead")}
+    if not option["repeat"]:
+        said.append("once")
+        default["start"] = "0ms"
+    said += [f"{name}={option[name]}" for name, value in default.items() if not _same(option[name], value)]
+    file: str = option["file"]
+    return f"{file} ({', '.join(said)})" if said else file
+
+
+def _same(one: str, two: str) -> bool:
+    """Whether two values of an option of a trace are the same, such as 0s and 0ms."""
+    for parse in (_core.parse_duration, _core.parse_bytes):
+        with suppress(ValueError):
+            return parse(one) == parse(two)
+    return one == two
+
+
+def _rate(bits_per_second: float) -> str:
+    mega = bits_per_second / 1e6
+    return f"{mega:,.0f} Mbit/s" if mega >= 100 else f"{mega:.3g} Mbit/s"
+
+
+def _traces(group: Mapping[str, Any]) -> list[str]:
+    """The rate traces of the access links of a group."""
+    return _of_both_ways("trace", group.get("trace") or {}, trace)
 
 
 def queue(option: str | Mapping[str, Any]) -> str:

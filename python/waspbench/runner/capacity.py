@@ -12,7 +12,6 @@ from waspbench.experiment import Experiment, Mode, parse
 from waspbench.experiment.capacity_table import field_of_table
 from waspbench.experiment.conditions import objective
 from waspbench.experiment.metrics import percentiles
-from waspbench.experiment.resolve import resolve
 from waspbench.experiment.search import Search, search_of_table
 from waspbench.experiment.sweep import Point, text_of
 from waspbench.results import RunSummary
@@ -121,6 +120,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
                 self._mode,
                 self.directory_of(searched.point.index),
                 over=searched.next_load is None,
+                traces=self._traces,
             )
             for searched in self._searched
         ]
@@ -222,7 +222,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
     def _job(self, searched: _SearchedPoint, load: float) -> Job:
         experiment = self._at(searched, load)
         run, first = len(searched.readings), searched.first
-        scenario = resolve(experiment, run, mode=self._mode)
+        scenario = self._scenario(experiment, run)
         scenario["measure"] |= searched.lengths.at(load)
         return Job(
             point=searched.point.index,

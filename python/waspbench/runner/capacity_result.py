@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from waspbench.experiment import Experiment, Mode
@@ -28,9 +28,10 @@ def point_capacity(
     folder: Path,
     *,
     over: bool,
+    traces: Mapping[str, str],
 ) -> PointCapacity:
     """What was found at ``point``: what the search ``said``, None if it is not ``over`` or there is nothing, with what
-    the runs below ``folder`` say besides.
+    the runs below ``folder`` say besides. ``traces`` are the contents of rate traces by their paths.
     """
     crossing = said if isinstance(said, Crossing) else None
     found = _at(said, readings) if isinstance(said, Crossing) else said
@@ -39,7 +40,7 @@ def point_capacity(
     busy = [reading.server_cpu for reading in at_load if reading.server_cpu is not None]
     cpu = sum(busy) / len(busy) if busy else None
     at_any = crossing is not None and crossing.at_any
-    bottleneck, why = bottleneck_of(point.experiment, found, readings, search.find, at_any=at_any)
+    bottleneck, why = bottleneck_of(point.experiment, found, readings, search.find, at_any=at_any, traces=traces)
     confirmed = found is not None and found.confirmed
     made = PointCapacity(
         index=point.index,

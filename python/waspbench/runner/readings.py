@@ -10,7 +10,7 @@ from scipy.special import bdtrc
 from waspbench.experiment import Experiment, Mode
 from waspbench.experiment.conditions import Condition
 from waspbench.experiment.metrics import Metric, fraction_of, percentiles_of
-from waspbench.experiment.resolve import resolve
+from waspbench.experiment.resolve import resolve_workload
 from waspbench.results import RunSummary, errors
 from waspbench.results.capacity import EXCUSED, SATURATED
 from waspbench.results.checks import lacking, run_value
@@ -221,7 +221,11 @@ def _goodput(summary: RunSummary) -> float:
 
 def _said_of_errors(summary: RunSummary, experiment: Experiment, mode: Mode) -> list[str]:
     """Errors above 1 %, and what may help."""
-    scenario, kind = resolve(experiment, 0, mode=mode), experiment.server.kind
+    scenario = {
+        "clients": [group.resolve() for group in experiment.clients],
+        "workload": resolve_workload(experiment, mode),
+    }
+    kind = experiment.server.kind
     judged = {reason.group for reason in summary.invalid if reason.code == "errors"}
     if summary.by_group and len(summary.by_group) > 1:
         return errors.notes_by_group(summary.by_group, scenario, kind, judged)

@@ -13,8 +13,8 @@ from waspbench.experiment import Experiment, Mode, accept
 from waspbench.experiment.conditions import Condition, all_of
 from waspbench.experiment.load import read
 from waspbench.experiment.metrics import percentiles_of
-from waspbench.experiment.resolve import resolve
 from waspbench.experiment.sweep import Point, points, text_of, uncollected
+from waspbench.experiment.trace_files import contents, digests
 from waspbench.experiment.units import exact
 from waspbench.outcome import manifest_of, result_of
 from waspbench.results import Reason, Result, RunSummary, check_free, populations_of
@@ -89,9 +89,10 @@ def prepare(
     found = points(document)
     first = found[0].experiment
     chosen, _ = live.choose_mode(mode, first)
+    traces = contents(point.experiment for point in found)
     with uncollected():
         for point in found:
-            accept(point.experiment, chosen, point.settings)
+            accept(point.experiment, chosen, point.settings, traces)
             live.check_access_log(point.experiment, chosen)
             check_log(point.experiment)
     live.placement(chosen, server_cpus, emulator_cpus)
@@ -107,6 +108,8 @@ def prepare(
         seed=first.seed,
         document=dict(document),
         points=len(found),
+        traces=digests(traces),
+        directory=str(Path.cwd()),
         thresholds=list(thresholds),
         server_cpus=server_cpus,
         emulator_cpus=emulator_cpus,
@@ -221,7 +224,7 @@ class Study(Pipeline[StudyResult]):
         if task.run is None:
             number, pilot = self._searches.pilot(task.point)
             number += FIRST_PILOT
-        scenario = resolve(experiment, number, mode=self._mode)
+        scenario = self._scenario(experiment, number)
         scenario["measure"] |= self._searches.measure(task.point, pilot)
         first = self._first.get(_key(task))
         return Job(
@@ -318,7 +321,7 @@ class Study(Pipeline[StudyResult]):
     def _combined(self, point: Point, records: Sequence[RunRecord], finished: Sequence[RunRecord]) -> Result:
         directory = self.directory_of(point.index)
         summaries: list[RunSummary] = [record.summary for record in finished if record.summary is not None]
-        scenario = resolve(point.experiment, 0, mode=self._mode)
+        scenario = self._scenario(point.experiment, 0)
         scenario["measure"] |= self._searches.measure(point.index)
         missing, interrupted = self._missing(point, records)
         return result_of(

@@ -1,7 +1,7 @@
 //! What a scenario must satisfy beyond its types.
 
 use super::check_behaviour::{check_behaviour, check_workload};
-use super::{Group, LinkDirection, Mode, Scenario};
+use super::{Group, LinkDirection, Measure, Mode, Scenario};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use wasp_http::{Method, Request};
@@ -49,14 +49,11 @@ impl Scenario {
         check_workload(self)?;
         for direction in [("up", &self.network.shared.up), ("down", &self.network.shared.down)] {
             let field = format!("network.shared.{}", direction.0);
-            ensure(
-                direction.1.queue.is_none() || direction.1.rate.is_some(),
-                format!("{field}.queue"),
-                "a queue never fills without a rate; give both or neither",
-            )?;
-            check_loss(&format!("{field}.loss"), direction.1.loss)?;
-            check_duration(&format!("{field}.delay"), direction.1.delay)?;
-            check_options_of_link(direction.1, |option| format!("{field}.{option}"))?;
+            let of = |option: &str| format!("{field}.{option}");
+            check_limit(direction.1, of, ["rate", "trace"])?;
+            check_loss(&of("loss"), direction.1.loss)?;
+            check_duration(&of("delay"), direction.1.delay)?;
+            self.check_options_of_link(direction.1, of)?;
         }
         ensure(!self.clients.is_empty(), "clients", "none; at least one group is needed")?;
         ensure(
@@ -68,7 +65,7 @@ impl Scenario {
         for group in &self.clients {
             let field = format!("clients.{}.name", group.name);
             ensure(names.insert(&group.name), field, "two groups have this name; names must differ")?;
-            check_group(group)?;
+            self.check_group(group)?;
         }
         check_duration("measure.warmup", self.measure.warmup)?;
         check_duration("measure.duration", self.measure.duration)?;
@@ -119,6 +116,72 @@ impl Scenario {
 }
 
 impl Scenario {
+    fn check_group(&self, group: &Group) -> Result<(), ScenarioError> {
+        let field = |name: &str| format!("clients.{}.{name}", group.name);
+        ensure(!group.name.is_empty(), "clients.name", "empty; a group needs a name")?;
+        ensure(group.count > 0, field("count"), "0; must be at least 1")?;
+        check_duration(&field("rtt"), group.rtt)?;
+        check_loss(&field("loss.up"), group.loss.up)?;
+        check_loss(&field("loss.down"), group.loss.down)?;
+        for (name, direction) in group.access() {
+            let of = |option: &str| field(&format!("{option}.{name}"));
+            let both = ["bandwidth", "trace"].map(|option| format!("{option}.{name}"));
+            check_limit(&direction, of, both.each_ref().map(String::as_str))?;
+            self.check_options_of_link(&direction, of)?;
+        }
+        ensure(
+            group.mtu >= LEAST_MTU,
+            field("mtu"),
+            format!("{}; must be from {LEAST_MTU} to 65535", group.mtu),
+        )?;
+        let tcp = group.tcp_config().map_err(|error| ScenarioError::new(field("tcp"), error.to_string()))?;
+        let room = group.largest_mss();
+        ensure(
+            tcp.mss <= room,
+            field("tcp.mss"),
+            format!("{}; must be at most {room}, the MTU less 40", tcp.mss),
+        )?;
+        check_behaviour(group)
+    }
+
+    /// Checks the options of a link that know themselves what is valid; `field` is where an option stands.
+    fn check_options_of_link(
+        &self,
+        direction: &LinkDirection,
+        field: impl Fn(&str) -> String,
+    ) -> Result<(), ScenarioError> {
+        let named = |option: &str, checked: Result<(), OptionError>| {
+            checked.map_err(|error| {
+                let OptionError { field: part, value, valid } = error;
+                ScenarioError::new(format!("{}.{part}", field(option)), format!("{value}; must be {valid}"))
+            })
+        };
+        if let Some(option) = &direction.trace {
+            let missing = format!("{}; no trace of this name is given", option.file);
+            let trace = self.network.trace_of(direction);
+            let trace =
+                trace.ok_or_else(|| ScenarioError::new(format!("{}.file", field("trace")), missing))?;
+            named("trace", trace.check())?;
+            let Measure { warmup, duration, .. } = self.measure;
+            let takes = Duration::from_nanos(warmup.as_nanos().saturating_add(duration.as_nanos()));
+            let left = trace.time_left().unwrap_or(takes);
+            ensure(
+                left >= takes,
+                format!("{}.repeat", field("trace")),
+                format!(
+                    "false; the trace ends {left} after the start of the run, which takes {takes}: it must be as long, \
+                     or repeat"
+                ),
+            )?;
+        }
+        named("queue", direction.queue.map_or(Ok(()), |queue| queue.config().check()))?;
+        named("jitter", direction.jitter.map_or(Ok(()), |jitter| jitter.check()))?;
+        named("reorder", direction.reorder.map_or(Ok(()), |reorder| reorder.check()))?;
+        named("corrupt", direction.corrupt.map_or(Ok(()), |corrupt| corrupt.check()))
+    }
+}
+
+impl Scenario {
     /// The address of the first client: that of the network's second host.
     ///
     /// # Panics
@@ -147,57 +210,23 @@ fn prefix(text: &str) -> Result<(Ipv4Addr, u64), ScenarioError> {
     Ok((address, (1_u64 << (32 - length)) - 2))
 }
 
-fn check_group(group: &Group) -> Result<(), ScenarioError> {
-    let field = |name: &str| format!("clients.{}.{name}", group.name);
-    ensure(!group.name.is_empty(), "clients.name", "empty; a group needs a name")?;
-    ensure(group.count > 0, field("count"), "0; must be at least 1")?;
-    check_duration(&field("rtt"), group.rtt)?;
-    check_loss(&field("loss.up"), group.loss.up)?;
-    check_loss(&field("loss.down"), group.loss.down)?;
-    for (name, direction) in group.access() {
-        ensure(
-            direction.queue.is_none() || direction.rate.is_some(),
-            field(&format!("queue.{name}")),
-            format!(
-                "a queue never fills without a bandwidth limit; set bandwidth.{name}, too, or leave out queue.{name}"
-            ),
-        )?;
-        check_options_of_link(&direction, |option| field(&format!("{option}.{name}")))?;
-    }
-    ensure(
-        group.mtu >= LEAST_MTU,
-        field("mtu"),
-        format!("{}; must be from {LEAST_MTU} to 65535", group.mtu),
-    )?;
-    let tcp = group.tcp_config().map_err(|error| ScenarioError::new(field("tcp"), error.to_string()))?;
-    let room = group.largest_mss();
-    ensure(
-        tcp.mss <= room,
-        field("tcp.mss"),
-        format!("{}; must be at most {room}, the MTU less 40", tcp.mss),
-    )?;
-    check_behaviour(group)
+/// Makes sure that a direction of a link has one rate at most, and one if it has a queue. `field` is where an option stands, and the other two are
+/// what rate and trace are called.
+fn check_limit(
+    direction: &LinkDirection,
+    field: impl Fn(&str) -> String,
+    [rate, trace]: [&str; 2],
+) -> Result<(), ScenarioError> {
+    let (is_constant, is_recorded) = (direction.rate.is_some(), direction.trace.is_some());
+    let both = format!("stands in the place of {rate}; leave one out");
+    ensure(!is_constant || !is_recorded, field("trace"), both)?;
+    let neither =
+        format!("a queue never fills without a rate; set {rate} or {trace}, too, or leave out the queue");
+    ensure(direction.queue.is_none() || is_constant || is_recorded, field("queue"), neither)
 }
 
 pub(super) fn check_duration(field: &str, duration: Duration) -> Result<(), ScenarioError> {
     ensure(duration <= LONGEST, field, format!("{duration}; must be at most 24h"))
-}
-
-/// Checks the options of a link that know themselves what is valid; `field` is where an option stands.
-fn check_options_of_link(
-    direction: &LinkDirection,
-    field: impl Fn(&str) -> String,
-) -> Result<(), ScenarioError> {
-    let named = |option: &str, checked: Result<(), OptionError>| {
-        checked.map_err(|error| {
-            let OptionError { field: part, value, valid } = error;
-            ScenarioError::new(format!("{}.{part}", field(option)), format!("{value}; must be {valid}"))
-        })
-    };
-    named("queue", direction.queue.map_or(Ok(()), |queue| queue.config().check()))?;
-    named("jitter", direction.jitter.map_or(Ok(()), |jitter| jitter.check()))?;
-    named("reorder", direction.reorder.map_or(Ok(()), |reorder| reorder.check()))?;
-    named("corrupt", direction.corrupt.map_or(Ok(()), |corrupt| corrupt.check()))
 }
 
 fn check_loss(field: &str, loss: Option<Loss>) -> Result<(), ScenarioError> {

@@ -8,6 +8,7 @@ mod check;
 mod check_behaviour;
 mod queue;
 mod tcp;
+mod trace;
 
 pub use behaviour::{Abort, ArrivalModel, Arrivals, Http, Method, NextAfter, Start, Version, Workload};
 pub use check::ScenarioError;
@@ -15,12 +16,14 @@ pub(crate) use check_behaviour::of_option;
 pub use queue::{QueueOption, queue_defaults};
 pub(crate) use tcp::resolve;
 pub use tcp::tcp_constants;
+pub use trace::TraceOption;
 
 use behaviour::check_options;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
-use wasp_net::{Corrupt, Duplicate, Jitter, Loss, Reorder, Scope};
+use wasp_net::{Corrupt, Duplicate, Jitter, Loss, Reorder, Scope, Trace};
 use wasp_units::{Duration, Probability, Rate};
 use wasp_workload::Delay;
 
@@ -116,10 +119,13 @@ pub struct Internetwork {
     pub prefix: String,
     /// The link that all clients share.
     pub shared: SharedLink,
+    /// The rate traces that links ask for, by the paths of their files.
+    #[serde(default)]
+    pub traces: BTreeMap<String, Trace>,
 }
 
 /// Both directions of the shared link.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedLink {
     /// Towards the server.
@@ -129,12 +135,15 @@ pub struct SharedLink {
 }
 
 /// What one direction of a link does: the same for access and shared links.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkDirection {
     /// Serialisation rate; none is infinite.
     #[serde(default)]
     pub rate: Option<Rate>,
+    /// A recorded rate in its place.
+    #[serde(default)]
+    pub trace: Option<TraceOption>,
     /// What waits, and what of it is dropped; none lets all wait.
     #[serde(default)]
     pub queue: Option<QueueOption>,
@@ -175,6 +184,9 @@ pub struct Group {
     pub loss: GroupLoss,
     /// Rates of the access link.
     pub bandwidth: Directions<Rate>,
+    /// Rate traces of the access link.
+    #[serde(default)]
+    pub trace: Directions<TraceOption>,
     /// Queues of the access link.
     pub queue: Directions<QueueOption>,
     /// Variation of the access link's delay.
@@ -222,7 +234,7 @@ pub struct GroupLoss {
 }
 
 /// An option of the access link in each direction, as [`LinkDirection`] has it.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Directions<T> {
     /// From the client.
@@ -252,8 +264,8 @@ const HEADERS: u16 = 40;
 impl LinkDirection {
     /// Whether what crosses it changes what the rest meets: a rate, a queue, or anything that is drawn for all packets in turn.
     pub(crate) const fn has_state(&self) -> bool {
-        let Self { rate, queue, delay: _, loss, jitter, reorder, duplicate, corrupt } = self;
-        let limits = rate.is_some() || queue.is_some() || loss.is_some();
+        let Self { rate, trace, queue, delay: _, loss, jitter, reorder, duplicate, corrupt } = self;
+        let limits = rate.is_some() || trace.is_some() || queue.is_some() || loss.is_some();
         limits || jitter.is_some() || reorder.is_some() || duplicate.is_some() || corrupt.is_some()
     }
 }
@@ -266,11 +278,12 @@ impl<T> Default for Directions<T> {
 
 impl Group {
     /// Both directions of the access link with their names.
-    pub(crate) const fn access(&self) -> [(&'static str, LinkDirection); 2] {
+    pub(crate) fn access(&self) -> [(&'static str, LinkDirection); 2] {
         // An odd nanosecond goes to the way back.
         let forth = Duration::from_nanos(self.rtt.as_nanos() / 2);
         let up = LinkDirection {
             rate: self.bandwidth.up,
+            trace: self.trace.up.clone(),
             queue: self.queue.up,
             delay: forth,
             loss: self.loss.up,
@@ -281,6 +294,7 @@ impl Group {
         };
         let down = LinkDirection {
             rate: self.bandwidth.down,
+            trace: self.trace.down.clone(),
             queue: self.queue.down,
             delay: self.rtt.saturating_sub(forth),
             loss: self.loss.down,

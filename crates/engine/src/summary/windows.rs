@@ -200,7 +200,7 @@ impl Known {
         let shared = &scenario.network.shared;
         let [(_, up), (_, down)] = group.access();
         let (own_link, shared_direction) = if uploads { (up, &shared.up) } else { (down, &shared.down) };
-        let bandwidth = own_link.rate;
+        let bandwidth = scenario.network.mean_rate(&own_link);
         let rtt = scenario.round_trip(group).as_secs_f64();
         let client = group.tcp_config().ok()?;
         let mss = f64::from(client.mss) + LEAST_HEADERS - HEADERS;
@@ -208,12 +208,13 @@ impl Known {
         let pipe = |link: &LinkDirection, held: fn(&QueueConfig, Rate, u16) -> Option<Bytes>| {
             let queue = link.queue.map(QueueOption::config);
             let held = |rate| held(queue.as_ref()?, rate, group.mtu);
-            let limits = link.rate.and_then(|rate| Some((rate, held(rate)?)));
+            let limits = scenario.network.mean_rate(link).and_then(|rate| Some((rate, held(rate)?)));
             limits.map_or(f64::INFINITY, |(rate, held)| {
                 (rate.bits_per_second() as f64 * rtt + 8.0 * held.get() as f64) / frame_bits
             })
         };
         let first = |link| pipe(link, QueueConfig::held_first);
+        let is_shared_limited = scenario.network.mean_rate(shared_direction).is_some();
         let segment_time = bandwidth.map_or(0.0, |rate| frame_bits / rate.bits_per_second() as f64);
         let sender = if uploads { Sender::new(&client) } else { Sender::server(scenario)? };
         let own = pipe(&own_link, QueueConfig::held_in_the_long_run);
@@ -238,7 +239,7 @@ impl Known {
             offered: if uploads { f64::INFINITY } else { offered },
             pipe: first(&own_link).min(first(shared_direction)),
             segment_time,
-            own_pipe: if own.is_finite() && shared_direction.rate.is_none() { own } else { 0.0 },
+            own_pipe: if own.is_finite() && !is_shared_limited { own } else { 0.0 },
             expected: events(&own_link) + events(shared_direction),
             warmup: scenario.measure.warmup.as_secs_f64(),
             duration: scenario.measure.duration.as_secs_f64(),
@@ -445,7 +446,9 @@ mod tests {
             let text = format!(
                 r#"{{"seed": 1, "run": 0, "mode": "live",
                 "server": {{"address": "198.18.0.1", "port": 80, "congestion": "cubic"}},
-                "network": {{"prefix": "198.18.0.0/17", "shared": {{"up": {{}}, "down": {{{shared}}}}}}},
+                "network": {{
+                    "prefix": "198.18.0.0/17", "shared": {{"up": {{}}, "down": {{{shared}}}}}, "traces": {{"twelve": "1\n"}}
+                }},
                 "workload": {{"kind": "single", "path": "/file", "size": "1KB"}},
                 "clients": [{{
                     "name": "clients", "count": 1, "rtt": "100ms", "loss": {{}}, "mtu": 1500, {own}
@@ -462,6 +465,12 @@ mod tests {
         assert_eq!(own_pipe("", narrow, true), 0.0);
         assert_eq!(own_pipe(r#""rate": "1Gbit/s", "queue": "1MB""#, narrow, false), 0.0);
         assert_eq!(own_pipe("", r#""bandwidth": {}, "queue": {},"#, false), 0.0);
+        // A trace counts as its mean rate, 1,500 bytes a millisecond.
+        let trace = r#"{"file": "twelve", "repeat": true, "start": "random", "opportunity": "1504B", "overhead": "4B"}"#;
+        let recorded =
+            format!(r#""bandwidth": {{}}, "trace": {{"down": {trace}}}, "queue": {{"down": "30KB"}},"#);
+        assert!((own_pipe("", &recorded, false) - 120.0).abs() < 1e-9);
+        assert_eq!(own_pipe(&format!(r#""trace": {trace}"#), narrow, false), 0.0);
         // CoDel keeps 5 ms of the link in the queue, five frames.
         let codel = r#""bandwidth": {"down": "12Mbit/s"}, "queue": {"down": {"kind": "codel"}},"#;
         assert!((own_pipe("", codel, false) - 105.0).abs() < 1e-9);

@@ -33,7 +33,7 @@ pub(crate) fn path(rtt: Duration, loss: f64) -> (LinkConfig, LinkConfig) {
         _ => Loss::TwoState { p: probability(p), r: probability(leave), start: Start::Good },
     };
     let link = LinkConfig { delay: rtt / 2, mtu: Some(1_500), loss, ..LinkConfig::default() };
-    (link, link)
+    (link.clone(), link)
 }
 
 /// An opening with a request that is yet to be filled in.

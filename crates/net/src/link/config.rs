@@ -1,11 +1,11 @@
 //! What one direction of a link does to packets.
 
 use crate::queue::{DropTailConfig, QueueConfig};
-use crate::{Corrupt, Duplicate, Jitter, Loss, Reorder};
+use crate::{Corrupt, Duplicate, Jitter, Loss, RateTrace, Reorder};
 use wasp_units::{Bytes, Duration, Rate};
 
 /// What one direction of a link does to packets, in the order in which they meet it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LinkConfig {
     /// Longest packet in bytes; `None` carries any.
     pub mtu: Option<u16>,
@@ -19,6 +19,8 @@ pub struct LinkConfig {
     pub queue: Option<QueueConfig>,
     /// Serialisation rate over IP bytes; `None` takes no time.
     pub rate: Option<Rate>,
+    /// Serialisation by the opportunities of a trace, in place of `rate`.
+    pub trace: Option<RateTrace>,
     /// Packets that others overtake, behind the transmitter.
     pub reorder: Option<Reorder>,
     /// Propagation delay.
@@ -36,7 +38,12 @@ impl LinkConfig {
             matches!(self.queue, None | Some(QueueConfig::DropTail(DropTailConfig { packets: None, .. })));
         let alters = self.corrupt.is_some() || self.duplicate.is_some();
         let reorders = self.jitter.is_some() || self.reorder.is_some();
-        is_fifo && !alters && !reorders && !self.by_queue
+        is_fifo && self.trace.is_none() && !alters && !reorders && !self.by_queue
+    }
+
+    /// The rate, or the mean rate of the trace.
+    pub(crate) fn mean_rate(&self) -> Option<Rate> {
+        self.trace.as_ref().map_or(self.rate, |trace| Some(trace.mean_rate()))
     }
 
     /// The bytes that may wait in a drop-tail queue; `None` has no bound.

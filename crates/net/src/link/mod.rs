@@ -63,12 +63,18 @@ pub(crate) enum Admission {
 }
 
 impl Link {
-    /// `key` is for all that is drawn for the packets that cross the link.
-    pub(crate) fn new(id: LinkId, from: NodeId, to: Node, config: Arc<LinkConfig>, key: Key) -> Self {
+    /// `key` is for all that is drawn for the packets that cross the link. A trace starts at `random` where it asks for a random start.
+    pub(crate) fn new(
+        id: LinkId,
+        (from, to): (NodeId, Node),
+        config: Arc<LinkConfig>,
+        key: Key,
+        random: Duration,
+    ) -> Self {
         let path = if config.is_simple() {
             Path::Fast(Fast::new(from, &config))
         } else {
-            Path::Queued(Box::new(Queued::new(id, from, &config, key)))
+            Path::Queued(Box::new(Queued::new(id, from, &config, key, random)))
         };
         Self {
             id,

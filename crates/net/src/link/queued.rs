@@ -2,7 +2,9 @@
 
 use super::counters::Occupancy;
 use super::{LinkConfig, LinkCounters};
-use crate::impairment::{ArrivalOrder, Corrupter, Duplicator, JitterProcess, Pass, Reorderer};
+use crate::impairment::{
+    ArrivalOrder, Corrupter, Duplicator, JitterProcess, Pass, Reorderer, TraceTransmitter,
+};
 use crate::queue::{DropReason, DropTailConfig, Item, Queue, QueueConfig};
 use crate::store::PacketId;
 use crate::{LinkEvent, LinkId};
@@ -28,15 +30,37 @@ pub(crate) struct Settled {
     pub(crate) marked: Vec<PacketId>,
 }
 
+/// How long a packet takes from its first byte to its last.
+#[derive(Debug)]
+enum Transmitter {
+    /// No time.
+    Unlimited,
+    /// As its bytes do at a rate.
+    Constant(Rate),
+    /// As a trace has opportunities.
+    Trace(TraceTransmitter),
+}
+
+impl Transmitter {
+    /// When the last byte leaves of a packet whose turn it is `now`; `None` if it never does.
+    fn finish(&mut self, now: Instant, bytes: u32) -> Option<Instant> {
+        match self {
+            Self::Unlimited => Some(now),
+            Self::Constant(rate) => Some(now + rate.transmission_time(u64::from(bytes))),
+            Self::Trace(trace) => trace.finish(now, bytes),
+        }
+    }
+}
+
 /// The packet in transmission.
 #[derive(Clone, Copy, Debug)]
 struct Sending {
     packet: PacketId,
-    /// When its last byte leaves.
-    end: Instant,
+    /// When its last byte leaves; `None` where a trace has ended before.
+    end: Option<Instant>,
 }
 
-/// The state of a link that impairs packets beyond losing them, or has another queue than a FIFO with room for so many bytes.
+/// The state of a link that impairs packets beyond losing them, has another queue than a FIFO with room for so many bytes, or a rate that varies.
 #[derive(Debug)]
 pub(super) struct Queued {
     link: LinkId,
@@ -46,6 +70,8 @@ pub(super) struct Queued {
     queue: Queue<PacketId>,
     flow_key: Option<Key>,
     occupancy: Occupancy,
+    transmitter: Transmitter,
+    /// The transmitter's mean rate.
     rate: Option<Rate>,
     sending: Option<Sending>,
     reorderer: Option<Reorderer<PacketId>>,
@@ -58,7 +84,14 @@ pub(super) struct Queued {
 }
 
 impl Queued {
-    pub(super) fn new(link: LinkId, from: NodeId, config: &LinkConfig, key: Key) -> Self {
+    /// A trace starts at `random` where it asks for a random start.
+    pub(super) fn new(link: LinkId, from: NodeId, config: &LinkConfig, key: Key, random: Duration) -> Self {
+        let rate = config.mean_rate();
+        let transmitter = match (&config.trace, rate) {
+            (Some(trace), _) => Transmitter::Trace(TraceTransmitter::new(trace, random)),
+            (None, Some(rate)) => Transmitter::Constant(rate),
+            (None, None) => Transmitter::Unlimited,
+        };
         let queue = config.queue.unwrap_or(QueueConfig::DropTail(DropTailConfig::default()));
         let of_queue = key.purpose(Purpose::Queue);
         let ordered = config.jitter.is_none_or(|jitter| jitter.order() == ArrivalOrder::Kept);
@@ -67,10 +100,11 @@ impl Queued {
             from,
             corrupter: config.corrupt.map(|corrupt| Corrupter::new(corrupt, key)),
             duplicator: config.duplicate.map(|duplicate| Duplicator::new(duplicate, key)),
-            queue: Queue::new(&queue, config.rate, of_queue),
+            queue: Queue::new(&queue, rate, of_queue),
             flow_key: matches!(queue, QueueConfig::FqCodel(_)).then_some(of_queue),
             occupancy: Occupancy::default(),
-            rate: config.rate,
+            transmitter,
+            rate,
             sending: None,
             reorderer: config.reorder.map(|reorder| Reorderer::new(reorder, key)),
             release: Timer::default(),
@@ -92,7 +126,8 @@ impl Queued {
     /// How long what comes at `now` would wait for the transmitter; where flows have queues of their own, it is what a flow waits that has its share
     /// of what waits.
     pub(super) fn waiting_time(&self, now: Instant) -> Duration {
-        let sending = self.sending.map_or(Duration::ZERO, |sending| sending.end.saturating_since(now));
+        let end = self.sending.and_then(|sending| sending.end);
+        let sending = end.map_or(Duration::ZERO, |end| end.saturating_since(now));
         let waiting = self.rate.map(|rate| rate.transmission_time(self.queue.bytes()));
         sending + waiting.unwrap_or_default()
     }
@@ -127,7 +162,7 @@ impl Queued {
         counters: &mut LinkCounters,
         settled: &mut Settled,
     ) {
-        if let Some(Sending { packet, end }) = self.sending
+        if let Some(Sending { packet, end: Some(end) }) = self.sending
             && end <= scheduler.now()
         {
             self.sending = None;
@@ -151,15 +186,16 @@ impl Queued {
             if taken.marked {
                 settled.marked.push(taken.handle);
             }
-            let bytes = u64::from(taken.bytes);
-            let time = self.rate.map(|rate| rate.transmission_time(bytes)).unwrap_or_default();
-            if !time.is_zero() {
-                let end = now + time;
-                self.sending = Some(Sending { packet: taken.handle, end });
-                scheduler.schedule(self.from, end, E::from(LinkEvent::Departure { link: self.link }));
-                return;
+            let end = self.transmitter.finish(now, taken.bytes);
+            if end == Some(now) {
+                self.leave(taken.handle, scheduler, counters);
+                continue;
             }
-            self.leave(taken.handle, scheduler, counters);
+            self.sending = Some(Sending { packet: taken.handle, end });
+            if let Some(end) = end {
+                scheduler.schedule(self.from, end, E::from(LinkEvent::Departure { link: self.link }));
+            }
+            return;
         }
     }
 

@@ -38,7 +38,8 @@ fn two_routers(delays: [u64; 3]) -> (LogicalProcess<Model>, LinkId) {
         [Node::Host(HOSTS[0]), Node::Router(routers[0]), Node::Router(routers[1]), Node::Host(HOSTS[1])];
     let links = [0, 1, 2].map(|hop| {
         let config = LinkConfig { delay: Duration::from_millis(delays[hop]), ..LinkConfig::default() };
-        network.add_link(nodes[hop], nodes[hop + 1], Arc::new(config), Key::root(1, 0))
+        let ends = (nodes[hop], nodes[hop + 1]);
+        network.add_link(ends, Arc::new(config), Key::root(1, 0), Duration::ZERO)
     });
     for (router, link) in routers.into_iter().zip(&links[1..]) {
         network.set_routes(

@@ -2,6 +2,7 @@
 
 use super::{Layout, Port};
 use crate::account::Meter;
+use crate::impairment::random_start;
 use crate::node::{Node, Route, Target};
 use crate::{Direction, LinkConfig, LinkId, Network, Observer, Pair, Scope};
 use std::sync::Arc;
@@ -84,10 +85,14 @@ fn add_pair<O: Observer>(
     directions: &Pair<Arc<LinkConfig>>,
     key: Key,
 ) -> Pair<LinkId> {
-    let key = |direction| key.entity(direction as u64);
+    let of_direction = |direction| key.entity(direction as u64);
+    let Pair { forward, backward } = directions;
+    let start = random_start([forward.trace.as_ref(), backward.trace.as_ref()], key);
+    let of_forward = of_direction(Direction::Forward);
+    let of_backward = of_direction(Direction::Backward);
     Pair {
-        forward: network.add_link(from, to, Arc::clone(&directions.forward), key(Direction::Forward)),
-        backward: network.add_link(to, from, Arc::clone(&directions.backward), key(Direction::Backward)),
+        forward: network.add_link((from, to), Arc::clone(forward), of_forward, start),
+        backward: network.add_link((to, from), Arc::clone(backward), of_backward, start),
     }
 }
 

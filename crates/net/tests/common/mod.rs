@@ -100,12 +100,12 @@ pub(crate) fn segment(layout: &Layout, client: u32, up: bool, number: u32, bytes
 }
 
 /// What both directions of a link do.
-pub(crate) fn pair(forward: LinkConfig, backward: LinkConfig) -> Pair<Arc<LinkConfig>> {
-    Pair { forward: Arc::new(forward), backward: Arc::new(backward) }
+pub(crate) fn pair(forward: &LinkConfig, backward: &LinkConfig) -> Pair<Arc<LinkConfig>> {
+    Pair { forward: Arc::new(forward.clone()), backward: Arc::new(backward.clone()) }
 }
 
 /// A star of such clients behind a free shared link.
-pub(crate) fn star(clients: &[AccessConfig], shared: LinkConfig) -> LogicalProcess<Model> {
+pub(crate) fn star(clients: &[AccessConfig], shared: &LinkConfig) -> LogicalProcess<Model> {
     let mut network = Network::new(PayloadPool::new(1 << 20), ());
     let server: Address = "198.18.0.1".parse().unwrap();
     let block = Block { first: server.offset(1).unwrap(), hosts: clients.to_vec() };

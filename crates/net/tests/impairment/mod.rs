@@ -5,6 +5,7 @@
 
 mod jitter;
 mod options;
+mod rate_trace;
 mod reorder;
 mod single;
 

@@ -173,7 +173,7 @@ proptest! {
         let up = LinkConfig {
             rate: Some(megabits(rate)), queue: Some(QueueConfig::drop_tail(Bytes::new(limit))), ..LinkConfig::default()
         };
-        let mut kernel = star(&[access(up)], LinkConfig::default());
+        let mut kernel = star(&[access(up)], &LinkConfig::default());
         kernel.inject(Instant::ZERO, |_, scheduler| {
             for (number, (time, bytes)) in (0..).zip(&sends) {
                 let event = Event::Send { client: 0, up: true, number, bytes: *bytes };
@@ -200,7 +200,7 @@ proptest! {
 }
 
 fn access(both: LinkConfig) -> AccessConfig {
-    AccessConfig { directions: pair(both, both), scope: Scope::Direction, key: Key::root(1, 0) }
+    AccessConfig { directions: pair(&both, &both), scope: Scope::Direction, key: Key::root(1, 0) }
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_link_marks_packets_that_may_be_marked_and_drops_the_others() {
         queue: Some(QueueConfig::Red(RedConfig { max_probability: Probability::ONE, ..red })),
         ..LinkConfig::default()
     };
-    let mut kernel = star(&[access(config)], LinkConfig::default());
+    let mut kernel = star(&[access(config)], &LinkConfig::default());
     kernel.inject(Instant::ZERO, |_, scheduler| {
         for number in 0..20 {
             let event = Event::Send { client: 0, up: true, number, bytes: 1_460 };
