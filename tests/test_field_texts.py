@@ -46,7 +46,7 @@ def test_a_schema_has_the_texts_of_inherited_fields_too() -> None:
 def test_a_default_is_what_the_source_says() -> None:
     fields = field_texts.of_class("waspbench.experiment.clients", "Clients")
     assert (fields["count"].default, fields["rtt"].default, fields["loss"].default) == (256, "100ms", None)
-    assert fields["rtt"].text == "Round-trip time without queues; half of it in each direction."
+    assert fields["count"].text == "Number of clients."
 
 
 def test_what_is_no_class_of_this_package_has_no_fields() -> None:

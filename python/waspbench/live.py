@@ -214,13 +214,12 @@ def connections(experiment: Experiment) -> int:
 
 def _check_threads(experiment: Experiment, placement: Placement) -> None:
     """Several threads have nothing in common but the device: not a queue, nor a loss chain."""
-    shared = experiment.network.shared
-    limited = any(way.rate or way.trace or way.queue or way.loss for way in (shared.up, shared.down))
+    limited = [path for path, direction in experiment.network.directions() if direction.options().keys() - {"delay"}]
     if len(placement.emulator) > 1 and limited:
         raise InputError.at(
             EMULATOR_CPUS,
-            "the shared link (network.shared) has a limit or loss of its own, which keeps the emulator on one thread: "
-            "one CPU would be valid",
+            f"a link that all clients share ({limited[0]}) has a limit or loss of its own, which keeps the emulator on "
+            "one thread: one CPU would be valid",
             show_list(placement.emulator),
         )
     if len(placement.emulator) > 1 and not may_steer():

@@ -245,7 +245,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (
         group(lost="3%"),
         "clients.homes.lost: unknown field; did you mean loss? "
-        "valid here: name, count, background, profile, rtt, loss, bandwidth, trace, queue, jitter, reorder, duplicate, "
+        "valid here: name, count, background, at, profile, rtt, loss, bandwidth, trace, queue, jitter, reorder, duplicate, "
         "corrupt, mtu, http, think, start, arrivals, tcp",
     ),
     (group(loss="100%"), f'clients.homes.loss.rate: "100%": {LIMIT}'),
@@ -311,7 +311,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"name": "x", "clients": [{}, {"count": 0}]}, "clients[2].count: 0: must be at least 1"),
     (
         {"name": "x", "clients": [{}], "network": {"shared": {"up": {"loss": {"rate": "3%", "scope": "link"}}}}},
-        'network.shared.up.loss.scope: "link": the shared link has one loss process a direction; leave scope out',
+        'network.shared.up.loss.scope: "link": a link that connections share has one loss process a direction; leave scope out',
     ),
 ]
 

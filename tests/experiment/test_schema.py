@@ -124,6 +124,25 @@ jitter = { model = "uniform", min = "1ms", max = "2ms", order = "free" }
 rate = "1Mbit/s"
 queue = { kind = "red", min = "5KB", max = "20%", bytes = "100KB" }
 ---
+name = "both"
+clients = [{}]
+network = { shared = { rate = "1Mbit/s", queue = "codel", delay = "1ms" } }
+---
+name = "backbone"
+clients = [{ at = "all" }]
+[network]
+kind = "backbone"
+subnetworks = 3
+link = { delay = "1ms", forward = { rate = "1Mbit/s" }, backward = { loss = "1%" } }
+---
+name = "graph"
+server = { at = "core" }
+clients = [{ at = "edge" }]
+[network]
+kind = "graph"
+nodes = ["edge", "core"]
+links = { wan = { from = "edge", to = "core", rate = "1Mbit/s", forward = { delay = "1ms" } } }
+---
 name = "queued"
 clients = [{ bandwidth = "1Mbit/s", queue = { up = { kind = "pie", target = "20ms" }, down = { kind = "fq-codel" } } }]
 ---
@@ -150,9 +169,9 @@ def tables(value: Any, place: Place = ()) -> Iterator[tuple[Place, type[Part]]]:
         yield place, type(value)
         for name, field in type(value).model_fields.items():
             yield from tables(getattr(value, name), (*place, field.alias or name))
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from tables(item, (*place, index))
+    elif isinstance(value, list | tuple | dict):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from tables(item, (*place, key))
 
 
 def changed(document: dict[str, Any], place: Place, fields: dict[str, Any], without: str = "") -> dict[str, Any] | None:
@@ -160,6 +179,8 @@ def changed(document: dict[str, Any], place: Place, fields: dict[str, Any], with
     document = copy.deepcopy(document)
     table: Any = document
     for step in place:
+        if isinstance(table, list) and int(step) >= len(table):
+            return None  # a group at all routers of a backbone
         table = table.setdefault(step, {}) if isinstance(table, dict) else table[step]
         if not isinstance(table, dict | list):
             return None

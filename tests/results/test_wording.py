@@ -12,7 +12,7 @@ from waspbench.experiment.resolve import resolve
 from waspbench.experiment.trace_files import described
 from waspbench.experiment.traces import RateTrace
 from waspbench.results.trace_notes import notes_of_traces
-from waspbench.results.wording import impairments, queues, shared_link, trace
+from waspbench.results.wording import impairments, queues, shared_links, trace
 
 CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({}, []),
@@ -102,7 +102,7 @@ def test_a_shared_link_with_a_trace_is_told_and_noted() -> None:
     link = {"trace": {"file": str(LTE), "start": "2s"}}
     experiment = parse({"name": "x", "clients": [{}], "network": {"shared": {"down": link}}})
     scenario = described(resolve(experiment, mode="sim"))
-    assert shared_link(scenario) == f"down trace {LTE} (mean 5.9 Mbit/s, start=2s)"
+    assert shared_links(scenario) == [("Shared link", f"down trace {LTE} (mean 5.9 Mbit/s, start=2s)")]
     assert notes_of_traces(scenario, 2) == [
         f"all runs and clients meet the same part of the rate trace {LTE} (start=2s): intervals say nothing about its "
         "other parts"
@@ -112,4 +112,23 @@ def test_a_shared_link_with_a_trace_is_told_and_noted() -> None:
 @pytest.mark.parametrize(("given", "told"), SHARED)
 def test_what_the_shared_link_does_is_told(given: dict[str, Any], told: str) -> None:
     experiment = parse({"name": "x", "clients": [{}], "network": {"shared": given}})
-    assert shared_link(resolve(experiment, mode="sim")) == told
+    assert shared_links(resolve(experiment, mode="sim")) == ([("Shared link", told)] if told else [])
+
+
+def test_what_the_links_of_a_backbone_and_a_graph_do_is_told() -> None:
+    link = {"delay": "5ms", "rate": "8Mbit/s"}
+    backbone = {"kind": "backbone", "subnetworks": 3, "link": link}
+    along = resolve(parse({"name": "x", "clients": [{"at": "all"}], "network": backbone}), mode="sim")
+    assert shared_links(along) == [("Backbone of 3 routers, each link between them", "8Mbit/s, delay 5ms")]
+    one = backbone | {"subnetworks": 1}
+    alone = resolve(parse({"name": "x", "clients": [{"at": "r1"}], "network": one}), mode="sim")
+    assert shared_links(alone) == [("Backbone of 1 router, the link before it", "delay 5ms")]
+    links = {
+        "wan": {"from": "edge", "to": "core", **link, "forward": {"jitter": "1ms", "rate": "1Mbit/s"}},
+        "free": {"from": "core", "to": "site"},
+    }
+    graph = {"kind": "graph", "nodes": ["edge", "core", "site"], "links": links}
+    document = {"name": "x", "server": {"at": "site"}, "clients": [{"at": "edge"}], "network": graph}
+    assert shared_links(resolve(parse(document), mode="sim")) == [
+        ("Link wan (edge to core)", "forward 1Mbit/s, delay 5ms, jitter 1ms normal; backward 8Mbit/s, delay 5ms")
+    ]

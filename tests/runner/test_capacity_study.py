@@ -7,8 +7,10 @@ import re
 import shutil
 from itertools import count, groupby
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 
 from answered_runs import Answer, answered
@@ -21,18 +23,21 @@ from waspbench.experiment.metrics import PERCENTILES
 from waspbench.experiment.search import Method, Search
 from waspbench.experiment.units import seconds
 from waspbench.results import FORMAT, Invalid, RunSummary
-from waspbench.results.bottleneck import bottleneck_of
+from waspbench.results.bottleneck import bottleneck_of, rates_of
 from waspbench.results.capacity import CAPACITY, CapacityResult, load_capacity
 from waspbench.results.comparing import compare_results
 from waspbench.results.loads import Load, LoadReading, readings_at
 from waspbench.results.records import read_record, record_path
+from waspbench.results.store import write_table
 from waspbench.runner.capacity import CapacityStudy, capacity
 from waspbench.runner.job import Job
 from waspbench.runner.lengths import LONGEST
 from waspbench.runner.load import with_load
 from waspbench.runner.pipeline import Begun, StudyProgress
+from waspbench.runner.readings import full_links
 from waspbench.stats.capacity import Capacity, CapacitySearch, Reading
 from waspbench.tabular import NONE
+from waspbench.topology import resolved
 
 DOCUMENT: dict[str, Any] = {
     "name": "c",
@@ -717,6 +722,53 @@ def test_a_shared_link_with_a_trace_is_full_at_its_mean_rate() -> None:
         who, why = bottleneck_of(experiment, found(), [reading(64, 1000.0, goodput_bps=goodput)], traces=traces)
         assert who == bottleneck
         assert ("the shared link (trace twelve.down (mean 12 Mbit/s)) was full" in why) is (who == "network")
+
+
+GRAPH: dict[str, Any] = {
+    "kind": "graph",
+    "nodes": ["village", "town", "core"],
+    "links": {
+        "outer": {"from": "village", "to": "town", "delay": "1ms", "rate": "5Mbit/s"},
+        "inner": {"from": "town", "to": "core", "delay": "1ms", "rate": "9Mbit/s"},
+    },
+}
+
+
+def graph() -> Experiment:
+    groups = [{"name": "far", "at": "village"}, {"name": "near", "at": "town"}]
+    return parse({"name": "x", "server": {"at": "core"}, "network": GRAPH, "clients": groups})
+
+
+@pytest.mark.parametrize(
+    ("full", "bottleneck", "said"),
+    [
+        (["inner backward"], "network", "the link inner backward (9 Mbit/s) was full"),
+        (["outer backward", "inner backward"], "network", "the links outer backward (5 Mbit/s), inner backward (9 M"),
+        # Those in town do not cross it, and may have more.
+        (["outer backward"], "unknown", "the link outer backward (5 Mbit/s) was full, which far of 2 groups crosses"),
+        ([], "unknown", "not saturated"),
+    ],
+)
+def test_links_of_a_graph_are_the_bottleneck_if_all_groups_cross_a_full_one(
+    full: list[str], bottleneck: str, said: str
+) -> None:
+    who, why = bottleneck_of(graph(), found(), [reading(64, 1000.0, full_links=full)])
+    assert (who, said in why) == (bottleneck, True)
+
+
+def test_a_link_is_full_by_what_it_carried_in_the_whole_run(tmp_path: Path) -> None:
+    rates = rates_of(resolved(graph()))
+    assert rates["outer", "forward"] == 5_000_000
+    # 20 s at 5 Mbit/s are 12.5 MB, of which the file's own warm-up says nothing.
+    group = SimpleNamespace(ages=SimpleNamespace(window=SimpleNamespace(warmup=15.0, duration=5.0)))
+    run: Any = SimpleNamespace(run=0, by_group=[group])
+    (tmp_path / "links").mkdir()
+    for megabytes, lost, full in ((11.4, 0, True), (11.0, 0, False), (14.0, 250, False), (14.0, 150, True)):
+        row = {"link": "outer", "direction": "backward", "bytes": int(megabytes * 1e6), "packets": 1000}
+        other = {"link": "outer", "direction": "forward", "bytes": 0, "packets": 0, "lost": 0, "dropped": 0}
+        write_table(pl.DataFrame([row | {"lost": 0, "dropped": lost}, other]), tmp_path / "links" / "run-0.parquet")
+        assert (full_links(run, tmp_path, rates) == ["outer backward"]) is full
+    assert full_links(run, tmp_path, {}) == []
 
 
 def test_a_capacity_of_the_future_is_refused(whole: Path, tmp_path: Path) -> None:

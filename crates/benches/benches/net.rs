@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, Process, Scheduler};
 use wasp_net::queue::{CodelConfig, FqCodelConfig, PieConfig, QueueConfig, RedConfig};
-use wasp_net::topology::{AccessConfig, Block, Layout, SharedConfig, star};
+use wasp_net::topology::{AccessConfig, Block, Layout, ServerConfig, star};
 use wasp_net::{
     Chain, LinkConfig, LinkEvent, Loss, LossTally, Network, Pair, RateTrace, Scope, Start, Trace,
     TraceOptions,
@@ -103,14 +103,15 @@ fn links(criterion: &mut Criterion) {
     ];
     for (name, down) in configs {
         let mut network = Network::new(PayloadPool::new(1 << 20), ());
-        let server: Address = "198.18.0.1".parse().expect("an address");
+        let address: Address = "198.18.0.1".parse().expect("an address");
         let first = "198.18.0.2".parse().expect("an address");
         let both =
             |config: LinkConfig| Pair { forward: Arc::new(config.clone()), backward: Arc::new(config) };
         let access = AccessConfig { directions: both(down), scope: Scope::Direction, key: Key::root(1, 0) };
         let shared = both(LinkConfig { delay: Duration::from_millis(1), ..LinkConfig::default() });
-        let shared = SharedConfig { directions: shared, key: Key::root(2, 0) };
-        let layout = star(&mut network, server, &shared, &Block { first, hosts: vec![access] });
+        let server = ServerConfig { at: 0, address, directions: shared, key: Key::root(2, 0) };
+        let star = star(server, Block { at: 0, first, hosts: vec![access] });
+        let layout = star.build(&mut network).expect("a star has routes");
         let entrance = layout.server.out;
         let mut process = LogicalProcess::new(Sink(network));
         let (mut now, mut sent) = (Instant::ZERO, 0_u64);

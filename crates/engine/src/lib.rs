@@ -4,6 +4,7 @@
 //! in virtual time, [`drive`] by a clock beside a [`PacketPort`] at each [`End`] that has one; both return a [`RunOutput`]. Several threads before one device have a
 //! [`Shard`] of the clients each. A [`Control`] lets another thread watch and stop the run.
 
+mod build;
 mod control;
 mod edge;
 mod gauges;
@@ -18,6 +19,9 @@ mod scenario;
 mod shard;
 mod summary;
 
+pub use build::{
+    GroupReport, HopReport, LinkKind, LinkReport, NodeReport, PathReport, TopologyReport, topology_report,
+};
 pub use control::{Control, Progress};
 pub use ledger::{
     Ages, ConnectionRow, Gauges, GroupLedger, GroupTimes, Interval, Ledger, Rows, Second, Strata, Tally,
@@ -30,9 +34,10 @@ pub use port::{
 };
 pub use run::{RunError, simulate};
 pub use scenario::{
-    Abort, ArrivalModel, Arrivals, Directions, Group, GroupLoss, Http, Internetwork, LinkDirection, Measure,
-    Method, Mode, NextAfter, QueueOption, Scenario, ScenarioError, Server, ServerModel, SharedLink, Start,
-    TraceOption, Version, Workload, queue_defaults, tcp_constants,
+    Abort, ArrivalModel, Arrivals, Directions, Group, GroupLoss, Http, Internetwork, LinkDirection,
+    LinkDirections, Measure, Method, Mode, NamedLink, NetworkKind, NextAfter, QueueOption, Scenario,
+    ScenarioError, Server, ServerModel, SharedLink, Start, TraceOption, Version, Workload, queue_defaults,
+    tcp_constants,
 };
 pub use shard::{Shard, Share};
 pub use summary::{

@@ -1,19 +1,20 @@
 //! The model of one run: a network, and at each of its ports a modelled host or the place where a device is attached.
 
-use crate::population::{clients, content, members};
-use crate::scenario::{Group, LinkDirection, QueueOption, Scenario, resolve};
+use crate::build::topology;
+use crate::population::{clients, content};
+use crate::scenario::{Group, Scenario, resolve};
 use crate::{End, GroupLedger, Interval, Ledger, Mode, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Service, TcpTotals, World};
 use wasp_http::LastHead;
 use wasp_kernel::{Process, Scheduler, Stage};
-use wasp_net::topology::{AccessConfig, Block, Layout, Port, SharedConfig, star};
-use wasp_net::{Delivery, Fate, LinkConfig, LinkEvent, Network, Observer, Pair};
+use wasp_net::topology::{Layout, Port};
+use wasp_net::{Delivery, Fate, LinkEvent, Network, Observer};
 use wasp_packet::{FrameError, Packet, PayloadPool, cut};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Address, Layer, ParseError};
+use wasp_wire::{Layer, ParseError};
 use wasp_workload::Site;
 
 /// Most bytes of payload that may wait in the model.
@@ -56,8 +57,7 @@ impl<O: Observer> Model<O> {
     pub fn new(scenario: &Scenario, site: &Arc<Site>, observer: O) -> Self {
         let root = Key::root(scenario.seed, scenario.run);
         let mut network = Network::new(PayloadPool::new(POOL_LIMIT), observer);
-        let server = Address::from(scenario.server.address);
-        let layout = star(&mut network, server, &shared_link(scenario, root), &hosts(scenario, root));
+        let layout = topology(scenario, root).build(&mut network).expect("a checked network has routes");
         let interval = Interval::new(scenario.measure.warmup, scenario.measure.duration);
         let clients =
             if scenario.mode == Mode::Shim { Vec::new() } else { clients(scenario, site, &layout, root) };
@@ -241,49 +241,6 @@ impl<O: Observer> Process for Model<O> {
             }
             (Event::ServerConnection { .. } | Event::ServerResponse { .. }, None) | (Event::Link(_), _) => {}
         }
-    }
-}
-
-/// The hosts of all groups. Those of a group share what their links do.
-fn hosts(scenario: &Scenario, root: Key) -> Block {
-    let first = Address::from(scenario.first_client());
-    let of_group = |group: &Group| {
-        let [forward, backward] =
-            group.access().map(|(_, direction)| Arc::new(link(scenario, &direction, Some(group.mtu))));
-        Pair { forward, backward }
-    };
-    let directions: Vec<_> = scenario.clients.iter().map(of_group).collect();
-    let access = |(group, number, index): (&Group, u16, u32)| AccessConfig {
-        directions: directions[usize::from(number)].clone(),
-        scope: group.loss.scope,
-        key: root.purpose(Purpose::Loss).name(&group.name).entity(u64::from(index)),
-    };
-    Block { first, hosts: members(scenario).map(access).collect() }
-}
-
-/// The link between the router and the server.
-fn shared_link(scenario: &Scenario, root: Key) -> SharedConfig {
-    let config = &scenario.network.shared;
-    let [forward, backward] =
-        [&config.up, &config.down].map(|direction| Arc::new(link(scenario, direction, None)));
-    SharedConfig { directions: Pair { forward, backward }, key: root.purpose(Purpose::Loss).name("") }
-}
-
-fn link(scenario: &Scenario, direction: &LinkDirection, mtu: Option<u16>) -> LinkConfig {
-    let LinkDirection { rate, trace: _, queue, delay, loss, jitter, reorder, duplicate, corrupt } =
-        *direction;
-    LinkConfig {
-        mtu,
-        loss: loss.unwrap_or_default(),
-        corrupt,
-        duplicate,
-        queue: queue.map(QueueOption::config),
-        rate,
-        trace: scenario.network.trace_of(direction),
-        reorder,
-        delay,
-        jitter,
-        by_queue: false,
     }
 }
 

@@ -53,15 +53,14 @@ impl Scenario {
     /// Whether so many threads can share the clients.
     ///
     /// # Errors
-    /// Something that all clients share has a state: a shared link with a rate, a queue or an impairment.
+    /// Something that all clients share has a state: a link with a rate, a queue or an impairment.
     pub fn check_threads(&self, threads: usize) -> Result<(), ScenarioError> {
-        let shared = &self.network.shared;
-        for (name, direction) in [("up", &shared.up), ("down", &shared.down)] {
+        for (field, direction) in self.network.emulated_directions() {
             if threads > 1 && direction.has_state() {
                 return Err(ScenarioError::new(
                     "emulator_cpus",
                     format!(
-                        "{threads} CPUs; network.shared.{name} has a rate, a queue, loss or another impairment, which all \
+                        "{threads} CPUs; {field} has a rate, a queue, loss or another impairment, which all \
                          clients share, so that one thread must have them all: one CPU would be valid"
                     ),
                 ));

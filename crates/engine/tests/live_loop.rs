@@ -266,8 +266,20 @@ fn threads_that_share_the_clients_find_what_one_would() {
     let mut open = group("open", 7);
     open["arrivals"] = json!({"model": "poisson", "rate": "50/s"});
     scenario["clients"] = json!([scenario["clients"][0], open]);
-    let (whole, _) = live(&scenario, usize::MAX);
-    let scenario = of_live_run(&scenario);
+    threads_find_what_one_would(&scenario);
+    // The same clients along a backbone, whose links only take time.
+    let delay = json!({"delay": "3ms"});
+    scenario["network"] = json!({
+        "prefix": "198.18.0.0/17", "kind": "backbone", "subnetworks": 3, "link": {"forward": delay, "backward": delay},
+    });
+    scenario["clients"][0]["at"] = json!("r3");
+    scenario["clients"][1]["at"] = json!("r2");
+    threads_find_what_one_would(&scenario);
+}
+
+fn threads_find_what_one_would(scenario: &Value) {
+    let (whole, _) = live(scenario, usize::MAX);
+    let scenario = of_live_run(scenario);
     let site = scenario.site(None).expect("the site is built");
     let part = |index| {
         let (mut clock, mut marks) = (VirtualClock::default(), Marks::default());

@@ -6,6 +6,7 @@ mod errors;
 mod groups;
 mod live_loop;
 mod live_overload;
+mod networks;
 mod open_loop;
 mod queues;
 mod scenario;

@@ -81,3 +81,34 @@ fn think_time_moves_the_saturation_point_and_not_the_peak() {
     assert_near(thinking(2_000), 2_000.0 / 1.006, 0.05);
     assert_near(thinking(6_000), 3_800.0, 0.02);
 }
+
+/// The internetwork of section 4.2 of "Towards Scalable Network Emulation" by the same authors: so many routers in series, 1 Gbit/s and 1 ms between
+/// two of them and before the server, and one client at each, 0.1 ms away, which asks as above.
+fn along_a_backbone(subnetworks: u32) -> f64 {
+    let mut scenario = clients(1, "1KiB", json!({}));
+    let link = json!({"rate": "1Gbit/s", "delay": "1ms"});
+    scenario["network"] = json!({
+        "prefix": "198.18.0.0/17", "kind": "backbone", "subnetworks": subnetworks,
+        "link": {"forward": link, "backward": link},
+    });
+    let group = scenario["clients"][0].clone();
+    let at = |number: u32| {
+        let mut group = group.clone();
+        group["name"] = json!(format!("homes-r{number}"));
+        group["at"] = json!(format!("r{number}"));
+        group["rtt"] = json!("0.2ms");
+        group
+    };
+    scenario["clients"] = (1..=subnetworks).map(at).collect();
+    scenario["measure"] = json!({"warmup": "2s", "duration": "10s"});
+    run(&scenario).summary.throughput
+}
+
+#[test]
+fn clients_along_a_backbone_make_what_they_made_in_the_paper() {
+    // Its figure 4 has 160 a second for one client of one subnetwork; its text 600 to 640 for one at each of 16, where round-trip times of
+    // 2 i D alone give the sum of 160/i, which is 541.
+    let (one, sixteen) = (along_a_backbone(1), along_a_backbone(16));
+    assert!((140.0..=165.0).contains(&one), "{one} a second");
+    assert!((515.0..=640.0).contains(&sixteen), "{sixteen} a second");
+}

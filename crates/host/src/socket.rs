@@ -6,10 +6,8 @@ use wasp_net::{LinkId, Observer};
 use wasp_packet::{Body, Packet, Payload};
 use wasp_tcp::Endpoint;
 use wasp_units::Instant;
+use wasp_wire::ipv4::TTL;
 use wasp_wire::{Address, IpHeader, TcpHeader};
-
-/// Time to live of the packets of emulated hosts (RFC 1700; Linux and BSD).
-const TTL: u8 = 64;
 
 /// Where a host's packets go, and what they carry of its own.
 #[derive(Clone, Copy, Debug)]

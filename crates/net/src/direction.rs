@@ -22,3 +22,13 @@ pub struct Pair<T> {
     /// From the second end to the first.
     pub backward: T,
 }
+
+impl<T> Pair<T> {
+    /// What this direction has.
+    pub const fn get(&self, direction: Direction) -> &T {
+        match direction {
+            Direction::Forward => &self.forward,
+            Direction::Backward => &self.backward,
+        }
+    }
+}

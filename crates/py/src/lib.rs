@@ -11,6 +11,7 @@ mod result;
 mod run;
 mod serve;
 mod table;
+mod topology;
 mod trace;
 mod units;
 mod validity;
@@ -54,6 +55,8 @@ mod _core {
     use super::serve::py_serve;
     #[pymodule_export]
     use super::table::ArrowTable;
+    #[pymodule_export]
+    use super::topology::py_topology;
     #[pymodule_export]
     use super::trace::py_trace_facts;
     #[pymodule_export]

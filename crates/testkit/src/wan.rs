@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_kernel::{Process, Scheduler, Timer};
-use wasp_net::topology::{AccessConfig, Block, Layout, Port, SharedConfig, star};
+use wasp_net::topology::{AccessConfig, Block, Layout, Port, ServerConfig, star};
 use wasp_net::{LinkConfig, LinkEvent, Network, Pair, Scope};
 use wasp_packet::{Body, Cut, FrameError, Packet, Payload, PayloadPool, View, cut};
 use wasp_random::{Key, Purpose};
@@ -114,10 +114,11 @@ impl Wan {
             scope: Scope::Direction,
             key: root.entity(index),
         });
-        let block = Block { first: server.offset(1).expect("room for hosts"), hosts: hosts.collect() };
+        let first = server.offset(1).expect("room for hosts");
+        let block = Block { at: 0, first, hosts: hosts.collect() };
         let directions = Pair { forward: Arc::default(), backward: Arc::default() };
-        let shared = SharedConfig { directions, key: root.name("") };
-        let layout = star(&mut network, server, &shared, &block);
+        let server = ServerConfig { at: 0, address: server, directions, key: root.name("") };
+        let layout = star(server, block).build(&mut network).expect("a star has routes");
         let hosts = access.iter().map(|_| WanHost { reading: true, ..WanHost::default() }).collect();
         Self { network, egress: VecDeque::new(), hosts, resets: 0, layout }
     }

@@ -7,6 +7,9 @@ pub const HEADER_LEN: usize = 20;
 /// The ECN field of the traffic class, and its value "congestion experienced" (RFC 3168 section 5).
 pub const ECN: u8 = 0b11;
 
+/// Time to live with which hosts send packets (RFC 1700; Linux and BSD).
+pub const TTL: u8 = 64;
+
 /// The fields of an IP header that the model keeps: none that follow from the packet (lengths, protocol, checksum), and no options or fragments.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct IpHeader {

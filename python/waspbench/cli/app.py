@@ -95,6 +95,11 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
         TOOLS,
         "Write a set of files with the sizes and the popularity of a workload, or check one.",
     ),
+    "topology": (
+        "topology:topology",
+        TOOLS,
+        "Print the network of an experiment: its links, and the path of each group to the server and back.",
+    ),
     "profiles": ("tools:profiles", TOOLS, "List the access profiles: rates, round-trip time, loss and source of each."),
     "doctor": (
         "tools:doctor",

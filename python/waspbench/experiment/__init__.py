@@ -18,11 +18,13 @@ if TYPE_CHECKING:
         UniformJitter,
     )
     from waspbench.experiment.links import (
+        BackboneLink,
         Bandwidth,
         Corrupts,
         Duplicates,
         Jitters,
         LinkDirection,
+        NamedLink,
         Queue,
         Reorders,
         SharedLink,
@@ -40,10 +42,10 @@ if TYPE_CHECKING:
         Experiment,
         Measure,
         Mode,
-        Network,
         Server,
         ServerModel,
     )
+    from waspbench.experiment.network import Network
     from waspbench.experiment.profiles import PROFILES, Profile
     from waspbench.experiment.queues import Codel, DropTail, FqCodel, Pie, Red
     from waspbench.experiment.resolve import accept, settings_used
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PROFILES",
     "Arrivals",
+    "BackboneLink",
     "Bandwidth",
     "Clients",
     "Codel",
@@ -71,6 +74,7 @@ __all__ = [
     "LinkDirection",
     "Measure",
     "Mode",
+    "NamedLink",
     "Network",
     "NormalJitter",
     "ParetoJitter",
@@ -106,6 +110,7 @@ __all__ = [
 _HOMES = {
     "PROFILES": "profiles",
     "Arrivals": "clients",
+    "BackboneLink": "links",
     "Bandwidth": "links",
     "Clients": "clients",
     "Codel": "queues",
@@ -123,7 +128,8 @@ _HOMES = {
     "LinkDirection": "links",
     "Measure": "model",
     "Mode": "model",
-    "Network": "model",
+    "NamedLink": "links",
+    "Network": "network",
     "NormalJitter": "impairments",
     "ParetoJitter": "impairments",
     "PeriodicLoss": "loss",

@@ -29,7 +29,7 @@ from waspbench.experiment.links import (
 from waspbench.experiment.loss import Loss, resolve_loss
 from waspbench.experiment.profiles import PROFILES, with_profile
 from waspbench.experiment.tcp import PositiveCount, Tcp
-from waspbench.experiment.units import Duration, Frequency, Name
+from waspbench.experiment.units import Duration, Frequency, Name, PlaceName
 from waspbench.suggestion import hint
 
 
@@ -73,12 +73,16 @@ class Clients(Part):
     background: bool = False
     """Whether the group is background load. Its own figures are shown. The figures of all clients leave it out, and no
     reason is about it, though its load may disturb the run."""
+    at: PlaceName | None = None
+    """Node of a backbone or a graph at which the clients are, such as r2. In a backbone, all makes a group of this size
+    at each router: the group homes becomes homes-r1, homes-r2 and so on in results and conditions."""
     profile: ProfileName | None = None
     """Access profile. It sets rtt, bandwidth and queue, and loss if its source gives a loss rate. A field that is set
     here overrides the profile; a trace overrides bandwidth and queue. wasp profiles lists all profiles with their
     sources."""
     rtt: Duration = "100ms"
-    """Round-trip time without queues; half of it in each direction."""
+    """Round-trip time of the access link without queues; half of it in each direction. In a backbone or a graph, the
+    delays of the other links come on top, and it is 0ms unless set or set by a profile."""
     loss: Loss | None = None
     """Packet loss, in addition to packets that queues drop."""
     bandwidth: BandwidthWays = None
@@ -130,6 +134,7 @@ class Clients(Part):
             "name": self.name,
             "count": self.count,
             "background": self.background,
+            **({} if self.at is None else {"at": self.at}),
             "rtt": self.rtt,
             "loss": resolve_loss(self.loss),
             "bandwidth": (self.bandwidth or Bandwidth()).resolve(),

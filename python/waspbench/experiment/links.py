@@ -1,8 +1,9 @@
-"""What links do: the options of access links, a value for each direction, and the link that all clients share."""
+"""What links do: the options of access links, a value for each direction, and the links that connections share."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
@@ -13,7 +14,7 @@ from waspbench.experiment.impairments import CorruptOption, DuplicateOption, Jit
 from waspbench.experiment.loss import OneLoss
 from waspbench.experiment.queues import QueueOption
 from waspbench.experiment.traces import TraceOption
-from waspbench.experiment.units import Duration, Rate
+from waspbench.experiment.units import Duration, PlaceName, Rate
 
 WAYS = ("up", "down")
 
@@ -163,8 +164,8 @@ class LinkDirection(Part):
     """Recorded rate in Mahimahi's format, in the place of rate."""
     queue: QueueOption | None = None
     """Queue in front of the link; unlimited unless set."""
-    delay: Duration = "0ms"
-    """Propagation delay, in addition to that of the clients' own paths."""
+    delay: Duration | None = None
+    """Propagation delay, in addition to that of the clients' own paths; none unless set."""
     loss: OneLoss | None = None
     """Packet loss of the link."""
     jitter: JitterOption | None = None
@@ -179,21 +180,89 @@ class LinkDirection(Part):
     @model_validator(mode="after")
     def _one_process(self) -> LinkDirection:
         if self.loss is not None and "scope" in self.loss.model_fields_set:
-            raise FieldError(
-                "loss.scope", "the shared link has one loss process a direction; leave scope out", self.loss.scope
-            )
+            message = "a link that connections share has one loss process a direction; leave scope out"
+            raise FieldError("loss.scope", message, self.loss.scope)
         return self
+
+    def options(self) -> dict[str, Any]:
+        """The options that are set, by name."""
+        found = {name: getattr(self, name) for name in LinkDirection.model_fields}
+        return {name: value for name, value in found.items() if value is not None}
 
     def resolve(self) -> dict[str, Any]:
         """As the engine takes it."""
         loss = None if self.loss is None else self.loss.resolve()
-        return {name: _told(getattr(self, name)) for name in type(self).model_fields} | {"loss": loss}
+        told = {name: _told(getattr(self, name)) for name in LinkDirection.model_fields}
+        return told | {"delay": self.delay or "0ms", "loss": loss}
 
 
-class SharedLink(Part):
-    """The link between the access links and the server."""
+_LIMITS = {"rate", "trace"}
+"""The options of which a direction has one at most."""
 
+
+class BothDirections(LinkDirection):
+    """A link whose own options hold for both directions, except those that a direction sets itself."""
+
+    ways: ClassVar[tuple[str, str]]
+    """The fields of the two directions."""
+
+    def directions(self) -> dict[str, LinkDirection]:
+        """Each direction by its name, with the options that hold for both. A rate or a trace of a direction takes the
+        place of the other one for both; a queue for both is for the directions that have one of them, if any does.
+        """
+        own = {way: getattr(self, way).options() for way in self.ways}
+        both = {way: {**self._common(options), **options} for way, options in own.items()}
+        if any(_LIMITS & options.keys() for options in both.values()):
+            for way, options in both.items():
+                if not _LIMITS & options.keys() and "queue" not in own[way]:
+                    options.pop("queue", None)
+        return {way: LinkDirection.model_construct(**options) for way, options in both.items()}
+
+    def _common(self, own: Mapping[str, Any]) -> dict[str, Any]:
+        """The options that hold for both, for a direction that has its ``own``."""
+        left_out = _LIMITS if _LIMITS & own.keys() else set()
+        return {name: value for name, value in self.options().items() if name not in left_out}
+
+    def resolve(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        return {way: direction.resolve() for way, direction in self.directions().items()}
+
+
+class SharedLink(BothDirections):
+    """The link between the access links and the server. An option here holds for both directions, unless a direction
+    sets it itself."""
+
+    ways: ClassVar[tuple[str, str]] = WAYS
     up: LinkDirection = Field(default_factory=LinkDirection)
     """Direction from the clients to the server."""
     down: LinkDirection = Field(default_factory=LinkDirection)
     """Direction from the server to the clients."""
+
+
+class BackboneLink(BothDirections):
+    """Each link between two routers of a backbone. An option here holds for both directions, unless a direction sets it
+    itself. The link between the server and the first router has the same delay, and no other option."""
+
+    ways: ClassVar[tuple[str, str]] = ("forward", "backward")
+    forward: LinkDirection = Field(default_factory=LinkDirection)
+    """Direction away from the server."""
+    backward: LinkDirection = Field(default_factory=LinkDirection)
+    """Direction towards the server."""
+
+
+class NamedLink(BothDirections):
+    """A link between two nodes of a graph. An option here holds for both directions, unless a direction has its own."""
+
+    ways: ClassVar[tuple[str, str]] = ("forward", "backward")
+    from_: Annotated[PlaceName, Field(alias="from")]
+    """Node at the first end."""
+    to: PlaceName
+    """Node at the second end."""
+    forward: LinkDirection = Field(default_factory=LinkDirection)
+    """Direction from the first end to the second."""
+    backward: LinkDirection = Field(default_factory=LinkDirection)
+    """Direction from the second end to the first."""
+
+    def resolve(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        return {"from": self.from_, "to": self.to, **super().resolve()}

@@ -19,6 +19,7 @@ from waspbench.experiment.links import WAYS, for_both
 from waspbench.experiment.loss import expand_loss
 from waspbench.experiment.metrics import flat
 from waspbench.experiment.model import MEASURED, Experiment
+from waspbench.experiment.places import as_written, placed
 from waspbench.experiment.problems import problems_of
 from waspbench.experiment.workload import start_from_preset
 from waspbench.suggestion import hint, spelt_like
@@ -76,7 +77,8 @@ def parse(document: Mapping[str, Any], *, measured: bool = False) -> Experiment:
     try:
         return Experiment.model_validate(document, context={MEASURED: measured})
     except ValidationError as error:
-        raise InputError(problems_of(error, document, Experiment)) from None
+        problems = problems_of(error, placed(document, DEFAULT_NAME), Experiment)
+        raise InputError(as_written(problems, document, DEFAULT_NAME)) from None
 
 
 def apply(document: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from waspbench.errors import InputError
 from waspbench.experiment.base import Part, one_of
 from waspbench.experiment.capacity_table import CapacityTable
-from waspbench.experiment.clients import Clients
+from waspbench.experiment.clients import DEFAULT_NAME, Clients
 from waspbench.experiment.conditions import check_share, checked, conditions, objective
 from waspbench.experiment.field_error import FieldError
-from waspbench.experiment.links import SharedLink
 from waspbench.experiment.location import Location, checked_url
 from waspbench.experiment.metrics import PERCENTILES, is_reserved, percentiles
+from waspbench.experiment.network import Network
+from waspbench.experiment.places import placed
 from waspbench.experiment.tcp import PositiveCount, Tcp
 from waspbench.experiment.units import (
     AUTO,
@@ -25,6 +26,7 @@ from waspbench.experiment.units import (
     AutoPositiveDuration,
     Duration,
     Name,
+    PlaceName,
     PositiveDuration,
     Probability,
     UrlPath,
@@ -88,6 +90,8 @@ class Server(Part):
     ready_timeout: PositiveDuration = "15s"
     """Longest time from the start of the server until it accepts connections. A server that takes longer is an error.
     Live only."""
+    at: PlaceName | None = None
+    """Node of a graph at which the server is. The server of a backbone is before r1."""
     congestion: Name = "cubic"
     """Congestion control of the server's kernel towards the clients; live only."""
     sysctl: dict[str, int | str] = Field(default_factory=dict)
@@ -126,13 +130,6 @@ class Server(Part):
         if self.kind == "url" and self.sysctl:
             raise FieldError("sysctl", "a server that runs already has the machine's own settings; set them there")
         return self
-
-
-class Network(Part):
-    """A network like a star: each client has an access link, and all clients share one link to the server."""
-
-    shared: SharedLink = Field(default_factory=SharedLink)
-    """The shared link; unlimited and without delay unless set."""
 
 
 class Until(Part):
@@ -251,6 +248,11 @@ class Experiment(Part):
     judges a condition by the unfavourable end of the 90 % confidence interval."""
     capacity: CapacityTable | None = None
     """What wasp capacity looks for; wasp run ignores it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _placed(cls, data: Any) -> Any:
+        return placed(data, DEFAULT_NAME)
 
     @model_validator(mode="after")
     def _one_target(self) -> Experiment:

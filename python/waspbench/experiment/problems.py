@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -12,6 +12,9 @@ from waspbench.errors import Problem, show
 from waspbench.experiment.base import TAG
 from waspbench.experiment.field_error import FieldError
 from waspbench.suggestion import hint, meant
+
+_KEY = "[key]"
+"""Stands in the path of a problem behind the name of a table that is no valid one."""
 
 _TYPES = {
     "int_type": "must be a whole number",
@@ -109,18 +112,21 @@ def _unknown(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
 def fields_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
     """Names of the fields of the table at ``loc``, in their order."""
     here: set[type[BaseModel]] = {model}
+    is_key = False
     for step in loc:
         if isinstance(step, int):
             continue
         if _is_tag(step):
             here = {part for part in here if _tag_of(part) in (step.removeprefix(TAG), None)}
             continue
-        here = {
-            part
-            for parent in here
-            if step in parent.model_fields
-            for part in _models_in(parent.model_fields[step].annotation)
-        }
+        if is_key:  # the name of a table, below which its fields stand
+            is_key = False
+            continue
+        annotations = [parent.model_fields[step].annotation for parent in here if step in parent.model_fields]
+        here = {part for annotation in annotations for part in _models_in(annotation)}
+        is_key = any(map(_is_by_name, annotations))
+    if is_key:
+        return []
     return list(
         dict.fromkeys(
             field.alias or name
@@ -128,6 +134,13 @@ def fields_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
             for name, field in part.model_fields.items()
         )
     )
+
+
+def _is_by_name(annotation: Any) -> bool:
+    """Whether a field holds tables by their names."""
+    if get_origin(annotation) is dict:
+        return bool(_models_in(annotation))
+    return any(map(_is_by_name, getattr(annotation, "__args__", ())))
 
 
 def _is_tag(step: int | str) -> bool:
@@ -164,7 +177,7 @@ def field_path(loc: tuple[int | str, ...], document: Any) -> str:
             group = _group_name(document, step) if loc[index - 1] == "clients" else f"[{step + 1}]"
             if group:
                 steps.append(group)
-        elif not _is_tag(step):
+        elif not _is_tag(step) and step != _KEY:
             steps.append(_key(step))
     return ".".join(steps).replace(".[", "[")
 

@@ -34,8 +34,8 @@ def resolve(
     Raises:
         InputError: a rate trace cannot be read, or the name in the server's URL is not known.
     """
-    shared = experiment.network.shared
     server = address_of(experiment, mode)
+    server |= {} if experiment.server.at is None else {"at": experiment.server.at}
     server |= modelled_server(experiment) if mode == "sim" else {"congestion": experiment.server.congestion}
     return {
         "seed": experiment.seed,
@@ -44,7 +44,7 @@ def resolve(
         "server": server,
         "network": {
             "prefix": PREFIX,
-            "shared": {"up": shared.up.resolve(), "down": shared.down.resolve()},
+            **experiment.network.resolve(),
             "traces": contents_for(experiment, traces),
         },
         "workload": resolve_workload(experiment, mode),
@@ -73,7 +73,7 @@ def accept(
         _core.check_scenario(json.dumps(resolve(experiment, 0, mode=mode, traces=traces)))
     except _core.ScenarioError as error:
         # A group without a name has that of the table.
-        where = error.field.replace("clients.clients.", "clients.", 1)
+        where = experiment.network.written(error.field.replace("clients.clients.", "clients.", 1))
         at = f" (at {text_of(settings)})" if settings else ""
         raise InputError.at(where, f"{error.message}{at}") from None
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from waspbench import _core
 from waspbench.errors import InputError
 from waspbench.experiment.links import WAYS, Traces
+from waspbench.experiment.network import with_directions
 from waspbench.experiment.traces import RateTrace
 
 if TYPE_CHECKING:
@@ -134,13 +135,13 @@ def described(scenario: dict[str, Any]) -> dict[str, Any]:
         _, _, mean = _core.trace_facts(texts[option["file"]], option["opportunity"], option["overhead"])
         return {**option, "mean_bps": mean}
 
-    shared = {way: {**link, "trace": told(link["trace"])} for way, link in network["shared"].items()}
+    changed = with_directions(network, lambda link: {**link, "trace": told(link["trace"])})
     groups = [
         {**group, "trace": {way: told(option) for way, option in group["trace"].items()}}
         for group in scenario["clients"]
     ]
     about = {path: _about(text) for path, text in texts.items()}
-    return {**scenario, "network": {**network, "shared": shared, "traces": about}, "clients": groups}
+    return {**scenario, "network": {**changed, "traces": about}, "clients": groups}
 
 
 def _used(experiments: Iterable[Experiment]) -> dict[str, str]:
@@ -160,8 +161,8 @@ def _options(experiment: Experiment) -> Iterator[tuple[str, RateTrace]]:
             yield f"{group.path}.trace", ways.up
         else:
             yield from _given((f"{group.path}.trace.up", ways.up), (f"{group.path}.trace.down", ways.down))
-    shared = experiment.network.shared
-    yield from _given(("network.shared.up.trace", shared.up.trace), ("network.shared.down.trace", shared.down.trace))
+    for path, direction in experiment.network.directions():
+        yield from _given((experiment.network.written(f"{path}.trace"), direction.trace))
 
 
 def _given(*options: tuple[str, RateTrace | None]) -> Iterator[tuple[str, RateTrace]]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from waspbench import _core
 
@@ -122,6 +122,21 @@ Probability = Annotated[
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 """A name that may stand in a path."""
+
+
+_PLACE_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
+
+
+def _place_name(value: str) -> str:
+    if not re.fullmatch(_PLACE_NAME, value):
+        raise ValueError("must be letters, digits, '_' and '-', and begin with a letter or digit")
+    return value
+
+
+PlaceName = Annotated[
+    str, AfterValidator(_place_name), WithJsonSchema({"type": "string", "pattern": _PLACE_NAME}, mode="validation")
+]
+"""A name that may be a step of a path of ``--set``."""
 
 
 def url_path(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -68,7 +69,7 @@ _OF_CLIENTS |= {
     for part in _parts(("kind",))
 }
 
-_OF_SHARED: tuple[tuple[str, str, FieldKind], ...] = (
+_OF_LINKS: tuple[tuple[str, str, FieldKind], ...] = (
     *((".".join((name, *part)), short, "other") for name, parts, short, _ in _IMPAIRMENTS for part in _parts(parts)),
     ("loss", "loss", "loss"),
     ("loss.rate", "loss", "loss"),
@@ -86,7 +87,7 @@ _OTHERS: dict[str, tuple[str, str, FieldKind]] = {
     **{
         f"network.shared.{way}.{field}": (f"shared link's {name} {way}", f"shared link's {name} {way}", kind)
         for way in ("up", "down")
-        for field, name, kind in _OF_SHARED
+        for field, name, kind in _OF_LINKS
     },
 }
 """The same of other fields, by their paths."""
@@ -105,13 +106,30 @@ def _named(path: str) -> tuple[str, str, FieldKind] | None:
     """The names of a field, and its kind; None of one that has none here."""
     first, *steps = path.split(".")
     if first != "clients":
-        return _OTHERS.get(path)
+        return _OTHERS.get(path) or _of_link(path)
     for length in range(len(steps), 0, -1):
         found = _OF_CLIENTS.get(tuple(steps[-length:]))
         if found is not None:
             group = ".".join(steps[:-length])
             of = f" of {group}" if group else ""
             return found[0] + of, found[1] + of, found[2]
+    return None
+
+
+_LINK = re.compile(r"network\.(?P<link>shared|link|links\.[^.]+)\.(?:(?P<way>forward|backward)\.)?(?P<field>.+)")
+
+
+def _of_link(path: str) -> tuple[str, str, FieldKind] | None:
+    """The names of an option of a link, for both directions or for one."""
+    found = _LINK.fullmatch(path)
+    if found is None:
+        return None
+    for field, name, kind in _OF_LINKS:
+        if field == found["field"]:
+            of_kind = {"shared": "shared link", "link": "backbone"}
+            link = of_kind.get(found["link"], found["link"].removeprefix("links."))
+            text = " ".join([f"{link}'s {name}", *([found["way"]] if found["way"] else [])])
+            return text, text, kind
     return None
 
 

@@ -72,7 +72,8 @@ def queues(sources: Sequence[Source], options: Options) -> Figure:
         panels=tuple(panels),
         warnings=tuple(warnings_of([Part("", result)])),
         notes=(
-            "whole runs, warm-up included; up: towards the server; a group's values are of the links of its clients",
+            "whole runs, warm-up included; up: towards the server; a group's values are of the links of its clients"
+            + ("" if {"up", "down"} >= {direction for _, direction in every} else "; forward: from a link's first end"),
             *notes,
             *runs_note([("", len(runs))], bounded=bounded),
             *left_out(len(busy), len(places), "links"),

@@ -84,9 +84,9 @@ def _shortest(group: Mapping[str, Any], result: Result, size: str) -> float | No
     long = any(_core.parse_bytes(each or "0B") > INITIAL_WINDOW for each in (size, http.get("body")))
     if not alone or long or http.get("read_rate") is not None or _is_impaired(group, result):
         return None
-    kept = http.get("requests_per_connection")
+    kept, round_trip = http.get("requests_per_connection"), _round_trip(group, result)
     besides = 2 if http.get("next_after") == "close" else 1
-    return _round_trip(group, result) * (1 + besides / kept if kept else 1.0)
+    return None if round_trip is None else round_trip * (1 + besides / kept if kept else 1.0)
 
 
 def _pause(group: Mapping[str, Any]) -> float | None:
@@ -97,9 +97,14 @@ def _pause(group: Mapping[str, Any]) -> float | None:
     return None if mean is None else seconds(mean)
 
 
-def _round_trip(group: Mapping[str, Any], result: Result) -> float:
-    """Seconds of a round trip, the shared link's delay included."""
-    shared = result.scenario.get("network", {}).get("shared", {})
+def _round_trip(group: Mapping[str, Any], result: Result) -> float | None:
+    """Seconds of a round trip, the shared link's delay included; None in a network that is no star, of which the models
+    here know nothing.
+    """
+    network = result.scenario.get("network", {})
+    if network.get("kind", "star") != "star":
+        return None
+    shared = network.get("shared", {})
     delays = [shared[way]["delay"] for way in ("up", "down") if shared.get(way, {}).get("delay")]
     return seconds(group["rtt"]) + sum(map(seconds, delays))
 

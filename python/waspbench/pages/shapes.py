@@ -22,6 +22,7 @@ from waspbench.results.normal import NormalityResult
 from waspbench.results.study import StudyResult
 from waspbench.results.tables import TABLES
 from waspbench.testbed.doctor import Finding
+from waspbench.topology import Topology
 from waspbench.workload.check import Examination
 from waspbench.workload.fileset import Manifest as FileSet
 
@@ -142,6 +143,11 @@ def of_tools() -> Iterator[Shape]:
         "`wasp query --json`",
         "The answer to the query: a list of objects, one for each row.",
         [("the columns of the answer", "Value of the column in this row. Times are texts; NaN and infinity are null.")],
+    )
+    yield Shape(
+        "`wasp topology --json`",
+        "The network of an experiment ([network](network.md)).",
+        rows_of(Topology),
     )
     yield Shape(
         "`wasp profiles --json`",

@@ -21,18 +21,20 @@ _DISTANCE = ("rtt", "delay")
 
 @dataclass(frozen=True)
 class Place:
-    """How far the clients of a point are, and what they lose."""
+    """How far the clients of a point are, and what they lose, as sums that grow with either. In a backbone or a graph a
+    link counts once, whoever crosses it.
+    """
 
     loss: float
-    """Sum of the groups' rates of loss in both directions, and of those of the shared link; 0 where nothing is lost."""
+    """Sum of the groups' rates of loss in both directions, and of those of shared links; 0 where nothing is lost."""
     distance: float
-    """Sum of the groups' round-trip times and of the delays of the shared link, in seconds."""
+    """Sum of the groups' round-trip times and of the delays of shared links, in seconds."""
 
 
 def place_of(experiment: Experiment) -> Place:
     """Where the clients of an experiment are."""
     groups = [group.resolve() for group in experiment.clients]
-    shared = [way.resolve() for way in (experiment.network.shared.up, experiment.network.shared.down)]
+    shared = [direction.resolve() for _, direction in experiment.network.directions()]
     losses = [group["loss"][way] for group in groups for way in ("up", "down")]
     losses += [way["loss"] for way in shared]
     times = [*(group["rtt"] for group in groups), *(way["delay"] for way in shared)]

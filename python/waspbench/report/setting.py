@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from waspbench.experiment import Mode
@@ -12,7 +13,7 @@ from waspbench.report.content import Block, Section, Table, Words, items, table
 from waspbench.report.sources import ComparisonSource, Origin, SearchSource, Side, StudySource
 from waspbench.results.columns import value_text
 from waspbench.results.comparing import ComparisonResult
-from waspbench.results.wording import described, impairments, losses, queues, shared_link, trace
+from waspbench.results.wording import described, impairments, losses, queues, shared_links, trace
 from waspbench.results.workload import site_text, workload_text
 from waspbench.tabular import NONE, Column, Listing, whole
 
@@ -26,8 +27,7 @@ def of_study(source: StudySource) -> Section:
     if result.lengths is not None and result.lengths.why is None:
         said.append(f"Lengths: {result.lengths.text}")
     title = f"Groups of clients{f' at {settings_of(point.varied)}' if swept else ''}"
-    link = shared_link(result.scenario)
-    said += [f"Shared link: {link}"] if link else []
+    said += [f"{name}: {text}" for name, text in shared_links(result.scenario)]
     blocks: list[Block] = [items("", said), clients_table(title, result.clients)]
     return _section([*blocks, *_varied(source.origin, [each.varied for each in study.points])])
 
@@ -39,7 +39,9 @@ def of_search(source: SearchSource) -> Section:
     if origin.points and workload is not None:
         varied = "the rate of their arrivals" if source.search.find == "rate" else "their number"
         groups = [group.resolve() for group in origin.points[0].experiment.clients]
-        blocks.append(items("", [f"Workload: {workload}"]))
+        network = {"network": origin.points[0].experiment.network.resolve()}
+        links = [f"{name}: {text}" for name, text in shared_links(network)]
+        blocks.append(items("", [f"Workload: {workload}", *links]))
         blocks.append(clients_table(f"Groups of clients; the search varies {varied}", groups))
     return _section([*blocks, *_varied(origin, [each.varied for each in source.search.points])])
 
@@ -109,8 +111,11 @@ def _varied(origin: Origin, points: Sequence[Mapping[str, Any]]) -> list[Block]:
 
 def clients_table(title: str, groups: Sequence[Mapping[str, Any]]) -> Table:
     """A line for each group of clients of a scenario: where it is, and what it does."""
-    idle = {name for name, told in (("impairments", impairments), ("queue", queues)) if not any(map(told, groups))}
+    told = (("impairments", impairments), ("queue", queues), ("at", lambda group: group.get("at")))
+    idle = {name for name, of_group in told if not any(map(of_group, groups))}
     columns = {name: column for name, column in _CLIENTS.items() if name not in idle}
+    if "at" in idle:
+        columns["rtt"] = replace(columns["rtt"], head="rtt")
     return table(title, Listing(columns, list(groups)))
 
 
@@ -147,7 +152,8 @@ def _asks(row: Mapping[str, Any]) -> str:
 _CLIENTS = {
     "name": Column("group", of_row=_name, left=True),
     "count": Column("clients", whole),
-    "rtt": Column("rtt"),
+    "at": Column("at", left=True),
+    "rtt": Column("access rtt"),
     "loss": Column("loss", losses, left=True),
     "impairments": Column("impairments", of_row=lambda row: ", ".join(impairments(row)) or NONE, left=True),
     "down": _rate("down"),

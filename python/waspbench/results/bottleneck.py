@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from waspbench import _core
 from waspbench.experiment import Experiment
@@ -12,6 +13,7 @@ from waspbench.results.capacity import LINK_FULL, SATURATED, Bottleneck
 from waspbench.results.loads import LoadReading, load_text, readings_at
 from waspbench.results.wording import trace
 from waspbench.stats.capacity import Capacity
+from waspbench.topology import Topology, rate_text, resolved
 
 _FEWER = "; going by twice as many, fewer would hardly meet it"
 
@@ -52,6 +54,11 @@ def bottleneck_of(
     link = _shared_rate(experiment, traces or {})
     if link is not None and goodput >= LINK_FULL * link[0]:
         return "network", f"the shared link ({link[1]}) was full; {busy}{unmet}"
+    narrow = _full_links(experiment, [*behind, *beyond], traces)
+    if narrow is not None:
+        busy += f"; {narrow.text}"
+        if narrow.crossed_by_all:
+            return "network", f"{busy}{unmet}"
     if any(each.waited for each in beyond):
         return "clients", f"{_WAITED}; {busy}{unmet}"
     if unmet:
@@ -65,11 +72,55 @@ def bottleneck_of(
 
 def _shared_rate(experiment: Experiment, traces: Mapping[str, str]) -> tuple[float, str] | None:
     """The rate of the shared link towards the clients in bits a second, of a trace the mean; and both in words."""
-    link = experiment.network.shared.down
+    if experiment.network.kind != "star":
+        return None
+    link = experiment.network.shared.directions()["down"]
     if link.trace is not None:
         option = link.trace.model_dump() | {"mean_bps": mean_rate(link.trace, traces[link.trace.file])}
         return option["mean_bps"], f"trace {trace(option)}"
     return None if link.rate is None else (_core.parse_rate(link.rate), link.rate)
+
+
+@dataclass(frozen=True)
+class _Narrow:
+    """Links that were full, and whether every group that is measured crosses one."""
+
+    text: str
+    crossed_by_all: bool
+
+
+def _full_links(
+    experiment: Experiment, readings: Sequence[LoadReading], traces: Mapping[str, str] | None
+) -> _Narrow | None:
+    """The links between nodes that were full in one of these runs, if any were."""
+    full = list(dict.fromkeys(link for each in readings for link in each.full_links))
+    if not full:
+        return None
+    network = resolved(experiment, traces)
+    rates = {f"{link} {direction}": rate for (link, direction), rate in rates_of(network).items()}
+    measured = {group.name for group in experiment.clients if not group.background}
+    crossing = [
+        group.name
+        for group in network.groups
+        if group.name in measured
+        and any(f"{hop.link} {hop.direction}" in full for hop in (*group.up.links, *group.down.links))
+    ]
+    named = ", ".join(f"{link} ({rate_text(rates.get(link))})" for link in full)
+    text = f"the link {named} was full" if len(full) == 1 else f"the links {named} were full"
+    if len(crossing) < len(measured):
+        of = f"{', '.join(crossing[:MOST_NAMED])}{', ...' if len(crossing) > MOST_NAMED else ''}" or "no group"
+        text += f", which {of} of {len(measured)} groups cross{'es' if len(crossing) == 1 else ''}"
+    return _Narrow(text, len(crossing) == len(measured))
+
+
+MOST_NAMED = 4
+"""Groups that cross a full link that are named."""
+
+
+def rates_of(network: Topology) -> dict[tuple[str, str], int]:
+    """The rates of the links between nodes in bits a second, of a trace the mean, by link and direction."""
+    links = [link for link in network.links if link.kind == "between"]
+    return {(link.link, link.direction): link.rate_bps for link in links if link.rate_bps is not None}
 
 
 def _at_the_edge(found: Capacity, readings: Sequence[LoadReading], find: Find, busy: str) -> tuple[Bottleneck, str]:

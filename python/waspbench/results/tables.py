@@ -109,9 +109,15 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
                 "link",
                 "String",
                 "Name of the link: `shared`, or the name of the group, a slash, and the index of the client in the "
-                "run.",
+                "run. In a backbone or a graph the link before the server is `server`, and links between nodes have "
+                "their own names.",
             ),
-            ("direction", "String", "`up` is the direction to the server, `down` the direction to the client."),
+            (
+                "direction",
+                "String",
+                "`up` is the direction to the server, `down` the direction to the client. Links between nodes have the "
+                "directions `forward` and `backward` instead.",
+            ),
             (
                 "packets",
                 "UInt64",
@@ -121,8 +127,8 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             (
                 "strays",
                 "UInt64",
-                "Packets that belong to no connection of the run: those of an earlier run, or not TCP. Null for "
-                "`shared`.",
+                "Packets that belong to no connection of the run: those of an earlier run, or not TCP. Null for links "
+                "that clients share.",
             ),
             ("bytes", "UInt64", "Number of bytes of these packets, IP headers included."),
             ("lost", "UInt64", "Packets that the loss model dropped."),

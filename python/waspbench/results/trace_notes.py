@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from waspbench.experiment.network import directions_of
 from waspbench.experiment.traces import RANDOM
 
 
@@ -22,8 +23,7 @@ def notes_of_traces(scenario: Mapping[str, Any], runs: int) -> list[str]:
 
 def _options(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The rate traces of all links of a scenario; older ones have none."""
-    shared = (scenario.get("network") or {}).get("shared") or {}
     groups = [group.get("trace") or {} for group in scenario.get("clients", ())]
     options = [group.get(way) for group in groups for way in ("up", "down")]
-    options += [(shared.get(way) or {}).get("trace") for way in ("up", "down")]
+    options += [link.get("trace") for _, _, link in directions_of(scenario.get("network"))]
     return (option for option in options if option)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from waspbench import _core
 from waspbench.experiment import loss_label
+from waspbench.experiment.network import directions_of
 from waspbench.experiment.queues import DISCIPLINES
 from waspbench.experiment.traces import RateTrace
 from waspbench.results.columns import value_text
@@ -23,9 +24,7 @@ def described(result: Result) -> str:
     """What was measured, in a sentence or two."""
     measure = result.scenario["measure"]
     runs = f"{len(result.runs)} run{'s' if len(result.runs) != 1 else ''} of {measure['duration']}"
-    groups = "; ".join(map(_group, result.clients))
-    link = shared_link(result.scenario)
-    where = "; ".join([groups, *([f"shared link: {link}"] if link else [])])
+    where = "; ".join([*_groups(result.clients), *_network(result.scenario)])
     return f"{server(result)}, {where}. {result.mode}, {runs} after {measure['warmup']}, seed {result.seed}"
 
 
@@ -36,22 +35,57 @@ def server(result: Result) -> str:
     return f"{result.server['kind']} {result.server.get('version') or ''}".strip()
 
 
+MOST_PLACED = 4
+"""Groups at nodes of a network that are told one by one."""
+MOST_LINKS = 3
+"""Links of a graph that are told one by one where there is little room."""
+
+
+def _groups(groups: Sequence[Mapping[str, Any]]) -> list[str]:
+    if len(groups) > MOST_PLACED and all(group.get("at") for group in groups):
+        return [f"{sum(group['count'] for group in groups):,d} clients in {len(groups)} groups"]
+    return [_group(group) for group in groups]
+
+
 def _group(group: Mapping[str, Any]) -> str:
-    met = [losses(group["loss"]), *_traces(group), *_disciplines(group), *impairments(group)]
-    return f"{group['count']} {group['name']} at {group['rtt']}, {', '.join(met)}"
+    own = " on its own links" if group.get("at") else ""
+    met = [f"{losses(group['loss'])}{own}", *_traces(group), *_disciplines(group), *impairments(group)]
+    where = f"{group['rtt']} from {group['at']}" if group.get("at") else f"at {group['rtt']}"
+    return f"{group['count']} {group['name']} {where}, {', '.join(met)}"
 
 
-def shared_link(scenario: Mapping[str, Any]) -> str:
-    """What the shared link of a scenario does, in each direction unless both are alike; empty where it does nothing."""
-    shared = (scenario.get("network") or {}).get("shared") or {}
-    sides = {way: ", ".join(_link(shared.get(way) or {})) for way in ("up", "down")}
-    if sides["up"] == sides["down"]:
-        return sides["up"]
-    return "; ".join(f"{way} {side}" for way, side in sides.items() if side)
+def _network(scenario: Mapping[str, Any]) -> list[str]:
+    """What joins the access links and the server; nothing of a star whose shared link does nothing."""
+    network = scenario.get("network") or {}
+    if network.get("kind") == "graph" and len(network["links"]) > MOST_LINKS:
+        return [f"graph of {len(network['nodes'])} nodes and {len(network['links'])} links"]
+    return [f"{name[:1].lower()}{name[1:]}: {text}" for name, text in shared_links(scenario)]
+
+
+def shared_links(scenario: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the links do that connections share, each with what it is called; links that do nothing are left out."""
+    network = scenario.get("network") or {}
+    sides: dict[str, dict[str, str]] = {}
+    for name, way, link in directions_of(network):
+        is_delay = name == "link" and network.get("subnetworks") == 1
+        sides.setdefault(name, {})[way] = ", ".join(_link({"delay": link.get("delay")} if is_delay else link))
+    routers = network.get("subnetworks")
+    one, many = "Backbone of 1 router, the link before it", f"Backbone of {routers} routers, each link between them"
+    called = {"shared": "Shared link", "link": one if routers == 1 else many}
+    if network.get("kind") == "graph":
+        called = {link["name"]: f"Link {link['name']} ({link['from']} to {link['to']})" for link in network["links"]}
+    told = ((called[name], _both_sides(of_link)) for name, of_link in sides.items())
+    return [(name, text) for name, text in told if text]
+
+
+def _both_sides(sides: Mapping[str, str]) -> str:
+    """The texts of both directions, told once where they are alike."""
+    alike = len(set(sides.values())) == 1
+    return next(iter(sides.values())) if alike else "; ".join(f"{way} {side}" for way, side in sides.items() if side)
 
 
 def _link(link: Mapping[str, Any]) -> list[str]:
-    """What one direction of the shared link does."""
+    """What one direction of a link that connections share does."""
     delay, loss = link.get("delay"), link.get("loss")
     transport = [link["rate"]] if link.get("rate") else []
     transport += [f"trace {trace(link['trace'])}"] if link.get("trace") else []
@@ -59,6 +93,17 @@ def _link(link: Mapping[str, Any]) -> list[str]:
     transport += [f"delay {delay}"] if delay and _core.parse_duration(delay) else []
     transport += [f"loss {_loss(loss)}"] if loss else []
     return transport + of_link(link)
+
+
+OPTIONS = ("trace", "loss", "jitter", "reorder", "duplicate", "corrupt")
+"""The options of a direction of a link beside rate, queue and delay."""
+
+
+def besides(link: Mapping[str, Any]) -> list[str]:
+    """What one direction of a link does beside its rate, its queue and its delay."""
+    told = [f"trace {trace(link['trace'])}"] if link.get("trace") else []
+    told += [f"loss {_loss(link['loss'])}"] if link.get("loss") else []
+    return told + of_link(link)
 
 
 def of_link(link: Mapping[str, Any]) -> list[str]:

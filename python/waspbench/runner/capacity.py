@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from waspbench.experiment.search import Search, search_of_table
 from waspbench.experiment.sweep import Point, text_of
 from waspbench.results import RunSummary
 from waspbench.results.access_log import log_path
+from waspbench.results.bottleneck import rates_of
 from waspbench.results.capacity import CAPACITY, CapacityResult
 from waspbench.results.capacity_checks import at_least
 from waspbench.results.checks import needs_more
@@ -49,6 +50,7 @@ from waspbench.runner.run_lengths import SHORT_BY, RunLengths
 from waspbench.runner.study import Source, document_of
 from waspbench.runner.timing import time_limit
 from waspbench.stats.capacity import CapacitySweep, Reading
+from waspbench.topology import resolved
 
 
 @dataclass
@@ -59,6 +61,8 @@ class _SearchedPoint:
     machine: Machine
     lengths: RunLengths
     """How long its runs are."""
+    rates: Mapping[tuple[str, str], int]
+    """Rates of its links between nodes."""
     readings: list[LoadReading] = field(default_factory=list)
     running: bool = False
     first: FirstAttempt | None = None
@@ -91,9 +95,14 @@ class CapacityStudy(Pipeline[CapacityResult]):
                 point,
                 machine_of(self.search, runs),
                 RunLengths(point.experiment.measure, self._objectives, self.search.find),
+                self._rates(point),
             )
             for point in self.points
         ]
+
+    def _rates(self, point: Point) -> Mapping[tuple[str, str], int]:
+        is_star = point.experiment.network.kind == "star"
+        return {} if is_star else rates_of(resolved(point.experiment, self._traces))
 
     @classmethod
     def _check_servers(cls, plan: StudyPlan, found: Sequence[Point]) -> None:
@@ -289,6 +298,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
                 self._folder(searched, load),
                 confirming=confirming,
                 may_leave_open=machine.may_leave_open,
+                rates=searched.rates,
             )
         searched.readings.append(reading)
         machine.tell(

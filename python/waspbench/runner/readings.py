@@ -12,7 +12,7 @@ from waspbench.experiment.conditions import Condition
 from waspbench.experiment.metrics import Metric, fraction_of, percentiles_of
 from waspbench.experiment.resolve import resolve_workload
 from waspbench.results import RunSummary, errors
-from waspbench.results.capacity import EXCUSED, SATURATED
+from waspbench.results.capacity import EXCUSED, LINK_FULL, SATURATED
 from waspbench.results.checks import lacking, run_value
 from waspbench.results.estimates import with_percentiles
 from waspbench.results.loads import LoadReading
@@ -55,6 +55,7 @@ def reading_of(
     *,
     confirming: bool,
     may_leave_open: bool,
+    rates: Mapping[tuple[str, str], int] | None = None,
 ) -> LoadReading:
     """That of a whole run, whose tables are in ``folder``. One of too few transactions to tell may leave open whether
     it met the objectives where that is said; else it is judged by what it has, and not valid.
@@ -76,6 +77,7 @@ def reading_of(
         load=load,
         throughput=summary.throughput,
         goodput_bps=_goodput(summary),
+        full_links=full_links(summary, folder, rates or {}),
         interval_s=summary.interval_s,
         server_cpu=_of_server(summary),
         judged=judged,
@@ -101,6 +103,26 @@ def reading_of(
             *_said_of_errors(summary, experiment, mode),
         ],
     )
+
+
+def full_links(summary: RunSummary, folder: Path, rates: Mapping[tuple[str, str], int]) -> list[str]:
+    """The links that were full in a run whose tables are in ``folder``, of those that have ``rates`` in bits a second
+    by link and direction: they carried at least 90 % of that over the whole run.
+    """
+    ages = summary.by_group[0].ages if summary.by_group else None
+    if not rates or ages is None:
+        return []
+    # The table counts from the start of the run on, whose warm-up may be longer than that of the file.
+    length = ages.window.warmup + ages.window.duration
+    full = []
+    for row in read_table(table_path(folder, "links", summary.run)).iter_rows(named=True):
+        rate = rates.get((row["link"], row["direction"]))
+        if rate is None or not row["packets"]:
+            continue
+        carried = 8 * row["bytes"] * (1 - (row["lost"] + row["dropped"]) / row["packets"])
+        if carried >= LINK_FULL * rate * length:
+            full.append(f"{row['link']} {row['direction']}")
+    return full
 
 
 def _of_machine(reasons: Sequence[Invalid]) -> list[Invalid]:

@@ -30,7 +30,7 @@ impl ScenarioError {
 }
 
 /// Fails with the field and the message if the condition does not hold.
-pub(super) fn ensure(
+pub(crate) fn ensure(
     condition: bool,
     field: impl Into<String>,
     message: impl Into<String>,
@@ -47,13 +47,12 @@ impl Scenario {
         self.check_server()?;
         self.check_addresses()?;
         check_workload(self)?;
-        for direction in [("up", &self.network.shared.up), ("down", &self.network.shared.down)] {
-            let field = format!("network.shared.{}", direction.0);
+        for (field, direction) in self.network.directions() {
             let of = |option: &str| format!("{field}.{option}");
-            check_limit(direction.1, of, ["rate", "trace"])?;
-            check_loss(&of("loss"), direction.1.loss)?;
-            check_duration(&of("delay"), direction.1.delay)?;
-            self.check_options_of_link(direction.1, of)?;
+            check_limit(direction, of, ["rate", "trace"])?;
+            check_loss(&of("loss"), direction.loss)?;
+            check_duration(&of("delay"), direction.delay)?;
+            self.check_options_of_link(direction, of)?;
         }
         ensure(!self.clients.is_empty(), "clients", "none; at least one group is needed")?;
         ensure(
@@ -67,6 +66,7 @@ impl Scenario {
             ensure(names.insert(&group.name), field, "two groups have this name; names must differ")?;
             self.check_group(group)?;
         }
+        self.check_network()?;
         check_duration("measure.warmup", self.measure.warmup)?;
         check_duration("measure.duration", self.measure.duration)?;
         ensure(!self.measure.duration.is_zero(), "measure.duration", "0ms; must be above zero")

@@ -6,13 +6,17 @@
 mod behaviour;
 mod check;
 mod check_behaviour;
+mod check_network;
+mod network;
 mod queue;
 mod tcp;
 mod trace;
 
 pub use behaviour::{Abort, ArrivalModel, Arrivals, Http, Method, NextAfter, Start, Version, Workload};
 pub use check::ScenarioError;
+pub(crate) use check::ensure;
 pub(crate) use check_behaviour::of_option;
+pub use network::{Internetwork, LinkDirection, LinkDirections, NamedLink, NetworkKind, SharedLink};
 pub use queue::{QueueOption, queue_defaults};
 pub(crate) use tcp::resolve;
 pub use tcp::tcp_constants;
@@ -20,10 +24,9 @@ pub use trace::TraceOption;
 
 use behaviour::check_options;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
-use wasp_net::{Corrupt, Duplicate, Jitter, Loss, Reorder, Scope, Trace};
+use wasp_net::{Corrupt, Duplicate, Jitter, Loss, Reorder, Scope};
 use wasp_units::{Duration, Probability, Rate};
 use wasp_workload::Delay;
 
@@ -74,6 +77,9 @@ pub struct Server {
     pub address: Ipv4Addr,
     /// Its port.
     pub port: u16,
+    /// The node of a graph at which it is.
+    #[serde(default)]
+    pub at: Option<String>,
     /// What clients call it in the `Host` field; its address unless set.
     #[serde(default)]
     pub host: Option<String>,
@@ -111,62 +117,6 @@ pub struct ServerModel {
     pub accept_queue: Option<NonZeroU32>,
 }
 
-/// The network between clients and server.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Internetwork {
-    /// Addresses of server and clients, `address/length`.
-    pub prefix: String,
-    /// The link that all clients share.
-    pub shared: SharedLink,
-    /// The rate traces that links ask for, by the paths of their files.
-    #[serde(default)]
-    pub traces: BTreeMap<String, Trace>,
-}
-
-/// Both directions of the shared link.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SharedLink {
-    /// Towards the server.
-    pub up: LinkDirection,
-    /// From the server.
-    pub down: LinkDirection,
-}
-
-/// What one direction of a link does: the same for access and shared links.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinkDirection {
-    /// Serialisation rate; none is infinite.
-    #[serde(default)]
-    pub rate: Option<Rate>,
-    /// A recorded rate in its place.
-    #[serde(default)]
-    pub trace: Option<TraceOption>,
-    /// What waits, and what of it is dropped; none lets all wait.
-    #[serde(default)]
-    pub queue: Option<QueueOption>,
-    /// Propagation delay.
-    #[serde(default)]
-    pub delay: Duration,
-    /// Random loss: on an access link of each connection, elsewhere one chain for all that crosses the link.
-    #[serde(default)]
-    pub loss: Option<Loss>,
-    /// Variation of the delay.
-    #[serde(default)]
-    pub jitter: Option<Jitter>,
-    /// Packets that others overtake.
-    #[serde(default)]
-    pub reorder: Option<Reorder>,
-    /// Packets that a copy follows.
-    #[serde(default)]
-    pub duplicate: Option<Duplicate>,
-    /// Packets in which a bit is flipped.
-    #[serde(default)]
-    pub corrupt: Option<Corrupt>,
-}
-
 /// A group of like clients.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -178,6 +128,9 @@ pub struct Group {
     /// Whether its transactions are load beside what is measured: the figures of all clients do not have them, and nothing is judged by them.
     #[serde(default)]
     pub background: bool,
+    /// The node at which they are, of a backbone or a graph.
+    #[serde(default)]
+    pub at: Option<String>,
     /// Round-trip time of the access link without queues and serialisation, half of it in each direction.
     pub rtt: Duration,
     /// Random loss on the access link.
@@ -261,15 +214,6 @@ pub struct Measure {
 /// Bytes of IPv4 and TCP headers without options.
 const HEADERS: u16 = 40;
 
-impl LinkDirection {
-    /// Whether what crosses it changes what the rest meets: a rate, a queue, or anything that is drawn for all packets in turn.
-    pub(crate) const fn has_state(&self) -> bool {
-        let Self { rate, trace, queue, delay: _, loss, jitter, reorder, duplicate, corrupt } = self;
-        let limits = rate.is_some() || trace.is_some() || queue.is_some() || loss.is_some();
-        limits || jitter.is_some() || reorder.is_some() || duplicate.is_some() || corrupt.is_some()
-    }
-}
-
 impl<T> Default for Directions<T> {
     fn default() -> Self {
         Self { up: None, down: None }
@@ -336,15 +280,6 @@ impl Scenario {
         })?;
         scenario.check()?;
         Ok(scenario)
-    }
-
-    /// Mean time of a round trip of a group's clients without queues and serialisation.
-    pub(crate) fn round_trip(&self, group: &Group) -> Duration {
-        let shared = &self.network.shared;
-        let jitter = [shared.up.jitter, shared.down.jitter, group.jitter.up, group.jitter.down];
-        let added: Duration =
-            jitter.iter().flatten().map(Jitter::mean).fold(Duration::ZERO, |sum, mean| sum + mean);
-        group.rtt + shared.up.delay + shared.down.delay + added
     }
 
     /// What clients call the server.

@@ -3,7 +3,7 @@
 use super::{Internetwork, LinkDirection};
 use serde::Deserialize;
 use wasp_net::{RateTrace, TraceOptions, TraceStart};
-use wasp_units::{Bytes, Rate};
+use wasp_units::Bytes;
 
 /// The rate trace of one direction of a link.
 #[derive(Clone, Debug, Deserialize)]
@@ -29,10 +29,5 @@ impl Internetwork {
         let options =
             TraceOptions { repeat: *repeat, start: *start, opportunity: *opportunity, overhead: *overhead };
         Some(RateTrace { trace, options })
-    }
-
-    /// The rate of a direction of a link, or the mean rate of its trace; `None` is infinite.
-    pub(crate) fn mean_rate(&self, direction: &LinkDirection) -> Option<Rate> {
-        direction.rate.or_else(|| self.trace_of(direction).map(|trace| trace.mean_rate()))
     }
 }

@@ -31,6 +31,7 @@ pub(crate) use totals::{Measured, Watch};
 pub use trend::Trend;
 pub use windows::CongestionWindows;
 
+use crate::build::{GroupPaths, group_paths};
 use crate::lateness::Lateness;
 use crate::ledger::{GroupLedger, GroupTimes};
 use crate::{Counters, Ledger, MachineReport, RunError, Scenario};
@@ -40,7 +41,7 @@ use std::collections::BTreeMap;
 use totals::DirectionTotals;
 use wasp_host::{Arrival, Outcome, TcpTotals};
 use wasp_net::topology::Layout;
-use wasp_net::{Fate, Flow, LinkId, Network, Observer};
+use wasp_net::{Fate, Flow, LinkId, Network, Observer, Pair};
 
 /// What a run leaves behind.
 #[derive(Debug)]
@@ -323,13 +324,13 @@ pub struct Little {
 /// One direction of one link over the whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkRow {
-    /// `shared`, or the group's name and the client's index in the run.
+    /// `shared` in a star, else `server` or the name of a link between nodes; or the group's name and the client's index in the run.
     pub link: String,
-    /// `up` or `down`.
+    /// `up` or `down`; of a link between nodes `forward` or `backward`.
     pub direction: &'static str,
     /// Packets that came to it. Those of an access link are the packets of its client's connections and [`Self::strays`].
     pub packets: u64,
-    /// Those of them that are of no connection of the run; absent for the shared link, which keeps no account of connections.
+    /// Those of them that are of no connection of the run; absent for a link that clients share, which keeps no account of connections.
     pub strays: Option<u64>,
     /// Their bytes.
     pub bytes: u64,
@@ -388,7 +389,8 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
     let whole = ledger.whole();
     let ok_times = response_time(&ledger.response_times, whole.ok_sum);
     let all_times = response_time(&ledger.all_times(), whole.all_sum());
-    let by_group = by_group(scenario, &part, [ok_times, all_times]);
+    let paths = group_paths(scenario);
+    let by_group = by_group(scenario, &paths, &part, [ok_times, all_times]);
     let mut summary = Summary {
         interval_s: seconds,
         throughput: per_second(whole.tally.outcome(Outcome::Ok), seconds),
@@ -406,7 +408,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
         server_tcp: part.measured.server_tcp,
         emulator: part.lateness.as_ref().map(|lateness| emulator(lateness, &part)),
-        lateness: part.lateness.as_ref().map(|lateness| waits_by_group(scenario, lateness)),
+        lateness: part.lateness.as_ref().map(|lateness| waits_by_group(scenario, &paths, lateness)),
         network: NetworkSummary {
             up: direction(&part.measured.totals.up),
             down: direction(&part.measured.totals.down),
@@ -483,12 +485,17 @@ fn response_time<C: Counter>(times: &Histogram<C>, sum: u128) -> ResponseTime {
 }
 
 /// The figures of each group. The response times of the only one are `those_of_run`: of the `ok` transactions, and of all.
-fn by_group(scenario: &Scenario, part: &Part, those_of_run: [ResponseTime; 2]) -> Vec<GroupSummary> {
+fn by_group(
+    scenario: &Scenario,
+    paths: &[GroupPaths],
+    part: &Part,
+    those_of_run: [ResponseTime; 2],
+) -> Vec<GroupSummary> {
     let ledger = &part.ledger;
     let seconds = ledger.interval().duration().as_secs_f64();
-    let groups = scenario.clients.iter().zip(&ledger.groups);
+    let groups = scenario.clients.iter().zip(paths).zip(&ledger.groups);
     groups
-        .map(|(group, found)| {
+        .map(|((group, paths), found)| {
             let own = |times: &GroupTimes| {
                 [response_time(&times.ok, found.ok_sum), response_time(&times.all(), found.all_sum())]
             };
@@ -506,8 +513,8 @@ fn by_group(scenario: &Scenario, part: &Part, those_of_run: [ResponseTime; 2]) -
                 course: transactions::course_of_group(scenario, part, group, found),
                 censoring: None,
                 trend: None,
-                beginning: transactions::beginning_of_group(scenario, part, group, found),
-                windows: CongestionWindows::of_group(scenario, part, group, found),
+                beginning: transactions::beginning_of_group(scenario, part, (group, paths), found),
+                windows: CongestionWindows::of_group(scenario, part, (group, paths), found),
                 open_loop: arrivals(found),
                 stability: None,
             }
@@ -556,12 +563,12 @@ fn emulator(lateness: &Lateness, part: &Part) -> Emulator {
     }
 }
 
-fn waits_by_group(scenario: &Scenario, lateness: &Lateness) -> Vec<GroupLateness> {
-    let groups = scenario.clients.iter().zip(lateness.groups());
+fn waits_by_group(scenario: &Scenario, paths: &[GroupPaths], lateness: &Lateness) -> Vec<GroupLateness> {
+    let groups = scenario.clients.iter().zip(paths).zip(lateness.groups());
     groups
-        .map(|(group, found)| GroupLateness {
+        .map(|((group, paths), found)| GroupLateness {
             group: group.name.clone(),
-            limit_us: validity::lateness_limit_us(&scenario.network.shared, group),
+            limit_us: validity::lateness_limit_us(paths),
             lag_us: waits(&found.lag),
             unread_us: waits(&found.unread),
         })
@@ -634,8 +641,11 @@ fn links<O: Observer>(
         let (up, down) = of_client.get(&index).copied().unwrap_or_default();
         [row(&name, "up", port.out, Some(up)), row(&name, "down", port.into, Some(down))]
     });
-    [row("shared", "up", layout.server.into, None), row("shared", "down", layout.server.out, None)]
-        .into_iter()
-        .chain(clients)
-        .collect()
+    let server = scenario.network.server_link_name();
+    let server = [row(server, "up", layout.server.into, None), row(server, "down", layout.server.out, None)];
+    let named = scenario.network.link_names().into_iter().zip(&layout.links);
+    let between = named.flat_map(|(name, Pair { forward, backward })| {
+        [row(&name, "forward", *forward, None), row(&name, "backward", *backward, None)]
+    });
+    server.into_iter().chain(between).chain(clients).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::Model;
 use wasp_host::TcpTotals;
-use wasp_net::{LinkId, Network, Observer};
+use wasp_net::{Direction, LinkId, Network, Observer, Pair};
 use wasp_units::{Duration, Instant};
 
 /// Sums over the links of one direction.
@@ -41,6 +41,14 @@ impl Totals {
         }
         totals.up.add(network, layout.server.into, false);
         totals.down.add(network, layout.server.out, false);
+        for (Pair { forward, backward }, towards_server) in layout.links.iter().zip(&layout.towards_server) {
+            let (up, down) = match towards_server {
+                Direction::Forward => (forward, backward),
+                Direction::Backward => (backward, forward),
+            };
+            totals.up.add(network, *up, false);
+            totals.down.add(network, *down, false);
+        }
         totals
     }
 }

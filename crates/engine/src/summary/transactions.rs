@@ -7,6 +7,7 @@ use super::chance::at_least;
 use super::figures::Course;
 use super::reason::{Said, groups_or_all};
 use super::{Beginning, Lengths, Part, Reason, ReasonCode, Window};
+use crate::build::GroupPaths;
 use crate::ledger::{GroupLedger, Tally};
 use crate::scenario::{Group, NextAfter};
 use crate::{Mode, Scenario};
@@ -186,7 +187,7 @@ fn places(group: &Group) -> f64 {
 pub(super) fn beginning_of_group(
     scenario: &Scenario,
     part: &Part,
-    group: &Group,
+    (group, paths): (&Group, &GroupPaths),
     found: &GroupLedger,
 ) -> Option<Beginning> {
     if part.is_stopped(scenario) || scenario.mode == Mode::Shim {
@@ -211,7 +212,7 @@ pub(super) fn beginning_of_group(
         },
         pause: is_plain.then_some(pause),
         requests: group.http.requests_per_connection.map(NonZeroU32::get),
-        rtt: scenario.round_trip(group).as_secs_f64(),
+        rtt: paths.round_trip().as_secs_f64(),
         warmup: scenario.measure.warmup.as_secs_f64(),
         duration: scenario.measure.duration.as_secs_f64(),
     };

@@ -3,8 +3,8 @@
 use super::reason::Said;
 use super::transactions::Judged;
 use super::{GroupLateness, Part, Reason, ReasonCode, Summary, Waits};
+use crate::build::GroupPaths;
 use crate::ledger::GroupLedger;
-use crate::scenario::{Group, SharedLink};
 use crate::{Counters, Mode, Scenario};
 use wasp_net::Fate;
 
@@ -91,11 +91,10 @@ fn no_packet(summary: &Summary) -> Option<String> {
     (crossed == 0).then(|| "no packet of a program came to the network".to_owned())
 }
 
-/// Microseconds that the packets of a group, or the frames for it, may wait in the emulator (p99): 1 ms or 1 % of its least round-trip time, of which
-/// the shared link's delay is a part, whichever is more.
-pub(super) fn lateness_limit_us(shared: &SharedLink, group: &Group) -> f64 {
-    let rtt = group.rtt.as_nanos() + shared.up.delay.as_nanos() + shared.down.delay.as_nanos();
-    (rtt as f64 / 1e3 * LATENESS).max(LEAST_LATENESS_US)
+/// Microseconds that the packets of a group, or the frames for it, may wait in the emulator (p99): 1 ms or 1 % of its least round-trip time, whichever
+/// is more.
+pub(super) fn lateness_limit_us(paths: &GroupPaths) -> f64 {
+    (paths.propagation().as_nanos() as f64 / 1e3 * LATENESS).max(LEAST_LATENESS_US)
 }
 
 /// Packets left too late.

@@ -10,13 +10,15 @@ use super::first_losses::{FirstLosses, by_loss_events, sum};
 use super::reason::Said;
 use super::sender::Sender;
 use super::{Lengths, Part};
+use crate::build::GroupPaths;
 use crate::ledger::{CLASSES, GroupLedger, History};
-use crate::scenario::{Group, LinkDirection, QueueOption};
+use crate::scenario::Group;
 use crate::{Mode, Scenario};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
-use wasp_net::Loss;
+use std::sync::Arc;
 use wasp_net::queue::QueueConfig;
+use wasp_net::{Direction, LinkConfig};
 use wasp_tcp::ReceiveBuffer;
 use wasp_units::{Bytes, Rate};
 
@@ -93,7 +95,7 @@ impl CongestionWindows {
     pub(super) fn of_group(
         scenario: &Scenario,
         part: &Part,
-        group: &Group,
+        (group, paths): (&Group, &GroupPaths),
         found: &GroupLedger,
     ) -> Option<Self> {
         let history = &found.history;
@@ -101,7 +103,7 @@ impl CongestionWindows {
             return None;
         }
         let uploads = 2 * history.uploads > history.count;
-        Self::of(history, &Known::of(scenario, group, found.is_open(), uploads)?)
+        Self::of(history, &Known::of(scenario, (group, paths), found.is_open(), uploads)?)
     }
 
     fn of(history: &History, known: &Known) -> Option<Self> {
@@ -196,35 +198,38 @@ impl CongestionWindows {
 
 impl Known {
     /// What is known of a group whose clients send more than they receive if it `uploads`.
-    fn of(scenario: &Scenario, group: &Group, is_open: bool, uploads: bool) -> Option<Self> {
-        let shared = &scenario.network.shared;
-        let [(_, up), (_, down)] = group.access();
-        let (own_link, shared_direction) = if uploads { (up, &shared.up) } else { (down, &shared.down) };
-        let bandwidth = scenario.network.mean_rate(&own_link);
-        let rtt = scenario.round_trip(group).as_secs_f64();
+    fn of(
+        scenario: &Scenario,
+        (group, paths): (&Group, &GroupPaths),
+        is_open: bool,
+        uploads: bool,
+    ) -> Option<Self> {
+        let direction = if uploads { Direction::Forward } else { Direction::Backward };
+        let (own_link, shared) = (paths.own.get(direction), paths.shared.get(direction));
+        let bandwidth = own_link.mean_rate();
+        let rtt = paths.round_trip().as_secs_f64();
         let client = group.tcp_config().ok()?;
         let mss = f64::from(client.mss) + LEAST_HEADERS - HEADERS;
         let frame_bits = 8.0 * (mss + HEADERS);
-        let pipe = |link: &LinkDirection, held: fn(&QueueConfig, Rate, u16) -> Option<Bytes>| {
-            let queue = link.queue.map(QueueOption::config);
-            let held = |rate| held(queue.as_ref()?, rate, group.mtu);
-            let limits = scenario.network.mean_rate(link).and_then(|rate| Some((rate, held(rate)?)));
+        let pipe = |link: &LinkConfig, held: fn(&QueueConfig, Rate, u16) -> Option<Bytes>| {
+            let held = |rate| held(link.queue.as_ref()?, rate, group.mtu);
+            let limits = link.mean_rate().and_then(|rate| Some((rate, held(rate)?)));
             limits.map_or(f64::INFINITY, |(rate, held)| {
                 (rate.bits_per_second() as f64 * rtt + 8.0 * held.get() as f64) / frame_bits
             })
         };
-        let first = |link| pipe(link, QueueConfig::held_first);
-        let is_shared_limited = scenario.network.mean_rate(shared_direction).is_some();
+        let first = |link: &Arc<LinkConfig>| pipe(link, QueueConfig::held_first);
+        let is_shared_limited = shared.iter().any(|link| link.mean_rate().is_some());
         let segment_time = bandwidth.map_or(0.0, |rate| frame_bits / rate.bits_per_second() as f64);
         let sender = if uploads { Sender::new(&client) } else { Sender::server(scenario)? };
-        let own = pipe(&own_link, QueueConfig::held_in_the_long_run);
+        let own = pipe(own_link, QueueConfig::held_in_the_long_run);
         let offered = match client.receive_buffer {
             ReceiveBuffer::Fixed(bytes) | ReceiveBuffer::Tuned { most: bytes } => f64::from(bytes) / mss,
         };
         // To TCP what arrives with a flipped bit is lost.
-        let events = |link: &LinkDirection| {
+        let events = |link: &Arc<LinkConfig>| {
             let corrupted = link.corrupt.map_or(0.0, |corrupt| corrupt.share.as_f64());
-            link.loss.map_or(0.0, Loss::event_rate) + corrupted
+            link.loss.event_rate() + corrupted
         };
         let closes = scenario.server.model.and_then(|model| model.requests_per_connection);
         let closes = closes.filter(|_| scenario.mode == Mode::Sim);
@@ -237,10 +242,10 @@ impl Known {
             mss,
             rtt,
             offered: if uploads { f64::INFINITY } else { offered },
-            pipe: first(&own_link).min(first(shared_direction)),
+            pipe: shared.iter().map(first).fold(first(own_link), f64::min),
             segment_time,
             own_pipe: if own.is_finite() && !is_shared_limited { own } else { 0.0 },
-            expected: events(&own_link) + events(shared_direction),
+            expected: shared.iter().map(events).fold(events(own_link), |sum, more| sum + more),
             warmup: scenario.measure.warmup.as_secs_f64(),
             duration: scenario.measure.duration.as_secs_f64(),
         })
@@ -290,6 +295,7 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build::group_paths;
     use crate::ledger::{OfSize, PARTS, SIZES};
     use crate::summary::{Reason, ReasonCode};
     use wasp_tcp::Config;
@@ -393,7 +399,7 @@ mod tests {
         assert!(slow.slower > 1.05, "{slow:?}");
     }
 
-    /// 70 segments on 10 Mbit/s that took 100 ms to the first, and 83 ms for the others. Link and queue hold `pipe` segments, 83 of them on the way.
+    /// 70 segments on 10 Mbit/s that took 100 ms to the first, and 83 ms for the others. Link and queue hold `pipe` segments, 83 of them on the paths.
     fn narrow(pipe: f64, changed: impl Fn(&mut Known)) -> CongestionWindows {
         let mut narrow = history(1);
         narrow.time = narrow.count * 183_000_000;
@@ -404,7 +410,7 @@ mod tests {
 
     #[test]
     fn what_a_full_queue_leaves_of_a_window_keeps_the_link_busy() {
-        // A loss leaves 119 segments of 170, more than are on the way.
+        // A loss leaves 119 segments of 170, more than are on the paths.
         let full = narrow(170.0, |_| {});
         assert!((full.slower - 1.0).abs() < 0.01 && !full.unsettled, "{full:?}");
         // A loss leaves 70 of 100. The link is idle for a while.
@@ -457,7 +463,9 @@ mod tests {
                 "measure": {{"warmup": "1s", "duration": "1s"}}}}"#
             );
             let scenario = Scenario::from_json(&text).expect("the scenario is valid");
-            Known::of(&scenario, &scenario.clients[0], false, uploads).expect("the server is known").own_pipe
+            Known::of(&scenario, (&scenario.clients[0], &group_paths(&scenario)[0]), false, uploads)
+                .expect("the server is known")
+                .own_pipe
         };
         let narrow = r#""bandwidth": {"down": "12Mbit/s"}, "queue": {"down": "30KB"},"#;
         // 100 frames of 1,500 bytes on the way, and 20 in the queue.

@@ -41,8 +41,9 @@ impl LinkConfig {
         is_fifo && self.trace.is_none() && !alters && !reorders && !self.by_queue
     }
 
-    /// The rate, or the mean rate of the trace.
-    pub(crate) fn mean_rate(&self) -> Option<Rate> {
+    /// The rate, or the mean rate of the trace; `None` is infinite.
+    #[must_use]
+    pub fn mean_rate(&self) -> Option<Rate> {
         self.trace.as_ref().map_or(self.rate, |trace| Some(trace.mean_rate()))
     }
 
@@ -60,7 +61,8 @@ impl LinkConfig {
     }
 
     /// The mean time that a packet takes from one end to the other, without queue and serialisation.
-    pub(crate) fn mean_delay(&self) -> Duration {
+    #[must_use]
+    pub fn mean_delay(&self) -> Duration {
         self.delay + self.jitter.map_or(Duration::ZERO, |jitter| jitter.mean())
     }
 }

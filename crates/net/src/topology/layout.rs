@@ -1,7 +1,8 @@
 //! Where everything is in a network that was built.
 
 use crate::node::{Route, Target};
-use crate::{LinkId, RouterId};
+use crate::{Direction, LinkId, Pair, RouterId};
+use std::ops::Range;
 use wasp_kernel::NodeId;
 use wasp_wire::Address;
 
@@ -25,6 +26,10 @@ pub struct Port {
 pub struct Layout {
     /// The port of the server.
     pub server: Port,
+    /// The links between routers, in the order of the description.
+    pub links: Vec<Pair<LinkId>>,
+    /// Which direction of each of those leads towards the server.
+    pub towards_server: Vec<Direction>,
     hosts: Vec<Port>,
     first: Option<Port>,
 }
@@ -38,12 +43,17 @@ impl Layout {
     ///
     /// # Panics
     /// If addresses, nodes or links have gaps.
-    pub(super) fn new(server: Port, hosts: Vec<Port>) -> Self {
+    pub(super) fn new(
+        server: Port,
+        hosts: Vec<Port>,
+        links: Vec<Pair<LinkId>>,
+        towards_server: Vec<Direction>,
+    ) -> Self {
         let next = |port: &Port| (port.address.offset(1), port.node.0 + 1, port.into.0 + Self::STEP);
         let follows =
             |pair: &[Port]| next(&pair[0]) == (Some(pair[1].address), pair[1].node.0, pair[1].into.0);
         assert!(hosts.windows(2).all(follows), "the hosts are consecutive");
-        Self { server, first: hosts.first().copied(), hosts }
+        Self { server, links, towards_server, first: hosts.first().copied(), hosts }
     }
 
     /// The ports of the hosts, in the order of their addresses.
@@ -72,9 +82,10 @@ impl Layout {
         ((number as usize) < self.hosts.len()).then_some(number)
     }
 
-    /// The route from their router to the hosts, if there are any.
-    pub(super) fn route_to_hosts(&self) -> Option<Route> {
-        let (first, last) = (self.first?, self.hosts.last()?);
+    /// The route from their router to the hosts with these numbers, if there are any.
+    pub(super) fn route_to_hosts(&self, numbers: Range<usize>) -> Option<Route> {
+        let hosts = &self.hosts[numbers];
+        let (first, last) = (hosts.first()?, hosts.last()?);
         let target = Target::Links { first: first.into, step: Self::STEP };
         Some(Route { first: first.address, last: last.address, target })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, NodeId, Process, Scheduler};
-use wasp_net::topology::{self, AccessConfig, Block, Layout, SharedConfig};
+use wasp_net::topology::{self, AccessConfig, Block, Layout, ServerConfig};
 use wasp_net::{Delivery, Fate, LinkConfig, LinkEvent, Network, Pair};
 use wasp_packet::{Body, Checksums, Packet, Payload, PayloadPool, emit};
 use wasp_random::Key;
@@ -107,10 +107,10 @@ pub(crate) fn pair(forward: &LinkConfig, backward: &LinkConfig) -> Pair<Arc<Link
 /// A star of such clients behind a free shared link.
 pub(crate) fn star(clients: &[AccessConfig], shared: &LinkConfig) -> LogicalProcess<Model> {
     let mut network = Network::new(PayloadPool::new(1 << 20), ());
-    let server: Address = "198.18.0.1".parse().unwrap();
-    let block = Block { first: server.offset(1).unwrap(), hosts: clients.to_vec() };
-    let shared = SharedConfig { directions: pair(shared, shared), key: Key::root(1, 0) };
-    let layout = topology::star(&mut network, server, &shared, &block);
+    let address: Address = "198.18.0.1".parse().unwrap();
+    let block = Block { at: 0, first: address.offset(1).unwrap(), hosts: clients.to_vec() };
+    let server = ServerConfig { at: 0, address, directions: pair(shared, shared), key: Key::root(1, 0) };
+    let layout = topology::star(server, block).build(&mut network).unwrap();
     LogicalProcess::new(Model {
         network,
         layout,
