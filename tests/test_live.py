@@ -90,6 +90,61 @@ def test_what_all_clients_share_keeps_the_emulator_on_one_thread(shared: dict[st
         live.spec(made, Placement((0,), (0, 1)))
 
 
+GRAPH: dict[str, Any] = {
+    "kind": "graph",
+    "nodes": {"edge": {}, "core": {}},
+    "links": {"wan": {"from": "edge", "to": "core", "delay": "1ms"}},
+}
+
+
+def addressed(**nodes: Any) -> Experiment:
+    """Two groups at one node, with such options of the nodes."""
+    groups = [{"name": name, "at": "edge", "count": 4} for name in ("a", "b")]
+    network = GRAPH | {"nodes": GRAPH["nodes"] | nodes}
+    return parse({"name": "x", "server": {"at": "core"}, "clients": groups, "network": network})
+
+
+def test_clients_whose_addresses_have_gaps_keep_the_emulator_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "may_steer", lambda: True)
+    both = Placement((0,), (0, 1))
+    for nodes in ({}, {"edge": {"subnet": "198.18.4.0/24"}}, {"core": {"address": "198.18.9.9"}}):
+        assert live.spec(addressed(**nodes), both).placement == both
+    between = addressed(core={"address": "198.18.0.7"})
+    assert live.spec(between, PLACEMENT).placement == PLACEMENT
+    with pytest.raises(InputError, match=r'^emulator_cpus: "0-1": .* groups do not follow each other.*one CPU'):
+        live.spec(between, both)
+
+
+def test_the_testbed_has_the_addresses_that_the_file_names() -> None:
+    made = parse({"name": "x", "clients": [{}], "network": {"prefix": "10.9.0.0/16"}})
+    spec = live.managed(made, PLACEMENT)
+    assert (spec.prefix, spec.address) == ("10.9.0.0/16", "10.9.0.1")
+    assert spec.server.argv[-2:] == ("10.9.0.1", "80")
+
+
+def before_a_url(**network: Any) -> HostSpec:
+    made = parse(
+        {
+            "name": "x",
+            "server": {"kind": "url", "url": "http://127.0.0.1:80/"},
+            "clients": [{"count": 4}],
+            "network": network,
+        }
+    )
+    spec = live.spec(made, Placement((0,), (0,)))
+    assert isinstance(spec, HostSpec)
+    return spec
+
+
+def test_a_server_that_runs_already_has_private_addresses_before_it() -> None:
+    assert len(before_a_url().prefixes) == 4
+    assert before_a_url(prefix="10.9.0.0/16").prefixes == ("10.9.0.0/16",)
+    assert before_a_url(prefix="198.18.64.0/20").prefixes == ("198.18.64.0/20",)
+    for prefix in ("11.0.0.0/16", "172.32.0.0/12", "192.0.0.0/8", "8.8.8.0/24"):
+        with pytest.raises(InputError, match=rf'^network\.prefix: "{prefix}": a server that runs already is reached'):
+            before_a_url(prefix=prefix)
+
+
 def test_several_threads_need_the_right_to_steer_packets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "may_steer", lambda: False)
     assert live.spec(experiment(), PLACEMENT).placement == PLACEMENT

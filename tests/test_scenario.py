@@ -237,7 +237,9 @@ SURGE_LEFT: list[dict[str, Any]] = [
     {"embedded": {"model": "none"}, "locality": {"model": "none"}},
 ]
 DIRECTIONS = {"forward": {"delay": "1ms"}, "backward": {"loss": "2%"}}
-ENDS = {"from": "a", "to": "b"}
+ENDS = {"from": "a", "to": "b", "from_address": "10.0.9.1", "to_address": "10.0.9.2"}
+NODES: dict[str, Any] = {"a": {"subnet": "10.0.4.0/22", "routes": {"server": "core"}}, "b": {"address": "10.0.9.3"}}
+ADDRESSED = {"kind": "graph", "nodes": NODES, "prefix": "10.0.0.0/16", "icmp": {"rate": "9/s", "burst": 3}}
 server_at: dict[str, Any] = {"server": {"at": "b"}}
 CHANGES: dict[str, dict[str, Any]] = {
     "everything": {},
@@ -252,7 +254,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         for name, network, at in (
             ("star", {"shared": options}, None),
             ("backbone", {"kind": "backbone", "subnetworks": 2, "link": options | DIRECTIONS}, "r2"),
-            ("graph", {"kind": "graph", "nodes": ["a", "b"], "links": {"core": options | ENDS | DIRECTIONS}}, "a"),
+            ("graph", {**ADDRESSED, "links": {"core": options | ENDS | DIRECTIONS}}, "a"),
         )
     },
     **{f"think {delay['model']}": group(think=delay) for delay in DELAYS},

@@ -41,7 +41,8 @@ def test_round_trip_times_along_a_backbone_are_those_of_the_paper() -> None:
 
 
 def test_tables_have_a_line_for_each_direction_and_group(two: Topology) -> None:
-    (_, links), (_, groups) = tables(two)
+    (_, nodes), (_, links), (_, groups) = tables(two)
+    assert nodes.cells[2:] == [["core", "198.18.0.12", "none", "none"], ["server", "198.18.0.1", "none", "none"]]
     assert links.cells[:2] == [
         ["outer", "forward", "village", "town", "10 Mbit/s", "10 ms", "unlimited", "100,000 B", "nothing"],
         [
@@ -61,7 +62,7 @@ def test_tables_have_a_line_for_each_direction_and_group(two: Topology) -> None:
         "near",
         "4",
         "town",
-        "198.18.0.6",
+        "198.18.0.6 to 198.18.0.9",
         "20 ms",
         "1500",
         "20 Mbit/s (inner forward)",
@@ -74,9 +75,9 @@ def test_tables_have_a_line_for_each_direction_and_group(two: Topology) -> None:
 def test_drawings_have_every_node_link_and_group(two: Topology) -> None:
     assert mermaid(two).splitlines() == [
         "flowchart LR",
-        '  n0("village")',
-        '  n1("town")',
-        '  n2("core")',
+        '  n0("village<br>198.18.0.10")',
+        '  n1("town<br>198.18.0.11")',
+        '  n2("core<br>198.18.0.12")',
         '  n3["server<br>198.18.0.1"]',
         '  g0[/"far: 4 clients, RTT 40 ms"/]',
         "  g0 --- n0",
@@ -90,7 +91,7 @@ def test_drawings_have_every_node_link_and_group(two: Topology) -> None:
     assert graph.startswith("graph network {\n")
     assert graph.endswith("}\n")
     for line in (
-        '"village" [label="village"];',
+        '"village" [label="village\\n198.18.0.10"];',
         '"server" [label="server\\n198.18.0.1" shape=box];',
         '"at village" -- "village";',
         '"village" -- "town" [label="outer: 10 Mbit/s, 10 ms"];',
@@ -128,6 +129,41 @@ def test_links_that_nobody_crosses_are_noted() -> None:
     ]
 
 
+def test_routes_that_no_packet_takes_and_a_router_that_is_silent_are_noted(tmp_path: Path) -> None:
+    settings = ["network.nodes.village.routes.near=outer", "network.nodes.core.routes.near=inner"]
+    settings += ["network.nodes.town.routes.server=inner", "network.nodes.village.routes.server=outer"]
+    assert notes(resolved(load(BOTTLENECKS, settings))) == [
+        "no packets of clients or server take the static routes from village to near via outer"
+    ]
+    file = tmp_path / "full.toml"
+    file.write_text('name = "full"\nclients = [{ count = 1 }]\nnetwork = { prefix = "10.0.0.0/30" }\n')
+    assert notes(resolved(load(file))) == [
+        "no address is left in network.prefix for a router, which sends no ICMP messages: router"
+    ]
+
+
+def test_ports_and_static_routes_are_told() -> None:
+    settings = [
+        "network.nodes.core.routes.near=inner",
+        "network.links.inner.to_address=198.18.9.2",
+        "network.nodes.village.subnet=198.18.4.0/24",
+        "clients.near.count=1",
+    ]
+    network = resolved(load(BOTTLENECKS, settings))
+    assert [node.address for node in network.nodes] == ["198.18.4.1", "198.18.0.3", "198.18.0.4", "198.18.0.1"]
+    inner = network.links[2]
+    assert (inner.from_address, inner.to_address) == ("198.18.0.3", "198.18.9.2")
+    access = network.links[-2]
+    assert (access.from_, access.from_address, access.to_address) == ("near", None, "198.18.0.3")
+    (_, nodes), (_, links), (_, groups) = tables(network)
+    assert nodes.cells[::2] == [
+        ["village", "198.18.4.1", "198.18.4.0/24", "none"],
+        ["core", "198.18.0.4", "none", "near via inner"],
+    ]
+    assert links.cells[2][2:4] == ["town", "core (198.18.9.2)"]
+    assert [cells[3] for cells in groups.cells] == ["198.18.4.2 to 198.18.4.5", "198.18.0.2"]
+
+
 def test_texts_of_rates_and_queues() -> None:
     assert [rate_text(bps) for bps in (None, 500, 64_000, 1_475_000, 10**10)] == [
         "unlimited",
@@ -144,8 +180,9 @@ def test_texts_of_rates_and_queues() -> None:
 def test_the_command_prints_tables_drawings_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["topology", str(BOTTLENECKS)]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("Links\n\n  link ")
+    assert printed.startswith("Nodes\n\n  node ")
     assert "\n\nGroups of clients, and their paths to the server and back\n\n" in printed
+    assert "Note: this is the first of 3 points of the sweep: network.links.inner.queue=" in printed
     assert invoke(["topology", str(BOTTLENECKS), "--json", "--set", "network.links.inner.delay=6ms"]) == 0
     assert json.loads(capsys.readouterr().out)["links"][2]["delay_ns"] == 6_000_000
     assert invoke(["topology", str(BOTTLENECKS), "--format", "dot"]) == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,7 +12,7 @@ from typing import get_args
 from waspbench import _core, serve
 from waspbench.errors import Argument, CannotRunError, InputError, RunFailedError
 from waspbench.experiment import Experiment, Mode
-from waspbench.experiment.resolve import PREFIX, SERVER_ADDRESS, SERVER_PORT, address_of
+from waspbench.experiment.resolve import address_of, resolve
 from waspbench.experiment.units import seconds
 from waspbench.results import Invalid, RunSummary
 from waspbench.suggestion import hint
@@ -40,6 +42,9 @@ from waspbench.testbed.protocol import PRIVATE
 from waspbench.workload.serving import Served, by_path, served
 
 SERVER_CPUS, EMULATOR_CPUS = Argument("server_cpus"), Argument("emulator_cpus")
+
+PRIVATE_BLOCKS = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "198.18.0.0/15")
+"""Addresses that are nobody's on the Internet: private networks (RFC 1918) and benchmarks (RFC 2544)."""
 
 FILES = "files"
 """The list of files that the built-in server is told, below its private directory."""
@@ -151,12 +156,14 @@ def managed(experiment: Experiment, placement: Placement, programs: int = 0) -> 
     """The same for a server that the testbed starts itself, before emulated clients or so many that are programs."""
     most = connections(experiment)
     content = _content(experiment)
+    there = address_of(experiment, "live")
+    address, port = there["address"], there["port"]
     with usage():
         made = TestbedSpec(
-            server=_launch(experiment, most, len(placement.server)),
-            address=SERVER_ADDRESS,
-            port=SERVER_PORT,
-            prefix=PREFIX,
+            server=_launch(experiment, (address, port), most, len(placement.server)),
+            address=address,
+            port=port,
+            prefix=experiment.network.prefix,
             clients=most,
             files=content.files,
             directory=content.directory,
@@ -197,6 +204,8 @@ def _running(experiment: Experiment, placement: Placement) -> HostSpec:
             "server here, because a real network on the way would be measured too"
         )
         raise InputError.at("server.url", message, url)
+    _check_block(experiment, server["address"])
+    prefixes = {"prefixes": (experiment.network.prefix,)} if experiment.network.names_addresses else {}
     return HostSpec(
         address=server["address"],
         port=server["port"],
@@ -204,7 +213,22 @@ def _running(experiment: Experiment, placement: Placement) -> HostSpec:
         placement=placement,
         congestion=experiment.server.congestion,
         mtu=max(group.mtu for group in experiment.clients),
+        **prefixes,
     )
+
+
+def _check_block(experiment: Experiment, server: str) -> None:
+    """Addresses on this machine's own network are those of nobody else."""
+    block = ipaddress.IPv4Network(experiment.network.prefix)
+    if not any(block.subnet_of(ipaddress.IPv4Network(private)) for private in PRIVATE_BLOCKS):
+        message = (
+            "a server that runs already is reached from this machine's own network, where the clients' addresses must "
+            f"be private ones; a prefix in one of {', '.join(PRIVATE_BLOCKS)} would be valid"
+        )
+        raise InputError.at("network.prefix", message, str(block))
+    if ipaddress.IPv4Address(server) in block:
+        message = f"the server has an address in it, {server}; a prefix without it would be valid"
+        raise InputError.at("network.prefix", message, str(block))
 
 
 def connections(experiment: Experiment) -> int:
@@ -214,15 +238,14 @@ def connections(experiment: Experiment) -> int:
 
 def _check_threads(experiment: Experiment, placement: Placement) -> None:
     """Several threads have nothing in common but the device: not a queue, nor a loss chain."""
-    limited = [path for path, direction in experiment.network.directions() if direction.options().keys() - {"delay"}]
-    if len(placement.emulator) > 1 and limited:
-        raise InputError.at(
-            EMULATOR_CPUS,
-            f"a link that all clients share ({limited[0]}) has a limit or loss of its own, which keeps the emulator on "
-            "one thread: one CPU would be valid",
-            show_list(placement.emulator),
-        )
-    if len(placement.emulator) > 1 and not may_steer():
+    threads = len(placement.emulator)
+    if threads < 2:
+        return
+    try:
+        _core.check_threads(json.dumps(resolve(experiment, mode="live")), threads)
+    except _core.ScenarioError as error:
+        raise InputError.at(EMULATOR_CPUS, error.message, show_list(placement.emulator)) from None
+    if not may_steer():
         message = (
             f"{show_list(placement.emulator)!r}: several threads need the right to load a BPF program "
             "(CAP_BPF), by which the device gives each packet to the thread of its client; one CPU would be valid"
@@ -230,32 +253,32 @@ def _check_threads(experiment: Experiment, placement: Placement) -> None:
         raise CannotRunError(message, EMULATOR_CPUS)
 
 
-def _launch(experiment: Experiment, connections: int, cpus: int) -> Launch:
+def _launch(experiment: Experiment, place: tuple[str, int], connections: int, cpus: int) -> Launch:
     server = experiment.server
+    address, port = place
     if server.kind == "nginx":
-        return nginx(SERVER_ADDRESS, SERVER_PORT, connections=connections, cpus=cpus, access_log=server.access_log)
+        return nginx(address, port, connections=connections, cpus=cpus, access_log=server.access_log)
     if server.kind == "apache":
         mpm = server.mpm or "event"
-        return apache(SERVER_ADDRESS, SERVER_PORT, mpm=mpm, connections=connections, access_log=server.access_log)
+        return apache(address, port, mpm=mpm, connections=connections, access_log=server.access_log)
     if server.kind == "command":
         assert server.command is not None
-        return from_lines(
-            server.command, server.stop, address=SERVER_ADDRESS, port=SERVER_PORT, connections=connections
-        )
-    return _builtin(experiment, connections)
+        return from_lines(server.command, server.stop, address=address, port=port, connections=connections)
+    return _builtin(experiment, place, connections)
 
 
-def _builtin(experiment: Experiment, connections: int) -> Launch:
+def _builtin(experiment: Experiment, place: tuple[str, int], connections: int) -> Launch:
     """The built-in server, told the sizes of all files whose names do not tell them."""
     check_room("builtin", connections)
+    address, port = place
     files = {path: size for path, size in by_path(experiment).items() if path != f"/{size}"}
     launch = command(
-        serve.argv(SERVER_ADDRESS, SERVER_PORT, f"{PRIVATE}/{FILES}" if files else None),
+        serve.argv(address, port, f"{PRIVATE}/{FILES}" if files else None),
         name="builtin",
         version=_core.version(),
         environment=serve.environment(),
         connections=connections,
-        shown=("wasp", "serve", "--address", SERVER_ADDRESS, "--port", str(SERVER_PORT)),
+        shown=("wasp", "serve", "--address", address, "--port", str(port)),
         asked_by="server.kind",
     )
     return replace(launch, private_files={FILES: serve.listing(files)}) if files else launch

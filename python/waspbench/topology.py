@@ -23,13 +23,27 @@ MOST_GROUPS = 6
 """Groups at one node that a drawing names; of more it says how many."""
 
 
+class Route(Record):
+    """A static route, which a router takes in the place of the shortest path."""
+
+    to: str
+    """Group of clients to which packets go, or ``server``."""
+    via: str
+    """Name of the link over which the router sends them."""
+
+
 class Node(Record):
     """A router, or the server."""
 
     name: str
     """Name of the node; ``server`` is the server."""
     address: str | None
-    """IPv4 address; null for a router, which has none."""
+    """IPv4 address. A router has it at each port for which its link names no other one. Null for the router of a star
+    that has so many clients that no address of its prefix is left."""
+    subnet: str | None
+    """IPv4 prefix of a router and its clients, if the file gives it."""
+    routes: list[Route]
+    """Static routes of a router."""
 
 
 class Hop(Record):
@@ -52,6 +66,11 @@ class Link(Hop):
     """Node at which the direction begins; group of clients for an access link."""
     to: str
     """Node at which it ends; group of clients for an access link."""
+    from_address: str | None
+    """IPv4 address of the port at which it begins; null where that is a client's, which differs from client to
+    client."""
+    to_address: str | None
+    """IPv4 address of the port at which it ends; null where that is a client's."""
     rate_bps: int | None
     """Rate in bits of IP packets per second, the mean rate for a rate trace; null if it is unlimited."""
     delay_ns: int
@@ -88,6 +107,8 @@ class Group(Record):
     """Number of clients."""
     first_address: str
     """IPv4 address of the first client; the others have the next ones."""
+    last_address: str
+    """IPv4 address of the last client."""
     rtt_ns: int
     """Round-trip time to the server in nanoseconds, without queues, serialisation and jitter."""
     mtu: int
@@ -114,6 +135,14 @@ class Topology(Record):
         """Both directions of each link between two nodes, the server among them."""
         links = [link for link in self.links if link.kind != "access"]
         return zip(links[::2], links[1::2], strict=True)
+
+    @property
+    def unused_routes(self) -> list[tuple[Node, Route]]:
+        """Static routes that no group's packets take, each with its node."""
+        begins = {(link.link, link.direction): link.from_ for link in self.links}
+        met = {("server", begins[hop.link, hop.direction]) for group in self.groups for hop in group.up.links}
+        met |= {(group.name, begins[hop.link, hop.direction]) for group in self.groups for hop in group.down.links}
+        return [(node, route) for node in self.nodes for route in node.routes if (route.to, node.name) not in met]
 
     @property
     def unused(self) -> list[Link]:
@@ -161,16 +190,37 @@ def _written_as(link: Link, experiment: Experiment) -> str:
 def notes(network: Topology) -> list[str]:
     """What else is to be said of a network."""
     unused = ", ".join(f"{link.link} {link.direction}" for link in network.unused)
-    return [f"no packets of clients or server cross {unused}"] if unused else []
+    routes = ", ".join(f"{node.name} to {route.to} via {route.via}" for node, route in network.unused_routes)
+    silent = ", ".join(node.name for node in network.nodes if node.address is None)
+    told = {
+        "no packets of clients or server cross": unused,
+        "no packets of clients or server take the static routes from": routes,
+        "no address is left in network.prefix for a router, which sends no ICMP messages:": silent,
+    }
+    return [f"{text} {what}" for text, what in told.items() if what]
 
 
 def tables(network: Topology) -> list[tuple[str, Listing]]:
-    """Links by direction, and groups, each with a title."""
+    """Nodes, links by direction, and groups, each with a title."""
     told = network.model_dump(by_alias=True)
+    own = {node.name: node.address for node in network.nodes}
+    for link in told["links"]:
+        link |= {f"{end}_port": _port(link[end], link[f"{end}_address"], own) for end in ("from", "to")}
     return [
+        ("Nodes", Listing(_NODES, told["nodes"])),
         ("Links", Listing(_LINKS, told["links"])),
         ("Groups of clients, and their paths to the server and back", Listing(_GROUPS, told["groups"])),
     ]
+
+
+def _port(node: str, address: str | None, own: Mapping[str, str | None]) -> str:
+    """A node at the end of a link, and the address of the port there if it is not the node's."""
+    return node if address is None or address == own.get(node) else f"{node} ({address})"
+
+
+def routes_text(routes: Sequence[Mapping[str, Any]]) -> str:
+    """The static routes of a node."""
+    return ", ".join(f"{route['to']} via {route['via']}" for route in routes) or "none"
 
 
 def rate_text(bps: int | None) -> str:
@@ -208,22 +258,36 @@ def _least(path: Mapping[str, Any]) -> str:
     return f"{rate_text(path['rate_bps'])} ({narrow})" if narrow else UNLIMITED
 
 
+_NODES = {
+    "name": Column("node", left=True),
+    "address": Column("address", of_row=lambda row: row["address"] or "none", left=True),
+    "subnet": Column("subnet", of_row=lambda row: row["subnet"] or "none", left=True),
+    "routes": Column("static routes", routes_text, left=True),
+}
 _LINKS = {
     "link": Column("link", left=True),
     "direction": Column("direction", left=True),
-    "from": Column("from", left=True),
-    "to": Column("to", left=True),
+    "from_port": Column("from", left=True),
+    "to_port": Column("to", left=True),
     "rate_bps": Column("rate", of_row=lambda row: rate_text(row["rate_bps"])),
     "delay_ns": Column("delay", time_text),
     "mtu": Column("MTU", of_row=lambda row: str(row["mtu"] or UNLIMITED)),
     "queue": Column("queue", of_row=lambda row: queue_text(row["queue"]), left=True),
     "does": Column("besides", of_row=lambda row: ", ".join(row["does"]) or "nothing", left=True),
 }
+
+
+def _addresses(group: Mapping[str, Any]) -> str:
+    """The addresses of the clients of a group."""
+    first, last = group["first_address"], group["last_address"]
+    return first if first == last else f"{first} to {last}"
+
+
 _GROUPS = {
     "name": Column("group", left=True),
     "count": Column("clients", whole),
     "at": Column("at", left=True),
-    "first_address": Column("first address", left=True),
+    "addresses": Column("addresses", of_row=_addresses, left=True),
     "rtt_ns": Column("RTT", time_text),
     "mtu": Column("MTU", str),
     "up_least": Column("bottleneck up", of_row=lambda row: _least(row["up"]), left=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ BACKBONE: dict[str, Any] = {"kind": "backbone", "subnetworks": 3, "link": {"dela
 WAN: dict[str, Any] = {"from": "edge", "to": "core", "delay": "1ms"}
 GRAPH: dict[str, Any] = {"kind": "graph", "nodes": ["edge", "core"], "links": {"wan": WAN}}
 STAR: dict[str, Any] = {"name": "x", "clients": [{}]}
+NO_NODES: list[Any] = ["edge", [], {}, [{"name": "a"}], ["edge", 1], 5]
 AT_CORE: dict[str, Any] = {"name": "x", "server": {"at": "core"}}
 
 
@@ -28,6 +30,11 @@ def drawn(network: dict[str, Any] = GRAPH, **group: Any) -> dict[str, Any]:
 
 def linked(**options: Any) -> dict[str, Any]:
     return drawn(GRAPH | {"links": {"wan": WAN | options}})
+
+
+def noted(**core: Any) -> dict[str, Any]:
+    """With such options of the node core."""
+    return drawn(GRAPH | {"nodes": {"edge": {}, "core": core}})
 
 
 def network_of(document: dict[str, Any]) -> dict[str, Any]:
@@ -50,7 +57,7 @@ def test_an_option_of_a_link_holds_for_both_directions_unless_one_has_its_own() 
 
 def test_a_star_is_told_as_before() -> None:
     network = network_of(STAR)
-    assert network.keys() == {"prefix", "shared", "traces"}
+    assert network.keys() == {"prefix", "shared", "icmp", "traces"}
     kind = network_of(STAR | {"network": {"kind": "star"}})
     assert kind == network
 
@@ -70,7 +77,12 @@ def test_a_group_at_all_routers_is_one_at_each() -> None:
 
 
 def test_what_is_written_out_is_read_again() -> None:
-    for document in (along(at="all"), drawn(), STAR | {"network": {"shared": {"delay": "1ms"}}}):
+    for document in (
+        along(at="all"),
+        drawn(),
+        noted(routes={"clients": "wan"}),
+        STAR | {"network": {"shared": {"delay": "1ms"}}},
+    ):
         experiment = parse(document)
         again = Experiment.model_validate(experiment.model_dump(by_alias=True))
         assert resolve(again, mode="sim") == resolve(experiment, mode="sim")
@@ -85,6 +97,42 @@ def test_settings_and_sweeps_name_links_and_groups() -> None:
     found = [point.experiment for point in points(along(name="homes", at="all") | {"sweep": sweep})]
     delays = [each.network.resolve()["link"]["forward"]["delay"] for each in found]
     assert (delays, [each.clients[2].count for each in found]) == (["1ms", "1ms", "2ms", "2ms"], [1, 2, 1, 2])
+
+
+def test_nodes_are_a_list_of_names_or_tables_by_name() -> None:
+    assert network_of(drawn())["nodes"] == [{"name": "edge"}, {"name": "core"}]
+    assert network_of(drawn(GRAPH | {"nodes": {"edge": {}, "core": {}}})) == network_of(drawn())
+    # Results do not differ in how the file writes nodes.
+    assert parse(drawn(GRAPH | {"nodes": {"edge": {}, "core": {}}})) == parse(drawn())
+    document = apply(drawn(), ["network.nodes.core.address=198.18.4.1", "network.nodes.core.routes.clients=wan"])
+    core = network_of(document)["nodes"][1]
+    assert core == {"name": "core", "address": "198.18.4.1", "routes": [{"to": "clients", "via": "wan"}]}
+    sweep = {"network.nodes.core.address": ["198.18.4.1", "198.18.5.1"]}
+    found = [point.experiment.network.nodes for point in points(drawn() | {"sweep": sweep})]
+    assert [nodes["core"].address for nodes in found if nodes] == ["198.18.4.1", "198.18.5.1"]
+    # A node may have the name of a direction.
+    up = {"nodes": ["up", "core"], "links": {"wan": WAN | {"from": "up"}}}
+    document = apply(drawn(GRAPH | up, at="up"), ["network.nodes.up.subnet=198.18.4.0/24"])
+    assert network_of(document)["nodes"] == [{"name": "up", "subnet": "198.18.4.0/24"}, {"name": "core"}]
+
+
+def test_addresses_lie_in_the_prefix_and_the_server_has_the_first() -> None:
+    scenario = resolve(parse(STAR | {"network": {"prefix": "10.0.0.0/8"}}), mode="live")
+    assert (scenario["network"]["prefix"], scenario["server"]["address"]) == ("10.0.0.0/8", "10.0.0.1")
+    named = [
+        drawn(),
+        STAR | {"network": {"prefix": "198.18.0.0/17"}},
+        noted(subnet="198.18.4.0/24"),
+        linked(from_address="198.18.4.1"),
+        noted(routes={"clients": "wan"}),
+    ]
+    assert [parse(each).network.names_addresses for each in named] == [False, False, True, True, False]
+    assert parse(STAR | {"network": {"prefix": "10.0.0.0/8"}}).network.names_addresses
+
+
+def test_the_engine_is_told_the_limit_of_icmp_errors() -> None:
+    assert network_of(STAR)["icmp"] == {"rate": "1000/s", "burst": 100}
+    assert network_of(STAR | {"network": {"icmp": {"burst": 5}}})["icmp"] == {"rate": "1000/s", "burst": 5}
 
 
 def test_a_direction_may_have_the_other_of_rate_and_trace() -> None:
@@ -130,12 +178,32 @@ def test_a_problem_of_a_group_at_all_routers_is_told_once() -> None:
             drawn({"kind": "graph"}),
             'network.nodes: missing; kind = "graph" needs the names of its nodes, such as ["edge", "core"]',
         ),
-        (drawn(GRAPH | {"nodes": [{"name": "a"}]}), "network.nodes[1]: "),
+        *(
+            (
+                drawn(GRAPH | {"nodes": wrong}),
+                'must be a list of names, such as ["edge", "core"], or tables by name, such',
+            )
+            for wrong in NO_NODES
+        ),
+        (drawn(GRAPH | {"nodes": ["edge", "core", "edge"]}), ": two nodes have the name edge; names must differ"),
         (
             drawn(GRAPH | {"nodes": ["a b"]}),
-            "network.nodes[1]: \"a b\": must be letters, digits, '_' and '-', and begin",
+            "network.nodes.\"a b\": \"a b\": must be letters, digits, '_' and '-', and begin",
         ),
-        (drawn(GRAPH | {"nodes": "edge"}), 'network.nodes: "edge": must be a list of names, such as ["edge", "core"]'),
+        (noted(adress="10.0.0.1"), "network.nodes.core.adress: unknown field; did you mean address?"),
+        (noted(address="10.0.0"), 'network.nodes.core.address: "10.0.0": must be an IPv4 address, such as 198.18.4.1'),
+        (noted(routes={"server": "a b"}), 'network.nodes.core.routes.server: "a b": must be letters, digits'),
+        *(
+            (
+                noted(subnet=subnet),
+                f"network.nodes.core.subnet: {json.dumps(subnet)}: must be an IPv4 prefix of 8 to 30",
+            )
+            for subnet in ("10.0.0.0", "10.0.0.1/24", "10.0.0.0/31", "10.0.0.0/4", "x/24", "10.0.0.0/255.0.0.0")
+        ),
+        (STAR | {"network": {"prefix": "10.0.0.1/24"}}, 'network.prefix: "10.0.0.1/24": must be an IPv4 prefix of'),
+        (STAR | {"network": {"icmp": {"rate": "0/s"}}}, 'network.icmp.rate: "0/s": '),
+        (STAR | {"network": {"icmp": {"burst": -1}}}, "network.icmp.burst: -1: "),
+        (linked(to_address="core"), 'network.links.wan.to_address: "core": must be an IPv4 address'),
         (drawn(GRAPH | {"links": [WAN]}), "must be tables by name, such as [network.links.core]"),
         (drawn(GRAPH | {"links": {"a.b": WAN}}), 'network.links."a.b": "a.b": must be letters, digits'),
         (
@@ -181,6 +249,27 @@ def test_impossible_networks_are_refused_by_the_field(document: dict[str, Any], 
         (along(), "clients.at: missing; clients of a backbone are at one of its nodes: r1, r2, r3"),
         (along(name="homes", at="r9"), 'clients.homes.at: "r9"; there is no such node; valid here: r1, r2, r3'),
         (drawn() | {"server": {}}, "server.at: missing; the server of a graph is at one of its nodes: edge, core"),
+        (
+            noted(routes={"clients": "lan"}),
+            'network.nodes.core.routes.clients: "lan"; the node "core" has no such link',
+        ),
+        (
+            noted(address="10.0.0.1"),
+            'network.nodes.core.address: "10.0.0.1"; must lie in network.prefix, 198.18.0.0/17',
+        ),
+        (
+            noted(address="198.18.0.1"),
+            'network.nodes.core.address: "198.18.0.1"; is the server\'s; addresses must differ',
+        ),
+        (
+            noted(routes={"server": "wan"}),
+            'network.nodes.core.routes.server: is at "core" itself, which needs no route',
+        ),
+        (
+            STAR | {"network": {"prefix": "10.0.0.0/30"}},
+            "network.prefix: 10.0.0.0/30; has addresses for 1 clients, and there are 256",
+        ),
+        (STAR | {"network": {"prefix": "224.0.0.0/8"}}, 'network.prefix: "224.0.0.0/8"; has addresses of no host'),
         # An option for both directions is named where it stands.
         (linked(queue="codel"), "network.links.wan.queue: a queue never fills"),
         (

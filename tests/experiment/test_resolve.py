@@ -55,7 +55,12 @@ def test_a_simulated_run_is_told_everything() -> None:
                 "accept_queue": None,
             },
         },
-        "network": {"prefix": "198.18.0.0/17", "shared": {"up": UNLIMITED, "down": UNLIMITED}, "traces": {}},
+        "network": {
+            "prefix": "198.18.0.0/17",
+            "shared": {"up": UNLIMITED, "down": UNLIMITED},
+            "icmp": {"rate": "1000/s", "burst": 100},
+            "traces": {},
+        },
         "workload": {"kind": "single", "deal": "own", "path": "/20000", "size": "20KB"},
         "clients": [
             {

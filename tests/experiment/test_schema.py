@@ -143,6 +143,17 @@ kind = "graph"
 nodes = ["edge", "core"]
 links = { wan = { from = "edge", to = "core", rate = "1Mbit/s", forward = { delay = "1ms" } } }
 ---
+name = "numbered"
+server = { at = "core" }
+clients = [{ at = "edge" }]
+[network]
+kind = "graph"
+prefix = "10.0.0.0/16"
+icmp = { rate = "50/s", burst = 10 }
+nodes.edge = { subnet = "10.0.4.0/22" }
+nodes.core = { address = "10.0.1.1", routes = { clients = "wan" } }
+links.wan = { from = "edge", to = "core", from_address = "10.0.1.2", to_address = "10.0.1.3" }
+---
 name = "queued"
 clients = [{ bandwidth = "1Mbit/s", queue = { up = { kind = "pie", target = "20ms" }, down = { kind = "fq-codel" } } }]
 ---
@@ -179,8 +190,8 @@ def changed(document: dict[str, Any], place: Place, fields: dict[str, Any], with
     document = copy.deepcopy(document)
     table: Any = document
     for step in place:
-        if isinstance(table, list) and int(step) >= len(table):
-            return None  # a group at all routers of a backbone
+        if isinstance(table, list) and (not isinstance(step, int) or step >= len(table)):
+            return None  # nodes by their names alone, or a group at all routers of a backbone
         table = table.setdefault(step, {}) if isinstance(table, dict) else table[step]
         if not isinstance(table, dict | list):
             return None

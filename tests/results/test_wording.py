@@ -115,6 +115,20 @@ def test_what_the_shared_link_does_is_told(given: dict[str, Any], told: str) -> 
     assert shared_links(resolve(experiment, mode="sim")) == ([("Shared link", told)] if told else [])
 
 
+def test_static_routes_are_told() -> None:
+    links = {name: {"from": "edge", "to": "core", "delay": "1ms"} for name in ("wan", "satellite")}
+    nodes = {"edge": {"routes": {"server": "wan"}}, "core": {"routes": {"homes": "satellite"}}}
+    network = {"kind": "graph", "nodes": nodes, "links": links}
+    experiment = parse(
+        {"name": "x", "server": {"at": "core"}, "clients": [{"name": "homes", "at": "edge"}], "network": network}
+    )
+    scenario = resolve(experiment, mode="sim")
+    told = "to server at edge over wan, to homes at core over satellite"
+    assert shared_links(scenario)[2:] == [("Static routes", told)]
+    # Results of older versions have the names of nodes alone.
+    assert shared_links({"network": scenario["network"] | {"nodes": ["edge", "core"]}}) == shared_links(scenario)[:2]
+
+
 def test_what_the_links_of_a_backbone_and_a_graph_do_is_told() -> None:
     link = {"delay": "5ms", "rate": "8Mbit/s"}
     backbone = {"kind": "backbone", "subnetworks": 3, "link": link}

@@ -653,7 +653,7 @@ def test_background_groups_are_not_shared_out() -> None:
         (
             {},
             Search(high=10**6),
-            r"search.high: 1000000: clients: 1000000 clients; .* has addresses for 32765",
+            r"search.high: 1000000: network.prefix: .* has addresses for 32765 clients, and there are 1000000",
         ),
         ({}, Search(objectives=("p99",)), r'search.objectives: "p99": must be <'),
         (

@@ -206,6 +206,17 @@ def test_as_many_at_once_as_there_are_prefixes(greeter: Greeter) -> None:
 
 
 @pytest.mark.root
+def test_a_prefix_of_ones_own_is_routed_once_and_from_the_address_of_the_server(greeter: Greeter) -> None:
+    spec = HostSpec("127.0.0.1", greeter.port, placement=Placement((0,), (0,)), prefixes=("10.251.0.0/16",))
+    with spec.start() as bed:
+        assert bed.prefix == "10.251.0.0/16"
+        shown = subprocess.run(["ip", "route", "show", bed.prefix], capture_output=True, text=True, check=True).stdout
+        assert " src 127.0.0.1 " in shown
+        with pytest.raises(CannotDoIt, match=r"^network\.prefix: 10\.251\.0\.0/16: addresses of it are routed"):
+            spec.start()
+
+
+@pytest.mark.root
 def test_a_server_that_went_is_a_reason_not_to_trust_the_run(greeter: Greeter) -> None:
     with HostSpec("127.0.0.1", greeter.port).start() as bed:
         assert bed.remark() is None

@@ -34,10 +34,10 @@ pub use port::{
 };
 pub use run::{RunError, simulate};
 pub use scenario::{
-    Abort, ArrivalModel, Arrivals, Directions, Group, GroupLoss, Http, Internetwork, LinkDirection,
-    LinkDirections, Measure, Method, Mode, NamedLink, NetworkKind, NextAfter, QueueOption, Scenario,
-    ScenarioError, Server, ServerModel, SharedLink, Start, TraceOption, Version, Workload, queue_defaults,
-    tcp_constants,
+    Abort, ArrivalModel, Arrivals, Directions, GraphNode, Group, GroupLoss, Http, Internetwork,
+    LinkDirection, LinkDirections, Measure, Method, Mode, NamedLink, NetworkKind, NextAfter, QueueOption,
+    Scenario, ScenarioError, Server, ServerModel, SharedLink, Start, StaticRoute, TraceOption, Version,
+    Workload, queue_defaults, tcp_constants,
 };
 pub use shard::{Shard, Share};
 pub use summary::{

@@ -1,6 +1,7 @@
 //! The share of a run's clients that one of several threads has.
 
 use crate::Site;
+use crate::build::Addresses;
 use crate::scenario::{Mode, Scenario, ScenarioError};
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ impl Scenario {
     /// Whether so many threads can share the clients.
     ///
     /// # Errors
-    /// Something that all clients share has a state: a link with a rate, a queue or an impairment.
+    /// Something that all clients share has a state: a link with a rate, a queue or an impairment. Or their addresses have gaps.
     pub fn check_threads(&self, threads: usize) -> Result<(), ScenarioError> {
         for (field, direction) in self.network.emulated_directions() {
             if threads > 1 && direction.has_state() {
@@ -65,6 +66,16 @@ impl Scenario {
                     ),
                 ));
             }
+        }
+        if threads > 1 && !Addresses::of(self)?.are_consecutive() {
+            return Err(ScenarioError::new(
+                "emulator_cpus",
+                format!(
+                    "{threads} CPUs; the addresses of the groups do not follow each other, because of a subnet or an address \
+                     that network.nodes or network.links names, and threads share the clients by consecutive \
+                     addresses: one CPU would be valid"
+                ),
+            ));
         }
         if threads > 1 && self.mode == Mode::Shim {
             return Err(ScenarioError::new(

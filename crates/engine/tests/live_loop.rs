@@ -42,7 +42,11 @@ impl PacketPort for Refuser {
         cut(bytes, None, &mut self.pool, &mut |packet| packets.push(packet))
             .expect("what leaves is a valid frame");
         for packet in packets {
-            let Body::Tcp(header) = packet.body else { panic!("only TCP leaves") };
+            let Body::Tcp(header) = packet.body else {
+                // The router says what its next link carries.
+                assert_eq!(packet.body, Body::Icmp { kind: 3, code: 4, rest: [0, 0, 2, 64] });
+                continue;
+            };
             let Some(reset) = reset_for(&header, packet.payload.len()) else { continue };
             let answer = Packet {
                 ip: returned(packet.ip),
@@ -94,7 +98,7 @@ impl PacketPort for Shouter {
         let mut packets = Vec::new();
         cut(bytes, None, &mut self.0.pool, &mut |packet| packets.push(packet)).expect("a valid frame");
         for packet in packets {
-            let Body::Tcp(header) = packet.body else { panic!("only TCP leaves") };
+            let Body::Tcp(header) = packet.body else { continue };
             if header.flags.contains(Flags::SYN) {
                 self.shout(&packet, None, 1_400);
                 self.shout(&packet, Some(1), 10);

@@ -1,5 +1,6 @@
 //! Scenarios through the whole engine: simulated, and live with a clock and devices that a test holds in its hands.
 
+mod addresses;
 mod behaviour;
 mod common;
 mod errors;

@@ -4,12 +4,17 @@ use crate::common::{NO_REASON, group, run, scenario};
 use serde_json::{Value, json};
 use wasp_engine::{LinkRow, RunOutput, Scenario, TopologyReport, topology_report};
 
+/// Nodes with these names and nothing else.
+fn nodes(names: &[&str]) -> Value {
+    names.iter().map(|name| json!({"name": name})).collect()
+}
+
 /// A graph of three nodes: the clients at `edge`, the server at `core`, and `hut` beside them.
 fn graph() -> Value {
     let mut found = scenario(2, "1KB");
     let slow = || json!({"delay": "1ms", "rate": "1Mbit/s"});
     found["network"] = json!({
-        "prefix": "10.1.0.0/24", "kind": "graph", "nodes": ["edge", "core", "hut"],
+        "prefix": "10.1.0.0/24", "kind": "graph", "nodes": nodes(&["edge", "core", "hut"]),
         "links": [
             {"name": "wan", "from": "edge", "to": "core", "forward": slow(), "backward": slow()},
             {"name": "lan", "from": "hut", "to": "core", "forward": slow(), "backward": slow()},
@@ -147,7 +152,7 @@ fn a_backbone_is_the_graph_of_its_routers_and_links() {
     let link = |name: &str, from: &str, to: &str, direction: &Value| json!({"name": name, "from": from, "to": to, "forward": direction, "backward": direction});
     // The server of a graph is beside its node, so that the delay before the server takes a link and a node more.
     scenario["network"] = json!({
-        "prefix": "198.18.0.0/17", "kind": "graph", "nodes": ["r1", "r2", "r3", "site"],
+        "prefix": "198.18.0.0/17", "kind": "graph", "nodes": nodes(&["r1", "r2", "r3", "site"]),
         "links": [
             link("b1", "r1", "r2", &lossy), link("b2", "r2", "r3", &lossy),
             link("before", "site", "r1", &json!({"delay": "1ms"})),
@@ -224,6 +229,88 @@ fn several_threads_may_have_the_clients_of_links_without_state() {
     assert!(error.starts_with("emulator_cpus: 2 CPUs; network.links.wan.forward has a rate, "), "{error}");
 }
 
+#[test]
+fn threads_share_clients_whose_addresses_are_consecutive() {
+    let mut scenario = graph();
+    for link in scenario["network"]["links"].as_array_mut().unwrap() {
+        (link["forward"], link["backward"]) = (json!({"delay": "1ms"}), json!({"delay": "1ms"}));
+    }
+    let mut more = group("more", 2);
+    more["at"] = json!("hut");
+    scenario["clients"].as_array_mut().unwrap().push(more);
+    let threads = |address: &str| {
+        let mut scenario = scenario.clone();
+        scenario["network"]["nodes"][0]["address"] = json!(address);
+        Scenario::from_json(&scenario.to_string())
+            .unwrap()
+            .check_threads(2)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(threads("10.1.0.6"), Ok(()));
+    let error = threads("10.1.0.4").unwrap_err();
+    assert!(error.starts_with("emulator_cpus: 2 CPUs; the addresses of the groups do not follow"), "{error}");
+}
+
+#[test]
+fn static_routes_lead_over_links_that_the_shortest_path_leaves_out() {
+    // Straight it is 1 ms, and over the hut 10 ms.
+    let mut scenario = graph();
+    let link = |name: &str, from: &str, to: &str, delay: &str| {
+        let direction = json!({"delay": delay});
+        json!({"name": name, "from": from, "to": to, "forward": direction, "backward": direction})
+    };
+    scenario["network"]["links"] = json!([
+        link("wan", "edge", "core", "1ms"),
+        link("lan", "hut", "core", "5ms"),
+        link("trail", "edge", "hut", "5ms"),
+    ]);
+    let mut near = group("near", 2);
+    near["at"] = json!("edge");
+    scenario["clients"].as_array_mut().unwrap().push(near);
+    // Responses to the first group alone take the long way, on which some are lost; requests do not.
+    scenario["network"]["links"][2]["backward"]["loss"] = json!({"model": "independent", "rate": "2%"});
+    scenario["network"]["nodes"][1]["routes"] = json!([{"to": "clients", "via": "lan"}]);
+    scenario["network"]["nodes"][2]["routes"] = json!([{"to": "clients", "via": "trail"}]);
+    let told: Vec<(u64, String)> = report(&scenario)
+        .groups
+        .iter()
+        .map(|group| {
+            (group.rtt_ns, group.down.links.iter().map(|hop| hop.link.as_str()).collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    let expected = [(111_000_000, "server lan trail clients"), (102_000_000, "server wan near")];
+    assert_eq!(told, expected.map(|(rtt, links)| (rtt, links.to_owned())));
+    scenario["measure"] = json!({"warmup": "1s", "duration": "5s"});
+    let output = run(&scenario);
+    let count = |link| ["forward", "backward"].map(|direction| row(&output, link, direction).packets > 0);
+    assert_eq!(["wan", "lan", "trail"].map(count), [[true, true], [false, true], [false, true]]);
+    let (up, down) = (output.summary.network.up, output.summary.network.down);
+    assert!(up.lost == 0 && down.lost > 0, "{up:?} {down:?}");
+    let medians: Vec<f64> =
+        output.summary.by_group.iter().map(|group| group.response_time_ms.p50.unwrap()).collect();
+    assert!((222.0..222.3).contains(&medians[0]) && (204.0..204.3).contains(&medians[1]), "{medians:?}");
+}
+
+#[test]
+fn clients_of_a_subnet_are_asked_for_by_their_addresses() {
+    let mut scenario = graph();
+    scenario["network"]["nodes"][0]["subnet"] = json!("10.1.0.128/28");
+    let mut more = group("more", 3);
+    more["at"] = json!("hut");
+    scenario["clients"].as_array_mut().unwrap().push(more);
+    scenario["measure"] = json!({"warmup": "1s", "duration": "4s"});
+    let found = report(&scenario);
+    let addresses: Vec<[&str; 2]> = found
+        .groups
+        .iter()
+        .map(|group| [group.first_address.as_str(), group.last_address.as_str()])
+        .collect();
+    assert_eq!(addresses, [["10.1.0.130", "10.1.0.131"], ["10.1.0.2", "10.1.0.4"]]);
+    let output = run(&scenario);
+    assert!(output.summary.by_group.iter().all(|group| group.throughput > 1.0));
+    assert_eq!(output.summary.fates["no route"], 0);
+}
+
 /// What is said of a scenario with these values in place of its own.
 fn refusal(whole: &Value, changes: &[(&str, Value)]) -> String {
     let mut scenario = whole.clone();
@@ -247,7 +334,7 @@ fn fields_of_another_kind_of_network_are_refused() {
     assert_eq!(refusal(&graph(), &[("/network/link", link)]), only("network.link", "backbone", "graph"));
     let count = refusal(&graph(), &[("/network/subnetworks", json!(2))]);
     assert_eq!(count, only("network.subnetworks", "backbone", "graph"));
-    let nodes = refusal(&backbone(2), &[("/network/nodes", json!(["a"]))]);
+    let nodes = refusal(&backbone(2), &[("/network/nodes", nodes(&["a"]))]);
     assert_eq!(nodes, only("network.nodes", "graph", "backbone"));
     let at = refusal(&backbone(2), &[("/server/at", json!("r1"))]);
     assert_eq!(at, only("server.at", "graph", "backbone"));
@@ -283,6 +370,38 @@ fn places_that_do_not_exist_are_refused() {
     assert_eq!(error, "network.links.lan.to: \"cabin\"; there is no such node; valid here: edge, core, hut");
     let error = refusal(&graph(), &[("/network/links/1/to", json!("hut"))]);
     assert_eq!(error, "network.links.lan: both ends are at \"hut\"; a link joins two nodes");
+}
+
+#[test]
+fn routes_that_lead_nowhere_are_refused() {
+    let routes = |routes: Value| refusal(&graph(), &[("/network/nodes/1/routes", routes)]);
+    assert_eq!(
+        routes(json!([{"to": "client", "via": "wan"}])),
+        "network.nodes.core.routes.client: a route is to the server or to a group, and there is none of this name; valid here: server, clients"
+    );
+    assert_eq!(
+        routes(json!([{"to": "clients", "via": "wlan"}])),
+        "network.nodes.core.routes.clients: \"wlan\"; the node \"core\" has no such link; valid here: wan, lan"
+    );
+    // A link that is there, but not at the node.
+    let error = refusal(&graph(), &[("/network/nodes/2/routes", json!([{"to": "server", "via": "wan"}]))]);
+    assert_eq!(
+        error,
+        "network.nodes.hut.routes.server: \"wan\"; the node \"hut\" has no such link; valid here: lan"
+    );
+    let twice = json!([{"to": "clients", "via": "wan"}, {"to": "clients", "via": "lan"}]);
+    assert_eq!(routes(twice), "network.nodes.core.routes.clients: two routes go to it; one would be valid");
+    // What is at a node needs no route there.
+    assert_eq!(
+        routes(json!([{"to": "server", "via": "wan"}])),
+        "network.nodes.core.routes.server: is at \"core\" itself, which needs no route to it; leave it out"
+    );
+    // The hut sends it back.
+    assert_eq!(
+        routes(json!([{"to": "clients", "via": "lan"}])),
+        "network.nodes.core.routes.clients: packets for clients go round the nodes core, hut; a link that leads to \
+         clients without a loop would be valid"
+    );
 }
 
 #[test]
@@ -341,7 +460,7 @@ fn names_that_mean_something_else_are_refused_and_another_is_offered() {
             error,
             format!("network.links.{name}: {name:?}; the name is reserved; {name}-link would be valid")
         );
-        let error = refusal(&graph(), &[("/network/nodes/2", json!(name))]);
+        let error = refusal(&graph(), &[("/network/nodes/2/name", json!(name))]);
         assert_eq!(
             error,
             format!("network.nodes.{name}: {name:?}; the name is reserved; {name}-node would be valid")
@@ -359,7 +478,7 @@ fn names_that_mean_something_else_are_refused_and_another_is_offered() {
     );
     let error = refusal(&backbone(3), &[("/clients/0/name", json!("b2"))]);
     assert_eq!(error, "clients.b2.name: \"b2\"; the name is the name of a link; b2-clients would be valid");
-    let error = refusal(&graph(), &[("/network/nodes/2", json!("core"))]);
+    let error = refusal(&graph(), &[("/network/nodes/2/name", json!("core"))]);
     assert_eq!(error, "network.nodes.core: two nodes have this name; names must differ");
     let error = refusal(&graph(), &[("/network/links/1/name", json!("wan"))]);
     assert_eq!(error, "network.links.wan: two links have this name; names must differ");
@@ -376,7 +495,7 @@ fn a_way_is_no_longer_than_packets_live() {
         let slow = json!({"delay": "1ms"});
         let link = |number: usize| json!({"name": format!("l{number}"), "from": name(number), "to": name(number + 1), "forward": slow, "backward": slow});
         let mut found = graph();
-        found["network"]["nodes"] = (0..routers).map(name).collect();
+        found["network"]["nodes"] = (0..routers).map(|number| json!({"name": name(number)})).collect();
         found["network"]["links"] = (0..routers - 1).map(link).collect();
         found["clients"][0]["at"] = json!(name(0));
         found["server"]["at"] = json!(name(routers - 1));

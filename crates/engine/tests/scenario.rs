@@ -19,7 +19,11 @@ fn refusal(pointer: &str, value: Value) -> String {
 fn wrong_values_are_named_with_what_would_be_valid() {
     let cases = [
         ("/clients/0/count", json!(0), "clients.clients.count: 0; must be at least 1"),
-        ("/clients/0/count", json!(40_000), "clients: 40000 clients; 198.18.0.0/17 has addresses for 32765"),
+        (
+            "/clients/0/count",
+            json!(40_000),
+            "network.prefix: 198.18.0.0/17; has addresses for 32765 clients, and there are 40000",
+        ),
         ("/clients/0/rtt", json!("100"), "clients[0].rtt: \"100\": unknown or missing unit"),
         ("/clients/0/rtt", json!("-1ms"), "clients[0].rtt: \"-1ms\": expected a duration"),
         (

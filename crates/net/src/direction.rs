@@ -12,6 +12,15 @@ pub enum Direction {
 impl Direction {
     /// Both directions, forward first.
     pub const BOTH: [Self; 2] = [Self::Forward, Self::Backward];
+
+    /// The other one.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Forward => Self::Backward,
+            Self::Backward => Self::Forward,
+        }
+    }
 }
 
 /// Something that each direction of a link has one of.

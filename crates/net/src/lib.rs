@@ -25,7 +25,7 @@ pub use impairment::{
 };
 pub use link::{Link, LinkConfig, LinkCounters};
 pub use network::{Crossings, Delivery, LinkEvent, LinkId, Network};
-pub use node::RouterId;
+pub use node::{ErrorRate, RouterId};
 pub use observer::{Observer, Sighting};
 pub use option_error::OptionError;
 pub use store::PacketId;

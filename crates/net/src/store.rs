@@ -36,6 +36,7 @@ impl PacketStore {
         self.packets[id.0 as usize].as_mut().expect("a packet in flight is in the store")
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, id: PacketId) -> Packet {
         self.free.push(id.0);
         self.packets[id.0 as usize].take().expect("a packet in flight is in the store")

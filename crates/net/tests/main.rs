@@ -1,4 +1,4 @@
-//! Packets over the links of a star.
+//! Packets over links and routers.
 
 mod common;
 mod conservation;
@@ -9,3 +9,4 @@ mod loss;
 mod queue_disciplines;
 mod queueing_theory;
 mod recorded_rates;
+mod routers;

@@ -3,7 +3,7 @@
 use crate::common::{Description, address, pool};
 use std::io::Write;
 use std::process::{Command, Stdio};
-use wasp_packet::{Body, Checksums, cut, emit, frame};
+use wasp_packet::{Body, Checksums, IcmpError, cut, emit, frame};
 use wasp_wire::{Flags, IpHeader, SackBlocks, SequenceNumber, TcpHeader, Timestamps, VirtioNetHeader};
 
 /// A classic pcap file of these raw IP packets (LINKTYPE_RAW, 101; draft-ietf-opsawg-pcap).
@@ -104,20 +104,23 @@ fn cuts(description: &Description) -> Vec<Vec<u8>> {
     packets.iter().map(|packet| emitted(&Description::of(packet, &pool))).collect()
 }
 
-/// What tshark reads in each packet of `file`: whether it is malformed, and the state of its checksums; `None` where
-/// there is no tshark.
-fn dissect(file: &[u8]) -> Option<Vec<String>> {
+/// What tshark reads in these fields of each packet of `file`; `None` where there is no tshark, which is said.
+fn dissect(file: &[u8], fields: &[&str]) -> Option<Vec<String>> {
     #[expect(clippy::disallowed_methods, reason = "a test may ask another program")]
     let mut command = Command::new("tshark");
-    command.args(["-n", "-r", "-", "-T", "fields", "-E", "separator=/s", "-e", "_ws.malformed"]);
+    command.args(["-n", "-r", "-", "-T", "fields", "-E", "separator=/s"]);
     for protocol in ["ip", "tcp", "udp"] {
         command.args(["-o", &format!("{protocol}.check_checksum:TRUE")]);
     }
-    for protocol in ["ip", "tcp", "udp", "icmp"] {
-        command.args(["-e", &format!("{protocol}.checksum.status")]);
+    for field in fields {
+        command.args(["-e", field]);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().ok()?;
+    let Ok(mut child) = command.spawn() else {
+        // Past the harness, which hides what passing tests print and writes its own lines in pieces.
+        let _ = std::io::stderr().write_all(b"\nSKIPPED tshark: not installed: tshark\n");
+        return None;
+    };
     // The file is smaller than a pipe, so writing it all before reading cannot block for ever.
     assert!(file.len() < 60_000);
     child.stdin.take().expect("a pipe").write_all(file).expect("tshark reads");
@@ -134,11 +137,14 @@ fn tshark_finds_no_malformed_packet_and_no_bad_checksum() {
     let mut damaged = packets[3].clone();
     *damaged.last_mut().expect("a byte") ^= 1;
     packets.push(damaged);
-    let Some(lines) = dissect(&pcap(&packets)) else {
-        // Past the harness, which hides what passing tests print and writes its own lines in pieces.
-        let _ = std::io::stderr().write_all(b"\nSKIPPED tshark: not installed: tshark\n");
-        return;
-    };
+    let checksums = [
+        "_ws.malformed",
+        "ip.checksum.status",
+        "tcp.checksum.status",
+        "udp.checksum.status",
+        "icmp.checksum.status",
+    ];
+    let Some(lines) = dissect(&pcap(&packets), &checksums) else { return };
     assert_eq!(lines.len(), packets.len());
     for (number, line) in lines.iter().enumerate().take(good) {
         let mut fields: Vec<&str> = line.split(' ').collect();
@@ -146,4 +152,49 @@ fn tshark_finds_no_malformed_packet_and_no_bad_checksum() {
         assert_eq!(fields, ["1", "1"], "packet {number}: {line:?}");
     }
     assert!(lines[good].contains('0'), "tshark did not see the damage: {:?}", lines[good]);
+}
+
+#[test]
+fn tshark_reads_what_an_error_says_and_quotes() {
+    let ack = TcpHeader { flags: Flags::ACK, ..TcpHeader::default() };
+    let (short, long) = (segment(5, ack, b""), segment(6, ack, &[0x5a; 1_400]));
+    let datagram = Body::Udp { source_port: 33_434, destination_port: 53 };
+    let datagram = Description { body: datagram, ..segment(7, ack, b"seven") };
+    let errors = [
+        (IcmpError::TimeExceeded, &short, "11 0 1 1,1 5"),
+        (IcmpError::NetworkUnreachable, &long, "3 0 1 1,1 6"),
+        (IcmpError::HostUnreachable, &datagram, "3 1 1 1,1 7"),
+        (IcmpError::ProtocolUnreachable, &short, "3 2 1 1,1 5"),
+        (IcmpError::PortUnreachable, &datagram, "3 3 1 1,1 7"),
+        (IcmpError::FragmentationNeeded { mtu: 1_280 }, &long, "3 4 1280 1 1,1 6"),
+    ];
+    let message = |(error, about, _): &(IcmpError, &Description, &str)| {
+        let mut pool = pool();
+        let packet = about.packet(&mut pool);
+        let message =
+            error.about(&packet, address("198.18.9.1"), 99, &mut pool, &mut Vec::new()).expect("room");
+        emitted(&Description::of(&message, &pool))
+    };
+    let messages: Vec<Vec<u8>> = errors.iter().map(message).collect();
+    let lens: Vec<usize> = messages.iter().map(Vec::len).collect();
+    assert_eq!(lens, [28 + 40, 576, 28 + 33, 28 + 40, 28 + 33, 576]);
+    let fields = [
+        "_ws.malformed",
+        "icmp.type",
+        "icmp.code",
+        "icmp.mtu",
+        "icmp.checksum.status",
+        "ip.checksum.status",
+        "ip.id",
+    ];
+    let Some(lines) = dissect(&pcap(&messages), &fields) else { return };
+    for (line, (_, _, expected)) in lines.iter().zip(&errors) {
+        let mut read: Vec<&str> = line.split(' ').filter(|field| !field.is_empty()).collect();
+        // The identification of the error itself, and that of the packet.
+        let ids =
+            read.pop().expect("fields").split(',').map(|id| u32::from_str_radix(&id[2..], 16).expect("hex"));
+        let ids: Vec<u32> = ids.collect();
+        assert_eq!(format!("{} {}", read.join(" "), ids[1]), *expected);
+        assert_eq!(ids[0], 99);
+    }
 }

@@ -50,7 +50,7 @@ mod _core {
     #[pymodule_export]
     use super::result::RunResult;
     #[pymodule_export]
-    use super::run::{Handle, py_check_scenario, py_start};
+    use super::run::{Handle, py_check_scenario, py_check_threads, py_start};
     #[pymodule_export]
     use super::serve::py_serve;
     #[pymodule_export]

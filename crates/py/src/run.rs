@@ -30,6 +30,14 @@ pub(crate) fn py_check_scenario(scenario: &str) -> PyResult<()> {
     Scenario::from_json(scenario).map(drop).map_err(scenario_error)
 }
 
+/// Fails if so many threads cannot share the clients of a scenario.
+#[pyfunction]
+#[pyo3(name = "check_threads")]
+pub(crate) fn py_check_threads(scenario: &str, threads: usize) -> PyResult<()> {
+    let scenario = Scenario::from_json(scenario).map_err(scenario_error)?;
+    scenario.check_threads(threads).map_err(scenario_error)
+}
+
 /// Starts a run: in virtual time, or before a device, with a thread for each of its queues. `namespace` is a process in whose network
 /// namespace the device called `device_name` is. `client_device` and the two beside it are the same of the clients, where they are programs.
 #[pyfunction]

@@ -3,7 +3,7 @@
 use crate::Duration;
 use crate::parse::{Fault, UnitError, print, quantity, serde_as_text};
 use std::fmt;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 
 /// Kept in thousandths of an event an hour, so that whole numbers a second, a minute and an hour are all exact.
@@ -15,6 +15,13 @@ const EXPECTED: &str = "a frequency above zero such as 100/s or 30/min (units: /
 pub struct Frequency(NonZeroU64);
 
 impl Frequency {
+    /// So many events a second.
+    #[must_use]
+    pub const fn of_second(count: NonZeroU32) -> Self {
+        const OF_ONE: NonZeroU64 = NonZeroU64::new(UNITS[0].1).expect("not zero");
+        Self(OF_ONE.saturating_mul(NonZeroU64::new(count.get() as u64).expect("not zero")))
+    }
+
     /// Events a second.
     #[must_use]
     pub fn per_second(self) -> f64 {

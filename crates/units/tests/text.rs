@@ -1,6 +1,7 @@
 //! The textual form: what prints parses back, what is wrong is refused with what would be valid.
 
 use proptest::prelude::*;
+use std::num::NonZeroU32;
 use wasp_units::{Bytes, Duration, Frequency, Instant, Probability, Rate};
 
 proptest! {
@@ -96,6 +97,7 @@ fn transmission_time_counts_bits_and_rounds_up() {
 fn a_frequency_places_its_events_without_drift() {
     let third = "180/min".parse::<Frequency>().unwrap();
     assert_eq!(third.per_second(), 3.0);
+    assert_eq!(Frequency::of_second(NonZeroU32::new(3).unwrap()), third);
     assert_eq!(third.time_of(1), Duration::from_nanos(333_333_333));
     assert_eq!(third.time_of(3_000_000), Duration::from_secs(1_000_000));
     assert_eq!("1/h".parse::<Frequency>().unwrap().time_of(u64::MAX), Duration::MAX);

@@ -21,6 +21,19 @@ impl Address {
         [0, self.0 as u64]
     }
 
+    /// Whether it can be the address of one host: no multicast, broadcast, reserved or unspecified address (RFC 1122 section 3.2.1.3).
+    #[must_use]
+    pub const fn is_unicast(self) -> bool {
+        let first = self.0 >> 24;
+        first != 0 && first < 224
+    }
+
+    /// Whether it is one of a host's addresses of itself.
+    #[must_use]
+    pub const fn is_loopback(self) -> bool {
+        self.0 >> 24 == 127
+    }
+
     /// The address `offset` places after this one, or `None` past the end of the address space.
     #[must_use]
     pub fn offset(self, offset: u32) -> Option<Self> {

@@ -7,6 +7,26 @@ pub const HEADER_LEN: usize = 8;
 /// Place of the checksum in the header.
 pub const CHECKSUM_OFFSET: usize = 2;
 
+/// Numbers of message types (IANA "ICMP Type Numbers").
+pub mod kind {
+    /// The answer to [`ECHO`].
+    pub const ECHO_REPLY: u8 = 0;
+    /// A packet has not arrived where it should.
+    pub const DESTINATION_UNREACHABLE: u8 = 3;
+    /// A request for an answer with the same content.
+    pub const ECHO: u8 = 8;
+    /// A router says that it is there (RFC 1256).
+    pub const ROUTER_ADVERTISEMENT: u8 = 9;
+    /// A host asks for routers (RFC 1256).
+    pub const ROUTER_SOLICITATION: u8 = 10;
+    /// The time of a packet ran out.
+    pub const TIME_EXCEEDED: u8 = 11;
+    /// The first of those that ask for, or tell, the time, the network and its mask (RFC 792, RFC 950).
+    pub const TIMESTAMP: u8 = 13;
+    /// The last of them.
+    pub const ADDRESS_MASK_REPLY: u8 = 18;
+}
+
 /// A view of an ICMP message whose length has been checked, so that no accessor can fail.
 #[derive(Clone, Copy, Debug)]
 pub struct IcmpView<'a> {

@@ -27,6 +27,14 @@ pub struct IpHeader {
     pub dont_fragment: bool,
 }
 
+impl IpHeader {
+    /// The header of a packet that a host or router sends of itself, of which routers may make fragments.
+    #[must_use]
+    pub const fn new(source: Address, destination: Address, identification: u16) -> Self {
+        Self { source, destination, ttl: TTL, traffic_class: 0, identification, dont_fragment: false }
+    }
+}
+
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const OFFSET: u16 = 0x1fff;

@@ -98,7 +98,7 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
     "topology": (
         "topology:topology",
         TOOLS,
-        "Print the network of an experiment: its links, and the path of each group to the server and back.",
+        "Print the network of an experiment: nodes, links, and the path of each group to the server and back.",
     ),
     "profiles": ("tools:profiles", TOOLS, "List the access profiles: rates, round-trip time, loss and source of each."),
     "doctor": (

@@ -19,20 +19,24 @@ Format = Annotated[
 
 
 def topology(file: FileArgument, /, *, settings: Settings = None, format: Format = "table", json: Json = False) -> int:
-    """Print the network of an experiment: its links, and the path of each group to the server and back."""
+    """Print the network of an experiment: nodes, links, and the path of each group to the server and back."""
     from waspbench import topology as network
     from waspbench.experiment.load import apply, read
-    from waspbench.experiment.sweep import points
+    from waspbench.experiment.sweep import points, text_of
 
     if json and format != "table":
         raise InputError.at(Argument("format"), "--json has a form of its own; leave one of them out", format)
-    found = network.resolved(points(apply(read(file), settings or ()))[0].experiment)
+    made = points(apply(read(file), settings or ()))
+    found = network.resolved(made[0].experiment)
     if json:
         print(found.model_dump_json(by_alias=True, indent=2))
     elif format == "table":
         for number, (title, listing) in enumerate(network.tables(found)):
             print("\n".join([*([""] if number else []), title, "", *listing.terminal(indent=2)]))
-        for note in network.notes(found):
+        swept = (
+            [f"this is the first of {len(made)} points of the sweep: {text_of(made[0].settings)}"] if made[1:] else []
+        )
+        for note in [*swept, *network.notes(found)]:
             print(f"\nNote: {note}")
     else:
         print({"mermaid": network.mermaid, "dot": network.dot}[format](found), end="")

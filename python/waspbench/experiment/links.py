@@ -14,7 +14,7 @@ from waspbench.experiment.impairments import CorruptOption, DuplicateOption, Jit
 from waspbench.experiment.loss import OneLoss
 from waspbench.experiment.queues import QueueOption
 from waspbench.experiment.traces import TraceOption
-from waspbench.experiment.units import Duration, PlaceName, Rate
+from waspbench.experiment.units import Duration, Ipv4Address, PlaceName, Rate
 
 WAYS = ("up", "down")
 
@@ -258,6 +258,10 @@ class NamedLink(BothDirections):
     """Node at the first end."""
     to: PlaceName
     """Node at the second end."""
+    from_address: Ipv4Address | None = None
+    """IPv4 address of the port at the first end, in network.prefix; that of the node unless set."""
+    to_address: Ipv4Address | None = None
+    """IPv4 address of the port at the second end, in network.prefix; that of the node unless set."""
     forward: LinkDirection = Field(default_factory=LinkDirection)
     """Direction from the first end to the second."""
     backward: LinkDirection = Field(default_factory=LinkDirection)
@@ -265,4 +269,5 @@ class NamedLink(BothDirections):
 
     def resolve(self) -> dict[str, Any]:
         """As the engine takes it."""
-        return {"from": self.from_, "to": self.to, **super().resolve()}
+        ends = {"from": self.from_, "from_address": self.from_address, "to": self.to, "to_address": self.to_address}
+        return {name: value for name, value in ends.items() if value is not None} | super().resolve()

@@ -19,6 +19,7 @@ from waspbench.experiment.links import WAYS, for_both
 from waspbench.experiment.loss import expand_loss
 from waspbench.experiment.metrics import flat
 from waspbench.experiment.model import MEASURED, Experiment
+from waspbench.experiment.network import nodes_written_out
 from waspbench.experiment.places import as_written, placed
 from waspbench.experiment.problems import problems_of
 from waspbench.experiment.workload import start_from_preset
@@ -55,7 +56,10 @@ def read(path: str | Path) -> dict[str, Any]:
         raise InputError.at(str(path), "cannot be read: not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         dots = '; a name with a dot may need quotes, as "p99.9" beside p99' if "overwrite" in str(error) else ""
-        raise InputError.at(str(path), f"not valid TOML: {error}{dots}") from None
+        nodes = (
+            "; nodes are a list of names, or a table for each, not both" if "'network', 'nodes'" in str(error) else ""
+        )
+        raise InputError.at(str(path), f"not valid TOML: {error}{dots}{nodes}") from None
 
 
 def _near(path: Path) -> str:
@@ -182,6 +186,8 @@ _WRITTEN_OUT: dict[str, Callable[[Any], Any]] = {
 
 def _opened(steps: list[str], index: int, value: Any) -> Any:
     """The value at a step of a path, as a table in which the next step may be set: short forms written out."""
+    if steps[index] == "nodes":
+        return nodes_written_out(value)
     option = steps[index - 1] if index and steps[index] in WAYS else steps[index]
     if option == "loss":
         return expand_loss(value)

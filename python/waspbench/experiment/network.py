@@ -17,7 +17,7 @@ from pydantic import (
 from waspbench.experiment.base import Part, one_of
 from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.links import BackboneLink, BothDirections, LinkDirection, NamedLink, SharedLink
-from waspbench.experiment.units import PlaceName
+from waspbench.experiment.units import Frequency, Ipv4Address, Ipv4Prefix, PlaceName
 from waspbench.suggestion import hint
 
 KINDS = ("star", "backbone", "graph")
@@ -29,10 +29,64 @@ FIELDS_OF_A_LINK = {field.alias or name for name, field in NamedLink.model_field
 Kind = Annotated[Literal["star", "backbone", "graph"], BeforeValidator(one_of(*KINDS))]
 
 
-def _names(value: Any) -> Any:
-    if not isinstance(value, list) or not value:
-        raise ValueError('must be a list of names, such as ["edge", "core"]')
-    return value
+PREFIX = "198.18.0.0/17"
+"""Where addresses lie unless the file says otherwise: a part of the range for benchmarks (RFC 2544)."""
+
+
+class Node(Part):
+    """A node of a graph, which is a router."""
+
+    address: Ipv4Address | None = None
+    """IPv4 address of the router, in network.prefix. Unless set, it is the first of the subnet, or a free one of
+    network.prefix. Each port has it, except those for which a link names another one (from_address, to_address)."""
+    subnet: Ipv4Prefix | None = None
+    """IPv4 prefix of the node and its clients, in network.prefix. Without it they have free addresses of
+    network.prefix."""
+    routes: dict[str, PlaceName] = Field(default_factory=dict)
+    """Static routes. Each has the name of a group of clients, or server, and the name of a link of this node. The node
+    sends packets to that group, or to the server, over that link, and not along the shortest path."""
+
+    def resolve(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        routes = [{"to": to, "via": via} for to, via in self.routes.items()]
+        told = {"address": self.address, "subnet": self.subnet, "routes": routes}
+        return {name: value for name, value in told.items() if value}
+
+
+class Icmp(Part):
+    """ICMP errors of the routers: time exceeded, destination unreachable, and fragmentation needed. Answers to an echo
+    have no limit."""
+
+    rate: Frequency = "1000/s"
+    """Most errors that each router sends in the long run."""
+    burst: Annotated[int, Field(ge=0, le=1_000_000)] = 100
+    """Most errors that each router sends at once, after a pause. With 0 the routers send no errors, whatever the
+    rate."""
+
+
+def nodes_written_out(value: Any) -> Any:
+    """Nodes as a table by name, of which a list of names is the short form."""
+    return {name: {} for name in value} if isinstance(value, list) else value
+
+
+def _nodes(value: Any) -> Any:
+    is_list = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    if not value or not (is_list or isinstance(value, dict)):
+        message = 'must be a list of names, such as ["edge", "core"], or tables by name, such as [network.nodes.edge]'
+        raise ValueError(message)
+    for name in value if is_list else ():
+        if value.count(name) > 1:
+            raise ValueError(f"two nodes have the name {name}; names must differ")
+    return nodes_written_out(value)
+
+
+_NodeNames = Annotated[
+    list[PlaceName], Field(min_length=1, max_length=MOST_NODES, json_schema_extra={"uniqueItems": True})
+]
+_NodeTables = Annotated[
+    dict[PlaceName, Node],
+    Field(min_length=1, max_length=MOST_NODES, json_schema_extra={"additionalProperties": False}),
+]
 
 
 def _by_name(value: Any) -> Any:
@@ -70,15 +124,10 @@ class Network(Part):
     link: BackboneLink | None = None
     """The links between routers of a backbone: b1 joins r1 and r2, and so on. They are all alike. Their delay is also
     that of the link between the server and r1, which has no other option."""
-    nodes: (
-        Annotated[
-            list[PlaceName],
-            Field(min_length=1, max_length=MOST_NODES, json_schema_extra={"uniqueItems": True}),
-            BeforeValidator(_names),
-        ]
-        | None
-    ) = None
-    """Names of the nodes of a graph. Each node is a router."""
+    nodes: Annotated[_NodeTables, BeforeValidator(_nodes, json_schema_input_type=_NodeNames | _NodeTables)] | None = (
+        None
+    )
+    """Nodes of a graph, each a router: a list of their names, or a table [network.nodes.NAME] for each."""
     links: (
         Annotated[
             dict[PlaceName, NamedLink],
@@ -88,7 +137,13 @@ class Network(Part):
         | None
     ) = None
     """Links of a graph, each a table [network.links.NAME]. Packets take the path of least delay; of several such paths,
-    that of the fewest links; of several of these, the one that comes first in the file."""
+    that of the fewest links; of several of these, the one that comes first in the file. Routes of a node come before
+    all of these."""
+    prefix: Ipv4Prefix = PREFIX
+    """IPv4 prefix in which all addresses lie: that of the server, then those of the clients, then those of the routers.
+    A server that runs already (a URL) keeps its own address."""
+    icmp: Icmp = Field(default_factory=Icmp)
+    """How often routers send ICMP errors. In a simulation they have no reason to send one."""
 
     of_kind: ClassVar[dict[str, str]] = {
         "shared": "star",
@@ -121,6 +176,14 @@ class Network(Part):
         """Without the fields of other kinds of network, which would be errors if they were read again."""
         return {name: value for name, value in write(self).items() if self.of_kind.get(name, self.kind) == self.kind}
 
+    @property
+    def names_addresses(self) -> bool:
+        """Whether the file says where addresses lie, so that no other prefix will do."""
+        nodes = (self.nodes or {}).values()
+        ports = ((link.from_address, link.to_address) for link in (self.links or {}).values())
+        in_nodes = any(node.address or node.subnet for node in nodes)
+        return self.prefix != PREFIX or in_nodes or any(any(pair) for pair in ports)
+
     def _shared_links(self) -> dict[str, BothDirections]:
         """The links that connections share, by their paths; those of a backbone once."""
         if self.kind == "star":
@@ -150,14 +213,18 @@ class Network(Part):
         return path if is_own else f"{found[1]}.{found[3]}{found[4]}"
 
     def resolve(self) -> dict[str, Any]:
-        """As the engine takes it, without addresses and traces."""
+        """As the engine takes it, without traces."""
+        return {"prefix": self.prefix, **self._resolve_kind(), "icmp": self.icmp.model_dump()}
+
+    def _resolve_kind(self) -> dict[str, Any]:
         if self.kind == "star":
             return {"shared": self.shared.resolve()}
         if self.kind == "backbone":
             link = (self.link or BackboneLink()).resolve()
             return {"kind": self.kind, "subnetworks": self.subnetworks, "link": link}
+        nodes = [{"name": name, **node.resolve()} for name, node in (self.nodes or {}).items()]
         links = [{"name": name, **link.resolve()} for name, link in (self.links or {}).items()]
-        return {"kind": self.kind, "nodes": self.nodes, "links": links}
+        return {"kind": self.kind, "nodes": nodes, "links": links}
 
 
 _DIRECTIONS = (*SharedLink.ways, *NamedLink.ways)

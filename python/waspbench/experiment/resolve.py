@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -14,10 +15,8 @@ from waspbench.experiment.sweep import text_of
 from waspbench.experiment.trace_files import contents_for
 from waspbench.experiment.units import AUTO
 
-SERVER_ADDRESS = "198.18.0.1"
 SERVER_PORT = 80
-PREFIX = "198.18.0.0/17"
-"""Addresses of a run, from the range for benchmarks (RFC 2544): the server has the first, the clients follow."""
+"""The port of a server that the run starts, and of a modelled one."""
 
 FIRST_WARMUP = "5s"
 """The warm-up with which the search for one begins."""
@@ -43,7 +42,6 @@ def resolve(
         "mode": mode,
         "server": server,
         "network": {
-            "prefix": PREFIX,
             **experiment.network.resolve(),
             "traces": contents_for(experiment, traces),
         },
@@ -97,7 +95,8 @@ def address_of(experiment: Experiment, mode: Mode) -> dict[str, Any]:
         InputError: the name in its URL is not known.
     """
     if mode == "sim" or experiment.server.url is None:
-        return {"address": SERVER_ADDRESS, "port": SERVER_PORT}
+        first = ipaddress.IPv4Network(experiment.network.prefix)[1]
+        return {"address": str(first), "port": SERVER_PORT}
     there = Location.of(experiment.server.url)
     try:
         return {"address": there.address(), "port": there.port, "host": there.authority}

@@ -6,6 +6,7 @@ because that is what the engine takes; the functions here turn it into a number 
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -137,6 +138,33 @@ PlaceName = Annotated[
     str, AfterValidator(_place_name), WithJsonSchema({"type": "string", "pattern": _PLACE_NAME}, mode="validation")
 ]
 """A name that may be a step of a path of ``--set``."""
+
+
+def _ipv4_address(value: str) -> str:
+    try:
+        return str(ipaddress.IPv4Address(value))
+    except ValueError:
+        raise ValueError("must be an IPv4 address, such as 198.18.4.1") from None
+
+
+def _ipv4_prefix(value: str) -> str:
+    try:
+        found = ipaddress.IPv4Network(value)
+        is_right = re.search(r"/[0-9]+$", value) is not None and 8 <= found.prefixlen <= 30
+    except ValueError:
+        is_right = False
+    if not is_right:
+        raise ValueError("must be an IPv4 prefix of 8 to 30 bits, the bits behind them zero, such as 198.18.4.0/24")
+    return str(found)
+
+
+Ipv4Address = Annotated[
+    str, AfterValidator(_ipv4_address), WithJsonSchema({"type": "string", "format": "ipv4"}, mode="validation")
+]
+"""An IPv4 address."""
+
+Ipv4Prefix = Annotated[str, AfterValidator(_ipv4_prefix), _schema("IPv4 prefix", "10.0.0.0/16", "198.18.4.0/24")]
+"""A block of IPv4 addresses."""
 
 
 def url_path(value: Any) -> str:

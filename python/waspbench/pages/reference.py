@@ -148,17 +148,25 @@ def _paths(schema: Schema) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"": [""]}
 
     def visit(shape: Schema, path: str) -> None:
-        for name in references(shape):
+        for name, at in _tables(shape, path):
             known = found.setdefault(name, [])
-            if path not in known:
-                known.append(path)
+            if at not in known:
+                known.append(at)
                 part = schema["$defs"][name]
                 for field, inner in part["properties"].items():
-                    visit(inner, f"{path}.{field}")
+                    visit(inner, f"{at}.{field}")
 
     for field, shape in schema["properties"].items():
         visit(shape, field)
     return found
+
+
+def _tables(shape: Schema, path: str) -> Iterator[tuple[str, str]]:
+    """The tables that a field may hold, each with where it stands: those that users name are ``NAME``."""
+    yield from ((name, path) for name in references(shape))
+    for option in (shape, *shape.get("anyOf", ())):
+        named = references([*option.get("patternProperties", {}).values()])
+        yield from ((name, f"{path}.NAME") for name in named)
 
 
 def _field_row(schema: Schema, part: Schema, field: str) -> tuple[str, str, str, str]:
@@ -224,7 +232,7 @@ def _kind(shape: Schema) -> str:
     if "enum" in shape or "const" in shape:
         return " | ".join(f"`{choice}`" for choice in shape.get("enum", [shape.get("const")]))
     if "format" in shape:
-        return str(shape["format"])
+        return {"ipv4": "IPv4 address"}.get(shape["format"], str(shape["format"]))
     kind = shape.get("type")
     if kind == "integer":
         return f"integer{_range(shape)}"

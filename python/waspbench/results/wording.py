@@ -58,12 +58,15 @@ def _network(scenario: Mapping[str, Any]) -> list[str]:
     """What joins the access links and the server; nothing of a star whose shared link does nothing."""
     network = scenario.get("network") or {}
     if network.get("kind") == "graph" and len(network["links"]) > MOST_LINKS:
-        return [f"graph of {len(network['nodes'])} nodes and {len(network['links'])} links"]
+        routes = _routes(network)
+        graph = f"graph of {len(network['nodes'])} nodes and {len(network['links'])} links"
+        return [graph, *([f"static routes: {routes}"] if routes else [])]
     return [f"{name[:1].lower()}{name[1:]}: {text}" for name, text in shared_links(scenario)]
 
 
 def shared_links(scenario: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the links do that connections share, each with what it is called; links that do nothing are left out."""
+    """What the links do that connections share, each with what it is called, and the static routes; what does nothing
+    is left out."""
     network = scenario.get("network") or {}
     sides: dict[str, dict[str, str]] = {}
     for name, way, link in directions_of(network):
@@ -75,7 +78,14 @@ def shared_links(scenario: Mapping[str, Any]) -> list[tuple[str, str]]:
     if network.get("kind") == "graph":
         called = {link["name"]: f"Link {link['name']} ({link['from']} to {link['to']})" for link in network["links"]}
     told = ((called[name], _both_sides(of_link)) for name, of_link in sides.items())
-    return [(name, text) for name, text in told if text]
+    return [(name, text) for name, text in [*told, ("Static routes", _routes(network))] if text]
+
+
+def _routes(network: Mapping[str, Any]) -> str:
+    """The static routes of the nodes of a graph, which are texts in results of older versions."""
+    nodes = [node for node in network.get("nodes") or () if isinstance(node, Mapping)]
+    routes = [(route["to"], node["name"], route["via"]) for node in nodes for route in node.get("routes") or ()]
+    return ", ".join(f"to {to} at {at} over {via}" for to, at, via in routes)
 
 
 def _both_sides(sides: Mapping[str, str]) -> str:

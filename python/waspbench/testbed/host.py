@@ -41,6 +41,8 @@ class HostSpec:
     congestion: str | None = "cubic"
     """Congestion control of the server's connections with these clients; None leaves the machine's own."""
     mtu: int = 1500
+    prefixes: Sequence[str] = PREFIXES
+    """Where the clients' addresses can be: the first that is routed nowhere yet is taken."""
 
     def start(self) -> "HostTestbed":
         """Makes the device. For the errors see `HostTestbed`."""
@@ -174,14 +176,16 @@ class HostTestbed(Closeable):
             silence.write_text("1")
         index = socket.if_nametoindex(self._name)
         taken = routed(Path("/proc/net/route").read_text(encoding="ascii"))
+        # The source of what programs here send into the emulated network, which knows this address alone.
+        server = ipaddress.IPv4Address(self._spec.address)
         with Netlink() as netlink:
             try:
                 netlink.set_link(index, mtu=self._spec.mtu, queue_length=queue_length(self._spec.clients), up=True)
             except NetlinkError as error:
                 raise TestbedError(f"the device {self._name} cannot be set up: {error.strerror}") from None
-            for prefix in free(PREFIXES, taken):
+            for prefix in free(self._spec.prefixes, taken):
                 try:
-                    netlink.add_route(index, prefix, None, self._spec.congestion, forget=True)
+                    netlink.add_route(index, prefix, server, self._spec.congestion, forget=True)
                     return str(prefix)
                 except NetlinkError as error:
                     if error.errno == errno.EEXIST:
@@ -190,9 +194,12 @@ class HostTestbed(Closeable):
                         f"the kernel refuses {self._spec.congestion!r} for the route to {prefix}: {error.strerror}"
                     )
                     raise TestbedError.at("server.congestion", message) from None
+        if len(self._spec.prefixes) == 1:
+            message = f"{self._spec.prefixes[0]}: addresses of it are routed somewhere already; another would be valid"
+            raise CannotDoIt.at("network.prefix", message)
         raise CannotDoIt(
-            f"every prefix for the clients ({', '.join(PREFIXES)}) is routed somewhere already; at most "
-            f"{len(PREFIXES)} runs at once would be valid"
+            f"every prefix for the clients ({', '.join(self._spec.prefixes)}) is routed somewhere already; at most "
+            f"{len(self._spec.prefixes)} runs at once would be valid"
         )
 
     def _steer(self) -> str | None:

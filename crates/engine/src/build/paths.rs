@@ -3,7 +3,7 @@
 use super::topology;
 use crate::Scenario;
 use std::sync::Arc;
-use wasp_net::topology::{Block, Hop, Paths, Topology};
+use wasp_net::topology::{Hop, Paths, RouteTo, Topology};
 use wasp_net::{Direction, LinkConfig, Pair};
 use wasp_random::Key;
 use wasp_units::Duration;
@@ -23,16 +23,17 @@ pub(crate) struct GroupPaths {
 pub(crate) fn group_paths(scenario: &Scenario) -> Vec<GroupPaths> {
     let topology = topology(scenario, Key::root(0, 0));
     let mut paths = Paths::of(&topology);
-    topology.blocks.iter().map(|block| GroupPaths::of(&topology, &mut paths, block)).collect()
+    (0..topology.blocks.len()).map(|group| GroupPaths::of(&topology, &mut paths, group)).collect()
 }
 
 impl GroupPaths {
-    /// The paths of these hosts in a checked internetwork.
-    pub(super) fn of(topology: &Topology, paths: &mut Paths<'_>, block: &Block) -> Self {
+    /// The paths of the group with this place in a checked internetwork.
+    pub(super) fn of(topology: &Topology, paths: &mut Paths<'_>, group: usize) -> Self {
+        let block = &topology.blocks[group];
         let mut path = |from, to| paths.path(from, to).expect("a checked network has routes");
         let hops = Pair {
-            forward: path(block.at, topology.server.at),
-            backward: path(topology.server.at, block.at),
+            forward: path(block.at, RouteTo::Server),
+            backward: path(topology.server.at, RouteTo::Block(group)),
         };
         let config = |(link, direction): &Hop| Arc::clone(topology.links[*link].directions.get(*direction));
         let server = topology.server.directions.clone();

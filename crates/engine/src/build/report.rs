@@ -2,14 +2,15 @@
 
 use super::{GroupPaths, topology};
 use crate::Scenario;
-use crate::scenario::Group;
+use crate::scenario::{Group, StaticRoute};
 use serde::Serialize;
 use std::sync::Arc;
 use wasp_net::queue::QueueConfig;
-use wasp_net::topology::{Block, Hop, Paths, RouterLink, Topology};
+use wasp_net::topology::{Hop, Paths, RouterConfig, RouterLink, Topology};
 use wasp_net::{Direction, LinkConfig, Loss, Pair};
 use wasp_random::Key;
 use wasp_units::Rate;
+use wasp_wire::Address;
 
 /// The network of a scenario.
 #[derive(Clone, Debug, Serialize)]
@@ -28,8 +29,12 @@ pub struct TopologyReport {
 pub struct NodeReport {
     /// Its name; `server` is the server's.
     pub name: String,
-    /// Its address, if it has one.
+    /// Its address: a router's is that of ports that have none of their own. Only the router of a star has none, where its clients take all there are.
     pub address: Option<String>,
+    /// The addresses of its clients, if the scenario says it.
+    pub subnet: Option<String>,
+    /// The routes in place of its shortest paths.
+    pub routes: Vec<StaticRoute>,
 }
 
 /// What a link joins.
@@ -57,6 +62,10 @@ pub struct LinkReport {
     pub from: String,
     /// The node at which it ends.
     pub to: String,
+    /// The address of the port at which it begins; that of a client differs from client to client and is none.
+    pub from_address: Option<String>,
+    /// The address of the port at which it ends.
+    pub to_address: Option<String>,
     /// Its rate, or the mean rate of its trace; none is unlimited.
     pub rate_bps: Option<u64>,
     /// Propagation delay.
@@ -89,6 +98,8 @@ pub struct GroupReport {
     pub count: u32,
     /// The address of the first client.
     pub first_address: String,
+    /// The address of the last client.
+    pub last_address: String,
     /// Time of a round trip without queues, serialisation and jitter.
     pub rtt_ns: u64,
     /// The longest IP packet that all links of both paths carry, in bytes.
@@ -119,47 +130,74 @@ pub fn topology_report(scenario: &Scenario) -> TopologyReport {
     let resolved = topology(scenario, Key::root(0, 0));
     let server_link = scenario.network.server_link_name();
     let mut paths = Paths::of(&resolved);
-    let blocks = scenario.clients.iter().zip(&resolved.blocks);
+    let groups = scenario.clients.iter().zip(0..);
     let groups =
-        blocks.map(|(group, block)| of_group(&resolved, server_link, &mut paths, (group, block))).collect();
-    TopologyReport { nodes: nodes(&resolved), links: links(scenario, &resolved, server_link), groups }
+        groups.map(|(group, place)| of_group(&resolved, server_link, &mut paths, (group, place))).collect();
+    TopologyReport {
+        nodes: nodes(scenario, &resolved),
+        links: links(scenario, &resolved, server_link),
+        groups,
+    }
 }
 
-fn nodes(resolved: &Topology) -> Vec<NodeReport> {
-    let router = |name: &String| NodeReport { name: name.clone(), address: None };
-    let address = Some(resolved.server.address.to_string());
-    let server = NodeReport { name: "server".to_owned(), address };
-    resolved.routers.iter().map(router).chain([server]).collect()
+fn nodes(scenario: &Scenario, resolved: &Topology) -> Vec<NodeReport> {
+    let node = |name: &str, address: Option<Address>| {
+        let described = scenario.network.nodes.iter().find(|node| node.name == name);
+        NodeReport {
+            name: name.to_owned(),
+            address: address.map(|address| address.to_string()),
+            subnet: described.and_then(|node| node.subnet.clone()),
+            routes: described.map_or_else(Vec::new, |node| node.routes.clone()),
+        }
+    };
+    let server = node("server", Some(resolved.server.address));
+    resolved.routers.iter().map(|router| node(&router.name, router.address)).chain([server]).collect()
 }
 
 fn links(scenario: &Scenario, resolved: &Topology, server_link: &str) -> Vec<LinkReport> {
-    let router = |place: usize| resolved.routers[place].as_str();
-    let between = |RouterLink { name, ends, directions, .. }: &RouterLink| {
-        both(LinkKind::Between, name, (router(ends.0), router(ends.1)), directions)
+    let router = |place: usize, port: Option<Address>| {
+        let RouterConfig { name, address, .. } = &resolved.routers[place];
+        LinkEnd { node: name, address: port.or(*address) }
+    };
+    let between = |RouterLink { name, ends, directions, addresses, .. }: &RouterLink| {
+        let ends = [router(ends.0, addresses.0), router(ends.1, addresses.1)];
+        both(LinkKind::Between, name, ends, directions)
     };
     let server = &resolved.server;
-    let server = both(LinkKind::Server, server_link, (router(server.at), "server"), &server.directions);
+    let ends = [router(server.at, None), LinkEnd { node: "server", address: Some(server.address) }];
+    let server = both(LinkKind::Server, server_link, ends, &server.directions);
     let access = scenario.clients.iter().zip(&resolved.blocks).flat_map(|(group, block)| {
         let directions = &block.hosts.first().expect("a checked group has clients").directions;
-        both(LinkKind::Access, &group.name, (&group.name, router(block.at)), directions)
+        let ends = [LinkEnd { node: &group.name, address: None }, router(block.at, None)];
+        both(LinkKind::Access, &group.name, ends, directions)
     });
     resolved.links.iter().flat_map(between).chain(server).chain(access).collect()
+}
+
+/// What is at one end of a link, and the address of the port there.
+#[derive(Clone, Copy)]
+struct LinkEnd<'a> {
+    node: &'a str,
+    address: Option<Address>,
 }
 
 /// Both directions of a link, the one from its first end first.
 fn both(
     kind: LinkKind,
     link: &str,
-    (first, second): (&str, &str),
+    [first, second]: [LinkEnd<'_>; 2],
     directions: &Pair<Arc<LinkConfig>>,
 ) -> [LinkReport; 2] {
     let [there, back] = if kind == LinkKind::Between { BETWEEN } else { OUTER };
-    let report = |direction, from: &str, to: &str, config: &LinkConfig| LinkReport {
+    let address = |end: LinkEnd<'_>| end.address.map(|address| address.to_string());
+    let report = |direction, from: LinkEnd<'_>, to: LinkEnd<'_>, config: &LinkConfig| LinkReport {
         kind,
         link: link.to_owned(),
         direction,
-        from: from.to_owned(),
-        to: to.to_owned(),
+        from: from.node.to_owned(),
+        to: to.node.to_owned(),
+        from_address: address(from),
+        to_address: address(to),
         rate_bps: config.mean_rate().map(Rate::bits_per_second),
         delay_ns: config.delay.as_nanos(),
         mtu: config.mtu,
@@ -185,21 +223,24 @@ fn of_group(
     resolved: &Topology,
     server_link: &str,
     paths: &mut Paths<'_>,
-    (group, block): (&Group, &Block),
+    (group, place): (&Group, usize),
 ) -> GroupReport {
-    let own = GroupPaths::of(resolved, paths, block);
+    let block = &resolved.blocks[place];
+    let own = GroupPaths::of(resolved, paths, place);
     let hop = |link: &str, direction| HopReport { link: link.to_owned(), direction };
     let between = |(link, direction): &Hop| hop(&resolved.links[*link].name, BETWEEN[*direction as usize]);
     let up = [hop(&group.name, OUTER[0])].into_iter().chain(own.hops.forward.iter().map(between));
     let down = [hop(server_link, OUTER[1])].into_iter().chain(own.hops.backward.iter().map(between));
     let up = up.chain([hop(server_link, OUTER[0])]).collect();
     let down = down.chain([hop(&group.name, OUTER[1])]).collect();
+    let last = block.first.offset(group.count - 1).expect("a checked group has addresses");
     let mtus = Direction::BOTH.into_iter().flat_map(|direction| own.links(direction));
     GroupReport {
         name: group.name.clone(),
-        at: resolved.routers[block.at].clone(),
+        at: resolved.routers[block.at].name.clone(),
         count: group.count,
         first_address: block.first.to_string(),
+        last_address: last.to_string(),
         rtt_ns: own.propagation().as_nanos(),
         mtu: mtus.filter_map(|config| config.mtu).min().unwrap_or(group.mtu),
         up: PathReport::of(up, &own.links(Direction::Forward)),

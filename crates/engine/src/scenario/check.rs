@@ -7,6 +7,7 @@ use std::net::Ipv4Addr;
 use wasp_http::{Method, Request};
 use wasp_net::{Loss, OptionError};
 use wasp_units::{Duration, Probability};
+use wasp_wire::Address;
 
 /// Longest round-trip time and longest phase of a run: a day.
 const LONGEST: Duration = Duration::from_secs(86_400);
@@ -98,7 +99,14 @@ impl Scenario {
     }
 
     fn check_addresses(&self) -> Result<(), ScenarioError> {
-        let (base, room) = prefix(&self.network.prefix)?;
+        let (base, room) = prefix("network.prefix", &self.network.prefix)?;
+        let ends =
+            [0, room as u32 + 1].map(|place| Address::from(Ipv4Addr::from_bits(base.to_bits() + place)));
+        ensure(
+            ends.iter().all(|end| end.is_unicast() && !end.is_loopback()),
+            "network.prefix",
+            format!("{:?}; has addresses of no host; 10.0.0.0/8 would be valid", self.network.prefix),
+        )?;
         let place = u64::from(self.server.address.to_bits()).checked_sub(base.to_bits().into());
         let outside = place.is_none_or(|place| place > room + 1);
         ensure(
@@ -107,11 +115,12 @@ impl Scenario {
             format!("{}; must be the first host of {}", self.server.address, self.network.prefix),
         )?;
         let count = self.client_count();
-        ensure(
-            count < room,
-            "clients",
-            format!("{count} clients; {} has addresses for {}", self.network.prefix, room - 1),
-        )
+        let message = format!(
+            "{}; has addresses for {} clients, and there are {count}; a larger one, or fewer clients, would be valid",
+            self.network.prefix,
+            room - 1
+        );
+        ensure(count < room, "network.prefix", message)
     }
 }
 
@@ -181,26 +190,10 @@ impl Scenario {
     }
 }
 
-impl Scenario {
-    /// The address of the first client: that of the network's second host.
-    ///
-    /// # Panics
-    /// If the scenario was not checked.
-    #[must_use]
-    pub fn first_client(&self) -> Ipv4Addr {
-        let (base, _) = prefix(&self.network.prefix).expect("a checked scenario has a prefix");
-        Ipv4Addr::from_bits(base.to_bits() + 2)
-    }
-}
-
 /// The network address of `text` and how many hosts it has.
-fn prefix(text: &str) -> Result<(Ipv4Addr, u64), ScenarioError> {
-    let error = || {
-        ScenarioError::new(
-            "network.prefix",
-            format!("{text:?}; must be an IPv4 prefix such as 198.18.0.0/17"),
-        )
-    };
+pub(crate) fn prefix(field: &str, text: &str) -> Result<(Ipv4Addr, u64), ScenarioError> {
+    let error =
+        || ScenarioError::new(field, format!("{text:?}; must be an IPv4 prefix such as 198.18.0.0/17"));
     let (address, length) = text.split_once('/').ok_or_else(error)?;
     let address: Ipv4Addr = address.parse().map_err(|_| error())?;
     let length: u32 = length.parse().map_err(|_| error())?;

@@ -1,8 +1,8 @@
 //! What the network of a scenario must satisfy beyond its types.
 
 use super::check::ensure;
-use super::{Group, Internetwork, NamedLink, NetworkKind, Scenario, ScenarioError};
-use crate::build::check_paths;
+use super::{GraphNode, Group, Internetwork, NamedLink, NetworkKind, Scenario, ScenarioError, StaticRoute};
+use crate::build::{Addresses, check_paths};
 use std::collections::BTreeSet;
 use wasp_wire::ipv4::TTL;
 
@@ -21,6 +21,8 @@ impl Scenario {
         let nodes = Nodes(self.network.router_names());
         self.check_links(&nodes)?;
         self.check_places(&nodes)?;
+        self.check_routes()?;
+        Addresses::of(self)?;
         check_paths(self)
     }
 
@@ -72,7 +74,7 @@ impl Scenario {
             }
         }
         let mut names = BTreeSet::new();
-        for name in &network.nodes {
+        for GraphNode { name, .. } in &network.nodes {
             let field = format!("network.nodes.{name}");
             ensure(!name.is_empty(), "network.nodes", "a node without a name; each needs one")?;
             ensure(!RESERVED.contains(&name.as_str()), field.clone(), taken(name, "is reserved", "node"))?;
@@ -94,6 +96,41 @@ impl Scenario {
             nodes.check(&format!("{field}.from"), from)?;
             nodes.check(&format!("{field}.to"), to)?;
             ensure(from != to, field, format!("both ends are at {to:?}; a link joins two nodes"))?;
+        }
+        Ok(())
+    }
+
+    /// The node at which the server or a group is.
+    fn place_of(&self, name: &str) -> Option<&String> {
+        let group = self.clients.iter().find(|group| group.name == name);
+        group.map_or(self.server.at.as_ref(), |group| group.at.as_ref())
+    }
+
+    /// Each route goes to the server or to a group, over a link of its node.
+    fn check_routes(&self) -> Result<(), ScenarioError> {
+        let destinations: Vec<String> = ["server".to_owned()]
+            .into_iter()
+            .chain(self.clients.iter().map(|group| group.name.clone()))
+            .collect();
+        for GraphNode { name, routes, .. } in &self.network.nodes {
+            let at_node = |link: &&NamedLink| link.from == *name || link.to == *name;
+            let links: Vec<String> =
+                self.network.links.iter().filter(at_node).map(|link| link.name.clone()).collect();
+            let mut seen = BTreeSet::new();
+            for StaticRoute { to, via } in routes {
+                let field = format!("network.nodes.{name}.routes.{to}");
+                let valid = names(&destinations);
+                let message = format!(
+                    "a route is to the server or to a group, and there is none of this name; valid here: {valid}"
+                );
+                ensure(destinations.contains(to), field.clone(), message)?;
+                ensure(seen.insert(to), field.clone(), "two routes go to it; one would be valid")?;
+                let message = format!("is at {name:?} itself, which needs no route to it; leave it out");
+                ensure(self.place_of(to) != Some(name), field.clone(), message)?;
+                let valid = if links.is_empty() { "none".to_owned() } else { names(&links) };
+                let message = format!("{via:?}; the node {name:?} has no such link; valid here: {valid}");
+                ensure(links.contains(via), field, message)?;
+            }
         }
         Ok(())
     }

@@ -14,9 +14,11 @@ mod trace;
 
 pub use behaviour::{Abort, ArrivalModel, Arrivals, Http, Method, NextAfter, Start, Version, Workload};
 pub use check::ScenarioError;
-pub(crate) use check::ensure;
+pub(crate) use check::{ensure, prefix};
 pub(crate) use check_behaviour::of_option;
-pub use network::{Internetwork, LinkDirection, LinkDirections, NamedLink, NetworkKind, SharedLink};
+pub use network::{
+    GraphNode, Internetwork, LinkDirection, LinkDirections, NamedLink, NetworkKind, SharedLink, StaticRoute,
+};
 pub use queue::{QueueOption, queue_defaults};
 pub(crate) use tcp::resolve;
 pub use tcp::tcp_constants;

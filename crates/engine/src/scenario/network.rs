@@ -1,16 +1,16 @@
 //! The network between clients and server.
 
 use super::{QueueOption, TraceOption};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use wasp_net::{Corrupt, Duplicate, Jitter, Loss, Reorder, Trace};
+use wasp_net::{Corrupt, Duplicate, ErrorRate, Jitter, Loss, Reorder, Trace};
 use wasp_units::{Duration, Rate};
 
 /// The network between clients and server. Which fields it has depends on its kind.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Internetwork {
-    /// Addresses of server and clients, `address/length`.
+    /// Addresses of server, clients and routers, `address/length`.
     pub prefix: String,
     /// What joins the access links and the server.
     #[serde(default)]
@@ -24,12 +24,15 @@ pub struct Internetwork {
     /// Every link between two routers of a backbone; forward is away from the server. Its delay is that between the server and the first router, too.
     #[serde(default)]
     pub link: LinkDirections,
-    /// The names of the nodes of a graph, which are routers.
+    /// The nodes of a graph, which are routers.
     #[serde(default)]
-    pub nodes: Vec<String>,
+    pub nodes: Vec<GraphNode>,
     /// The links of a graph.
     #[serde(default)]
     pub links: Vec<NamedLink>,
+    /// How often each router may send ICMP errors.
+    #[serde(default)]
+    pub icmp: ErrorRate,
     /// The rate traces that links ask for, by the paths of their files.
     #[serde(default)]
     pub traces: BTreeMap<String, Trace>,
@@ -68,6 +71,33 @@ pub struct LinkDirections {
     pub backward: LinkDirection,
 }
 
+/// A node of a graph.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphNode {
+    /// Its name.
+    pub name: String,
+    /// Its address; the next free one of the prefix unless given.
+    #[serde(default)]
+    pub address: Option<String>,
+    /// Addresses of the clients at this node, `address/length`; the next free ones of the prefix unless given.
+    #[serde(default)]
+    pub subnet: Option<String>,
+    /// Routes in place of the shortest paths.
+    #[serde(default)]
+    pub routes: Vec<StaticRoute>,
+}
+
+/// A route of one node.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct StaticRoute {
+    /// `server`, or the name of a group of clients: where packets are to arrive.
+    pub to: String,
+    /// The name of the link over which they go.
+    pub via: String,
+}
+
 /// A link between two nodes of a graph.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,8 +106,14 @@ pub struct NamedLink {
     pub name: String,
     /// The node at its first end.
     pub from: String,
+    /// The address of the port there; that of the node unless given.
+    #[serde(default)]
+    pub from_address: Option<String>,
     /// The node at its second end.
     pub to: String,
+    /// The address of the port there; that of the node unless given.
+    #[serde(default)]
+    pub to_address: Option<String>,
     /// From the first end to the second.
     pub forward: LinkDirection,
     /// From the second end to the first.
@@ -136,7 +172,7 @@ impl Internetwork {
             NetworkKind::Backbone => {
                 (1..=self.subnetworks.unwrap_or(0)).map(|number| format!("r{number}")).collect()
             }
-            NetworkKind::Graph => self.nodes.clone(),
+            NetworkKind::Graph => self.nodes.iter().map(|node| node.name.clone()).collect(),
         }
     }
 

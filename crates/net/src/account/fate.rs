@@ -5,7 +5,7 @@ use std::fmt;
 /// The end of a packet: delivered, or the reason of its drop.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Fate {
-    /// Handed to the host or the device it was addressed to.
+    /// Handed to the host, the device or the router that it was addressed to.
     Delivered,
     /// Lost by a link's loss model.
     RandomLoss,

@@ -102,6 +102,11 @@ impl Link {
         &self.counters
     }
 
+    /// The longest packet that it carries, in bytes; `None` carries any.
+    pub(crate) const fn mtu(&self) -> Option<u16> {
+        self.mtu
+    }
+
     /// Whether a packet of so many bytes is longer than the link carries.
     pub(crate) fn is_too_big(&self, bytes: u32) -> bool {
         self.mtu.is_some_and(|mtu| bytes > u32::from(mtu))

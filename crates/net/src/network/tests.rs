@@ -33,7 +33,7 @@ fn address(host: u8) -> Address {
 /// Two hosts, 10.0.0.0 and 10.0.0.1, each behind a router of its own. The links from the first host to the second take so many milliseconds each.
 fn two_routers(delays: [u64; 3]) -> (LogicalProcess<Model>, LinkId) {
     let mut network = Network::new(PayloadPool::new(0), ());
-    let routers = [NodeId(1), NodeId(2)].map(|node| network.add_router(node));
+    let routers = [NodeId(1), NodeId(2)].map(|node| network.add_router(node, None, ErrorRate::default()));
     let nodes =
         [Node::Host(HOSTS[0]), Node::Router(routers[0]), Node::Router(routers[1]), Node::Host(HOSTS[1])];
     let links = [0, 1, 2].map(|hop| {
@@ -42,10 +42,8 @@ fn two_routers(delays: [u64; 3]) -> (LogicalProcess<Model>, LinkId) {
         network.add_link(ends, Arc::new(config), Key::root(1, 0), Duration::ZERO)
     });
     for (router, link) in routers.into_iter().zip(&links[1..]) {
-        network.set_routes(
-            router,
-            &[Route { first: address(1), last: address(1), target: Target::Link(*link) }],
-        );
+        let route = Route { first: address(1), last: address(1), target: Target::Link(*link) };
+        network.set_routes(router, Routes::new(&[route]));
     }
     (LogicalProcess::new(Model { network, delivered: Vec::new() }), links[0])
 }

@@ -1,8 +1,12 @@
 //! Nodes: hosts, of which the network knows no more than where they are, and routers with their routes.
 
+mod bucket;
+mod router;
 mod routes;
 
-pub(crate) use routes::{Route, Routes, Target};
+pub use bucket::ErrorRate;
+pub(crate) use router::Router;
+pub(crate) use routes::{Ranges, Route, Routes, Stop, Target};
 
 use wasp_kernel::NodeId;
 
@@ -17,11 +21,4 @@ pub(crate) enum Node {
     Host(NodeId),
     /// A router: packets that come to it go on.
     Router(RouterId),
-}
-
-/// A node that forwards packets.
-#[derive(Debug)]
-pub(crate) struct Router {
-    pub(crate) node: NodeId,
-    pub(crate) routes: Routes,
 }

@@ -17,6 +17,19 @@ pub(crate) enum Target {
         /// Places from the link of one address to that of the next.
         step: u32,
     },
+    /// They stop here.
+    Stop(Stop),
+}
+
+/// Why packets for some addresses stop at a router.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Stop {
+    /// They are for the router itself.
+    Local,
+    /// The network of their destination is the router's, and has no such host.
+    NoHost,
+    /// It is the network or broadcast address of the router's network.
+    Nobody,
 }
 
 /// A range of addresses and where packets for them go.
@@ -30,41 +43,78 @@ pub(crate) struct Route {
     pub(crate) target: Target,
 }
 
+/// Ranges of addresses that do not overlap, in the order of their addresses, and what each is for.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranges<T>(Vec<(Address, Range<T>)>);
+
 /// The routes of one router: ranges that do not overlap, in the order of their addresses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Routes {
     /// First addresses, apart from the rest so that a search stays within few lines of memory.
     firsts: Vec<Address>,
-    ranges: Vec<Range>,
+    ranges: Vec<Range<Target>>,
+    /// Ranges to which no link leads, apart from the others: only packets that stop here are looked for among them.
+    stops: Vec<(Address, Range<Stop>)>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Range {
+struct Range<T> {
     last: Address,
-    /// The first address of the route that this is a part of: links are counted from there.
+    /// The first address of the range that this is a part of: links are counted from there.
     base: Address,
-    target: Target,
+    target: T,
 }
 
 /// Ranges among which a search from the end is faster than one by halves.
 const FEW: usize = 4;
 
+impl<T: Copy> Ranges<T> {
+    /// Of two ranges (first and last address, and what they are for) that share addresses the shorter one (the longer prefix) has them; of two
+    /// equal ones the first.
+    pub(crate) fn new(ranges: impl IntoIterator<Item = (Address, Address, T)>) -> Self {
+        let mut order: Vec<(Address, Address, T)> = ranges.into_iter().collect();
+        // The longest range first, and the first of equal ones last: each is painted over what was there.
+        order.reverse();
+        order.sort_by_key(|(first, last, _)| Reverse(last.distance_from(*first)));
+        let mut painted: BTreeMap<Address, Range<T>> = BTreeMap::new();
+        for range in order {
+            debug_assert!(range.0 <= range.1, "a range has an address");
+            paint(&mut painted, range);
+        }
+        Self(painted.into_iter().collect())
+    }
+}
+
 impl Routes {
     /// Of two routes that share addresses the shorter range (the longer prefix) has them; of two equal ones the first.
     pub(crate) fn new(routes: &[Route]) -> Self {
-        // The longest range first, and the first of equal ones last: each is painted over what was there.
-        let mut order: Vec<&Route> = routes.iter().rev().collect();
-        order.sort_by_key(|route| Reverse(route.last.distance_from(route.first)));
-        let mut painted: BTreeMap<Address, Range> = BTreeMap::new();
-        for route in order {
-            debug_assert!(route.first <= route.last, "a route has an address");
-            paint(&mut painted, route);
-        }
-        let (firsts, ranges) = painted.into_iter().unzip();
-        Self { firsts, ranges }
+        let ranges = routes.iter().map(|route| (route.first, route.last, route.target));
+        Self::of(&Ranges::new(ranges), |target| target)
     }
 
-    /// The link towards `destination`; `None` if its network is unknown.
+    /// Routes for ranges that are the same at many routers; `target` says where each of them leads at this one. Neighbours over one link become
+    /// one.
+    pub(crate) fn of<T: Copy>(ranges: &Ranges<T>, target: impl Fn(T) -> Target) -> Self {
+        let mut routes = Self::default();
+        for (first, range) in &ranges.0 {
+            let Range { last, base, .. } = *range;
+            let target = target(range.target);
+            if let Target::Stop(stop) = target {
+                routes.stops.push((*first, Range { last, base, target: stop }));
+                continue;
+            }
+            match routes.ranges.last_mut() {
+                Some(before) if before.goes_on_with(*first, target) => before.last = last,
+                _ => {
+                    routes.firsts.push(*first);
+                    routes.ranges.push(Range { last, base, target });
+                }
+            }
+        }
+        routes
+    }
+
+    /// The link towards `destination`; `None` if it stops here: see [`Self::stop`].
     pub(crate) fn find(&self, destination: Address) -> Option<LinkId> {
         let place = if self.firsts.len() <= FEW {
             self.firsts.iter().rposition(|first| *first <= destination)?
@@ -80,13 +130,28 @@ impl Routes {
             Target::Links { first, step } => {
                 Some(LinkId(first.0 + step * destination.distance_from(range.base)?))
             }
+            Target::Stop(_) => None,
         }
+    }
+
+    /// Why no link leads to `destination`; `None` if its network is unknown.
+    pub(crate) fn stop(&self, destination: Address) -> Option<Stop> {
+        let place = self.stops.partition_point(|(first, _)| *first <= destination).checked_sub(1)?;
+        let (_, range) = &self.stops[place];
+        (destination <= range.last).then_some(range.target)
     }
 }
 
-/// Puts a route over the ranges that are there: what it covers of them goes, and what it covers the middle of is cut in two.
-fn paint(painted: &mut BTreeMap<Address, Range>, route: &Route) {
-    let Route { first, last, target } = *route;
+impl Range<Target> {
+    /// Whether a range that begins at `first` is one with this one. What counts its links from its base is not.
+    fn goes_on_with(&self, first: Address, target: Target) -> bool {
+        let is_counted = matches!(target, Target::Links { .. });
+        self.target == target && !is_counted && self.last.offset(1) == Some(first)
+    }
+}
+
+/// Puts a range over those that are there: what it covers of them goes, and what it covers the middle of is cut in two.
+fn paint<T: Copy>(painted: &mut BTreeMap<Address, Range<T>>, (first, last, target): (Address, Address, T)) {
     let before = painted.range(..first).next_back().map(|(start, range)| (*start, *range));
     if let Some((start, range)) = before.filter(|(_, range)| range.last >= first) {
         let end = first.predecessor().expect("an earlier range begins before");
@@ -123,7 +188,8 @@ mod tests {
     fn a_block_has_a_link_for_each_address_also_where_one_is_taken_out_of_it() {
         let block = route(100, 50, Target::Links { first: LinkId(3), step: 2 });
         let network = route(0, 1_000, Target::Link(LinkId(1)));
-        let routes = Routes::new(&[block, route(120, 1, Target::Link(LinkId(7))), network]);
+        let absent = route(0, 2_000, Target::Stop(Stop::NoHost));
+        let routes = Routes::new(&[block, route(120, 1, Target::Link(LinkId(7))), network, absent]);
         let found = |bits| routes.find(address(bits));
         assert_eq!(found(99), Some(LinkId(1)));
         assert_eq!(found(100), Some(LinkId(3)));
@@ -132,7 +198,20 @@ mod tests {
         assert_eq!(found(121), Some(LinkId(45)));
         assert_eq!(found(149), Some(LinkId(101)));
         assert_eq!(found(150), Some(LinkId(1)));
-        assert_eq!(found(1_000), None);
+        assert_eq!((found(1_000), routes.stop(address(1_000))), (None, Some(Stop::NoHost)));
+        assert_eq!((found(2_000), routes.stop(address(2_000))), (None, None));
+    }
+
+    #[test]
+    fn neighbours_over_one_link_are_one_range_and_blocks_are_not() {
+        let to = |link| Target::Link(LinkId(link));
+        let routes = |second: u32, targets: [Target; 2]| {
+            Routes::new(&[route(0, 10, targets[0]), route(second, 10, targets[1])])
+        };
+        let ranges = |second, targets| routes(second, targets).firsts.len();
+        assert_eq!([ranges(10, [to(1); 2]), ranges(11, [to(1); 2]), ranges(10, [to(1), to(2)])], [1, 2, 2]);
+        let block = Target::Links { first: LinkId(1), step: 2 };
+        assert_eq!(routes(10, [block; 2]).find(address(10)), Some(LinkId(1)));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Each link of the backbone takes a delay D, and so does the link between the server and the first router. With 0.2 ms there and back over an access
 //! link, the hosts at router i, counted from 1, are 2 i D + 0.2 ms from the server.
 
-use super::RouterLink;
+use super::{RouterConfig, RouterLink};
 use crate::{LinkConfig, Pair};
 use std::sync::Arc;
 use wasp_random::Key;
@@ -20,13 +20,20 @@ pub struct Backbone {
     pub key: Key,
 }
 
-/// The names of the routers, `r1`, `r2` and so on, and the links between them: `b1` leads from `r1` to `r2`.
+/// The routers, `r1`, `r2` and so on, and the links between them: `b1` leads from `r1` to `r2`.
 #[must_use]
-pub fn backbone(description: &Backbone) -> (Vec<String>, Vec<RouterLink>) {
+pub fn backbone(description: &Backbone) -> (Vec<RouterConfig>, Vec<RouterLink>) {
     let Backbone { routers, directions, key } = description;
     let link = |number: usize| {
         let name = format!("b{number}");
-        RouterLink { key: key.name(&name), name, ends: (number - 1, number), directions: directions.clone() }
+        RouterLink {
+            key: key.name(&name),
+            name,
+            ends: (number - 1, number),
+            directions: directions.clone(),
+            addresses: (None, None),
+        }
     };
-    ((1..=*routers).map(|number| format!("r{number}")).collect(), (1..*routers).map(link).collect())
+    let router = |number| RouterConfig { name: format!("r{number}"), ..RouterConfig::default() };
+    ((1..=*routers).map(router).collect(), (1..*routers).map(link).collect())
 }

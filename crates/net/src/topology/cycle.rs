@@ -53,7 +53,7 @@ impl Topology {
                 || (backward.least_delay().is_zero() && steps.contains(&(second, first)))
         };
         TopologyError::NoDelay {
-            nodes: cycle.iter().map(|place| self.routers[*place].clone()).collect(),
+            nodes: cycle.iter().map(|place| self.routers[*place].name.clone()).collect(),
             links: self.links.iter().filter(is_free).map(|link| link.name.clone()).collect(),
         }
     }

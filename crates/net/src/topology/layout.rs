@@ -32,6 +32,17 @@ pub struct Layout {
     pub towards_server: Vec<Direction>,
     hosts: Vec<Port>,
     first: Option<Port>,
+    /// The hosts in the order of their addresses.
+    runs: Vec<Run>,
+}
+
+/// Hosts with consecutive addresses.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    first: Address,
+    /// The number of the first of them.
+    number: u32,
+    count: u32,
 }
 
 impl Layout {
@@ -39,21 +50,22 @@ impl Layout {
     const STEP: u32 = 2;
 
     /// The layout of a server and of hosts that come last: after the first host's, each node and each pair of links is the next host's. So which host
-    /// an event is of follows from its link by subtraction, without a look at the network. The addresses of the hosts are consecutive, too.
+    /// an event is of follows from its link by subtraction, without a look at the network.
     ///
     /// # Panics
-    /// If addresses, nodes or links have gaps.
+    /// If nodes or links have gaps.
     pub(super) fn new(
         server: Port,
         hosts: Vec<Port>,
         links: Vec<Pair<LinkId>>,
         towards_server: Vec<Direction>,
     ) -> Self {
-        let next = |port: &Port| (port.address.offset(1), port.node.0 + 1, port.into.0 + Self::STEP);
-        let follows =
-            |pair: &[Port]| next(&pair[0]) == (Some(pair[1].address), pair[1].node.0, pair[1].into.0);
+        let next = |port: &Port| (port.node.0 + 1, port.into.0 + Self::STEP);
+        let follows = |pair: &[Port]| next(&pair[0]) == (pair[1].node.0, pair[1].into.0);
         assert!(hosts.windows(2).all(follows), "the hosts are consecutive");
-        Self { server, links, towards_server, first: hosts.first().copied(), hosts }
+        let mut runs = runs(&hosts, 0);
+        runs.sort_by_key(|run| run.first);
+        Self { server, links, towards_server, first: hosts.first().copied(), hosts, runs }
     }
 
     /// The ports of the hosts, in the order of their addresses.
@@ -78,15 +90,32 @@ impl Layout {
     /// The number of the host with this address.
     #[must_use]
     pub fn host_with(&self, address: Address) -> Option<u32> {
-        let number = address.distance_from(self.first?.address)?;
-        ((number as usize) < self.hosts.len()).then_some(number)
+        let place = self.runs.partition_point(|run| run.first <= address).checked_sub(1)?;
+        let Run { first, number, count } = self.runs[place];
+        let further = address.distance_from(first).filter(|further| *further < count)?;
+        Some(number + further)
     }
 
-    /// The route from their router to the hosts with these numbers, if there are any.
-    pub(super) fn route_to_hosts(&self, numbers: Range<usize>) -> Option<Route> {
-        let hosts = &self.hosts[numbers];
-        let (first, last) = (hosts.first()?, hosts.last()?);
-        let target = Target::Links { first: first.into, step: Self::STEP };
-        Some(Route { first: first.address, last: last.address, target })
+    /// The routes from their router to the hosts with these numbers: one for each run of consecutive addresses.
+    pub(super) fn routes_to_hosts(&self, numbers: Range<usize>) -> Vec<Route> {
+        let route = |Run { number, count, .. }: Run| {
+            let (first, last) = (&self.hosts[number as usize], &self.hosts[(number + count - 1) as usize]);
+            let target = Target::Links { first: first.into, step: Self::STEP };
+            Route { first: first.address, last: last.address, target }
+        };
+        let start = numbers.start as u32;
+        runs(&self.hosts[numbers], start).into_iter().map(route).collect()
     }
+}
+
+/// Runs of consecutive addresses among these hosts, of which the first has the number `start`.
+fn runs(hosts: &[Port], start: u32) -> Vec<Run> {
+    let mut number = start;
+    let follows = |one: &Port, next: &Port| one.address.offset(1) == Some(next.address);
+    let run = |run: &[Port]| {
+        let found = Run { first: run[0].address, number, count: run.len() as u32 };
+        number += found.count;
+        found
+    };
+    hosts.chunk_by(follows).map(run).collect()
 }

@@ -1,8 +1,9 @@
-//! Neighbours between routers: shortest paths (Dijkstra 1959) by least delay, then by fewest links, then by the order of the description.
+//! Paths between routers: shortest paths (Dijkstra 1959) by least delay, then by fewest links, then by the order of the description, where no
+//! static route says otherwise.
 //!
 //! All of it is found from the far end: one tree for each router to which packets go, with the next link of every other router.
 
-use super::{RouterLink, Topology, TopologyError};
+use super::{RouteTo, RouterLink, Topology, TopologyError};
 use crate::Direction;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -114,38 +115,113 @@ impl<'a> Paths<'a> {
         self.trees.entry(to).or_insert_with(|| self.neighbours.towards(to).0)
     }
 
-    /// The links that packets cross between the routers `from` and `to`, in order.
+    /// The next hop of packets from a router; `None` where they arrive, and where no path leads there.
+    fn next(&mut self, at: usize, to: RouteTo) -> Option<Hop> {
+        let topology = self.topology;
+        let place = topology.place_of(to);
+        if at == place {
+            return None;
+        }
+        topology.static_hop(at, to).or_else(|| self.tree(place).next(at))
+    }
+
+    /// The links that packets cross from the router `from` on, in order.
     ///
     /// # Errors
-    /// There is no path.
-    pub fn path(&mut self, from: usize, to: usize) -> Result<Vec<Hop>, TopologyError> {
+    /// There is no path, or static routes lead in a loop.
+    pub fn path(&mut self, from: usize, to: RouteTo) -> Result<Vec<Hop>, TopologyError> {
         let topology = self.topology;
-        let tree = self.tree(to);
+        let place = topology.place_of(to);
         let mut hops = Vec::new();
         let mut at = from;
-        while at != to {
-            let (link, direction) = tree.next(at).ok_or_else(|| topology.no_route(from, to))?;
-            hops.push((link, direction));
-            let ends = topology.links[link].ends;
-            at = if direction == Direction::Forward { ends.1 } else { ends.0 };
+        while at != place {
+            let hop = self.next(at, to).ok_or_else(|| topology.no_route(from, place))?;
+            hops.push(hop);
+            at = topology.far_end(hop);
+            if hops.len() == topology.routers.len() {
+                // Without a loop every router is met once.
+                return Err(self.loop_towards(to).unwrap_or_else(|| topology.no_route(from, place)));
+            }
         }
         Ok(hops)
     }
 
-    /// Which direction of each link leads towards the server: the one whose far end is nearer to it, and forward where both are as far.
-    pub(super) fn towards_server(&self) -> Vec<Direction> {
-        let Topology { links, server, .. } = self.topology;
+    /// The loop in which static routes would send packets, if there is one.
+    pub(super) fn loop_towards(&mut self, to: RouteTo) -> Option<TopologyError> {
+        let topology = self.topology;
+        let count = topology.routers.len();
+        let next: Vec<Option<usize>> =
+            (0..count).map(|at| self.next(at, to).map(|hop| topology.far_end(hop))).collect();
+        // From which start each router was first met.
+        let mut met: Vec<Option<usize>> = vec![None; count];
+        for start in 0..count {
+            let mut at = Some(start);
+            while let Some(place) = at.filter(|place| met[*place].is_none()) {
+                met[place] = Some(start);
+                at = next[place];
+            }
+            if let Some(place) = at.filter(|place| met[*place] == Some(start)) {
+                let further = |at: &usize| next[*at].filter(|next| *next != place);
+                let around: Vec<usize> = std::iter::successors(Some(place), further).collect();
+                return Some(topology.routing_loop(&around, to));
+            }
+        }
+        None
+    }
+
+    /// Which direction of each link leads towards the server: the one that packets to it cross, or the other one than packets from it cross. Where that
+    /// says nothing, or both, it is the direction whose far end is nearer to the server, and forward where both are as far.
+    pub(super) fn towards_server(&mut self) -> Result<Vec<Direction>, TopologyError> {
+        let Topology { links, server, blocks, .. } = self.topology;
+        let mut leads = vec![[false; 2]; links.len()];
+        for (place, block) in blocks.iter().enumerate() {
+            for (link, direction) in self.path(block.at, RouteTo::Server)? {
+                leads[link][direction as usize] = true;
+            }
+            for (link, direction) in self.path(server.at, RouteTo::Block(place))? {
+                leads[link][direction.reversed() as usize] = true;
+            }
+        }
         let (_, distances) = self.neighbours.towards(server.at);
-        let leads_away = |(first, second): (usize, usize)| distances[second] > distances[first];
-        let direction =
-            |link: &RouterLink| if leads_away(link.ends) { Direction::Backward } else { Direction::Forward };
-        links.iter().map(direction).collect()
+        let direction = |(link, leads): (&RouterLink, [bool; 2])| match (leads, link.ends) {
+            ([true, false], _) => Direction::Forward,
+            ([false, true], _) => Direction::Backward,
+            (_, (first, second)) if distances[second] > distances[first] => Direction::Backward,
+            _ => Direction::Forward,
+        };
+        Ok(links.iter().zip(leads).map(direction).collect())
     }
 }
 
 impl Topology {
+    /// The hop that a static route of the router `at` says.
+    fn static_hop(&self, at: usize, to: RouteTo) -> Option<Hop> {
+        let (_, link) = self.routers[at].routes.iter().find(|(other, _)| *other == to)?;
+        Some((*link, self.direction_from(at, *link)))
+    }
+
+    /// The direction of a link that leads away from the router at one of its ends.
+    pub(super) fn direction_from(&self, router: usize, link: usize) -> Direction {
+        if self.links[link].ends.0 == router { Direction::Forward } else { Direction::Backward }
+    }
+
+    /// The router to which a hop leads.
+    fn far_end(&self, (link, direction): Hop) -> usize {
+        let (first, second) = self.links[link].ends;
+        if direction == Direction::Forward { second } else { first }
+    }
+
+    /// What keeps packets from their destination that come to these routers again and again.
+    fn routing_loop(&self, routers: &[usize], to: RouteTo) -> TopologyError {
+        // Shortest paths alone lead in no loop: one of its routers has a static route.
+        let first = routers.iter().position(|router| self.static_hop(*router, to).is_some());
+        let order = routers.iter().cycle().skip(first.unwrap_or(0)).take(routers.len());
+        let nodes = order.map(|router| self.routers[*router].name.clone()).collect();
+        TopologyError::RoutingLoop { to, nodes }
+    }
+
     /// What keeps a packet at the router `from` from reaching the router `to`.
     pub(super) fn no_route(&self, from: usize, to: usize) -> TopologyError {
-        TopologyError::NoRoute { from: self.routers[from].clone(), to: self.routers[to].clone() }
+        TopologyError::NoRoute { from: self.routers[from].name.clone(), to: self.routers[to].name.clone() }
     }
 }

@@ -1,9 +1,10 @@
 //! Routes of whole networks, and what is wrong with some.
 
 use super::{
-    AccessConfig, Backbone, Block, Paths, RouterLink, ServerConfig, Topology, TopologyError, backbone,
+    AccessConfig, Backbone, Block, Paths, RouteTo, RouterConfig, RouterLink, ServerConfig, Topology,
+    TopologyError, backbone,
 };
-use crate::{Delivery, Direction, Fate, LinkConfig, LinkEvent, Network, Pair, Scope};
+use crate::{Delivery, Direction, ErrorRate, Fate, LinkConfig, LinkEvent, Network, Pair, Scope};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -22,17 +23,24 @@ fn both(there: u64, back: u64) -> Pair<Arc<LinkConfig>> {
     Pair { forward: config(there), backward: config(back) }
 }
 
+/// The router n0, n1 and so on, without an address.
+fn router(place: usize) -> RouterConfig {
+    RouterConfig { name: format!("n{place}"), ..RouterConfig::default() }
+}
+
 /// Routers n0, n1 and so on with these links between them, the server at the first, and no hosts.
 fn graph(routers: usize, links: &[Described]) -> Topology {
     let link = |(place, (first, second, there, back)): (usize, &Described)| RouterLink {
         name: format!("l{place}"),
         ends: (*first, *second),
         directions: both(*there, *back),
+        addresses: (None, None),
         key: Key::root(1, 0).entity(place as u64),
     };
     let address = Address::from(Ipv4Addr::from_bits(0x0a00_0001));
     Topology {
-        routers: (0..routers).map(|place| format!("n{place}")).collect(),
+        routers: (0..routers).map(router).collect(),
+        errors: ErrorRate::default(),
         links: links.iter().enumerate().map(link).collect(),
         server: ServerConfig { at: 0, address, directions: both(0, 0), key: Key::root(1, 0) },
         blocks: Vec::new(),
@@ -120,7 +128,7 @@ fn two_thousand_routers_are_built_and_every_one_knows_the_way() {
     assert_eq!(layout.links.len(), links.len());
     let mut paths = Paths::of(&topology);
     for from in (1..ROUTERS).step_by(97) {
-        let there = paths.path(from, 0).unwrap();
+        let there = paths.path(from, RouteTo::Server).unwrap();
         assert!(!there.is_empty() && there.len() < 40, "{from}: {}", there.len());
     }
 }
@@ -129,8 +137,11 @@ fn two_thousand_routers_are_built_and_every_one_knows_the_way() {
 fn hosts_along_a_backbone_are_farther_away_by_a_link_there_and_back_each() {
     let (routers, links) = backbone(&Backbone { routers: 4, directions: both(3, 2), key: Key::root(1, 0) });
     let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
-    assert_eq!((routers.join(" "), names), ("r1 r2 r3 r4".to_owned(), vec!["b1", "b2", "b3"]));
-    let topology = Topology { routers, links, ..graph(0, &[]) };
+    assert_eq!(names, ["b1", "b2", "b3"]);
+    let names: Vec<&str> = routers.iter().map(|router| router.name.as_str()).collect();
+    assert_eq!(names, ["r1", "r2", "r3", "r4"]);
+    let blocks = (0..4).map(|at| block(at, at as u32, 1)).collect();
+    let topology = Topology { routers, links, blocks, ..graph(0, &[]) };
     topology.check().unwrap();
     let mut paths = Paths::of(&topology);
     let delay = |path: Vec<super::Hop>| -> u64 {
@@ -138,8 +149,12 @@ fn hosts_along_a_backbone_are_farther_away_by_a_link_there_and_back_each() {
             .map(|(link, direction)| topology.links[*link].directions.get(*direction).delay.as_millis())
             .sum()
     };
-    let found: Vec<(u64, u64)> =
-        (0..4).map(|at| (delay(paths.path(at, 0).unwrap()), delay(paths.path(0, at).unwrap()))).collect();
+    let found: Vec<(u64, u64)> = (0..4)
+        .map(|at| {
+            let ways = [paths.path(at, RouteTo::Server), paths.path(0, RouteTo::Block(at))];
+            ways.map(|way| delay(way.unwrap())).into()
+        })
+        .collect();
     assert_eq!(found, [(0, 0), (2, 3), (4, 6), (6, 9)]);
 }
 
@@ -189,11 +204,135 @@ fn packets_between_server_and_hosts_at_any_router_cross_the_links_of_the_shortes
     assert_eq!(kernel.process.network.fates().get(Fate::Delivered), 16);
 }
 
+/// The places of the links that packets cross from the router `from` on.
+fn over(topology: &Topology, from: usize, to: RouteTo) -> Result<Vec<usize>, TopologyError> {
+    Ok(Paths::of(topology).path(from, to)?.into_iter().map(|(link, _)| link).collect())
+}
+
+#[test]
+fn a_static_route_goes_before_the_shortest_path_to_its_destination_alone() {
+    // The server is at n0; the straight link is the third, and two hosts are at n2, and one more there.
+    let mut topology = graph(3, &[(0, 1, 5, 5), (1, 2, 5, 5), (2, 0, 1, 1)]);
+    topology.blocks = vec![block(2, 0, 2), block(2, 2, 1)];
+    assert_eq!(over(&topology, 2, RouteTo::Server), Ok(vec![2]));
+    topology.routers[2].routes = vec![(RouteTo::Server, 1)];
+    topology.routers[0].routes = vec![(RouteTo::Block(1), 0)];
+    // What is at the router itself is reached straight.
+    topology.routers[2].routes.push((RouteTo::Block(0), 1));
+    assert_eq!(topology.check(), Ok(()));
+    assert_eq!(over(&topology, 2, RouteTo::Server), Ok(vec![1, 0]));
+    assert_eq!(over(&topology, 0, RouteTo::Block(0)), Ok(vec![2]));
+    assert_eq!(over(&topology, 0, RouteTo::Block(1)), Ok(vec![0, 1]));
+    let mut network = Network::new(PayloadPool::new(0), ());
+    let layout = topology.build(&mut network).unwrap();
+    // Requests cross the first two links from the second end, some responses from the first; the third link has only responses.
+    assert_eq!(layout.towards_server, [Direction::Backward, Direction::Backward, Direction::Forward]);
+    let mut kernel = LogicalProcess::new(Sink { network, delivered: Vec::new() });
+    let ([host, _, other], server) = (layout.hosts(), layout.server) else { panic!("three hosts") };
+    for (from, to) in [(host, &server), (&server, host), (&server, other)] {
+        let (packet, out) = (packet(from.address, to.address), from.out);
+        kernel.inject(Instant::ZERO, |sink, scheduler| sink.network.send(out, packet, scheduler));
+    }
+    kernel.advance(Instant::MAX).unwrap();
+    let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    let came = [(at(1), host.node, 62), (at(10), other.node, 61), (at(10), server.node, 61)];
+    kernel.process.delivered.sort();
+    let mut expected = Vec::from(came);
+    expected.sort();
+    assert_eq!(kernel.process.delivered, expected);
+}
+
+#[test]
+fn a_link_leads_towards_the_server_where_requests_cross_it() {
+    // By delay the third router is nearer to the server than the second, and responses go over it all the same.
+    let mut topology = graph(3, &[(0, 1, 9, 9), (1, 2, 9, 9), (0, 2, 1, 1)]);
+    topology.blocks = vec![block(1, 0, 1)];
+    topology.routers[1].routes = vec![(RouteTo::Server, 0)];
+    topology.routers[2].routes = vec![(RouteTo::Block(0), 1)];
+    topology.routers[0].routes = vec![(RouteTo::Block(0), 2)];
+    let towards = |topology: &Topology| {
+        topology.build(&mut Network::new(PayloadPool::new(0), ())).unwrap().towards_server
+    };
+    assert_eq!(towards(&topology), [Direction::Backward, Direction::Forward, Direction::Backward]);
+    // Where nothing crosses a link, the distance says it.
+    topology.blocks = vec![block(0, 0, 1)];
+    topology.routers.iter_mut().for_each(|router| router.routes.clear());
+    assert_eq!(towards(&topology), [Direction::Backward, Direction::Forward, Direction::Backward]);
+}
+
+#[test]
+fn static_routes_that_lead_in_a_loop_are_refused_with_the_nodes_of_it() {
+    let mut topology = graph(4, &[(0, 1, 1, 1), (1, 2, 1, 1), (2, 3, 1, 1)]);
+    topology.blocks = vec![block(3, 0, 2)];
+    let around =
+        |to, nodes: [&str; 2]| Err(TopologyError::RoutingLoop { to, nodes: nodes.map(str::to_owned).into() });
+    topology.routers[1].routes = vec![(RouteTo::Server, 1)];
+    let error = around(RouteTo::Server, ["n1", "n2"]);
+    assert_eq!(topology.check(), error);
+    assert_eq!(error.clone().unwrap_err().to_string(), "packets go round the nodes n1, n2");
+    // It is a loop for the nodes that are not on it, too.
+    assert_eq!(over(&topology, 3, RouteTo::Server), error.map(|()| Vec::new()));
+    topology.routers[1].routes = vec![(RouteTo::Block(0), 0)];
+    assert_eq!(topology.check(), around(RouteTo::Block(0), ["n1", "n0"]));
+}
+
+proptest! {
+    #[test]
+    fn a_loop_of_static_routes_is_found_if_there_is_one(
+        links in proptest::collection::vec((0_usize..5, 0_usize..5, 1_u64..4, 1_u64..4), 0..6),
+        routes in proptest::collection::vec((0_usize..5, any::<bool>(), 0_usize..11), 0..6),
+    ) {
+        let ring = (0..5).map(|place| (place, (place + 1) % 5, 1, 1));
+        let links: Vec<Described> = ring.chain(links.into_iter().filter(|(from, to, ..)| from != to)).collect();
+        let mut topology = graph(5, &links);
+        topology.blocks = vec![block(2, 0, 1)];
+        for (router, to_server, link) in routes {
+            let is_here = links.get(link).is_some_and(|(first, second, ..)| *first == router || *second == router);
+            let to = if to_server { RouteTo::Server } else { RouteTo::Block(0) };
+            let routes = &mut topology.routers[router].routes;
+            if is_here && !routes.iter().any(|(other, _)| *other == to) {
+                routes.push((to, link));
+            }
+        }
+        // The packets of every router, hop by hop: five hops are enough where each router is met once.
+        let arrives = |to: RouteTo, place: usize| {
+            let shortest = by_rounds(5, &links, place);
+            let next = |at: usize| {
+                let fixed = topology.routers[at].routes.iter().find(|(other, _)| *other == to);
+                let link = fixed.map_or_else(|| shortest[at].unwrap().2, |(_, link)| *link);
+                let (first, second, ..) = links[link];
+                if first == at { second } else { first }
+            };
+            let walk = |from| std::iter::successors(Some(from), |at| (*at != place).then(|| next(*at)));
+            (0..5).all(|from| walk(from).take(6).any(|at| at == place))
+        };
+        let expected = arrives(RouteTo::Server, 0) && arrives(RouteTo::Block(0), 2);
+        prop_assert_eq!(topology.check().is_ok(), expected);
+    }
+}
+
+#[test]
+fn hosts_whose_addresses_have_gaps_are_found_by_them() {
+    let mut topology = graph(2, &[(0, 1, 1, 1)]);
+    topology.blocks = vec![block(1, 300, 3), block(0, 3, 2), block(0, 0, 3), block(1, 40, 1)];
+    let mut network = Network::new(PayloadPool::new(0), ());
+    let layout = topology.build(&mut network).unwrap();
+    let address = |number: u32| Address::from(Ipv4Addr::from_bits(0x0a00_0002 + number));
+    let found = [299, 300, 302, 303, 3, 4, 5, 0, 2, 40, 41].map(|number| layout.host_with(address(number)));
+    let none = None;
+    let expected = [none, Some(0), Some(2), none, Some(3), Some(4), none, Some(5), Some(7), Some(8), none];
+    assert_eq!(found, expected);
+    for (port, number) in layout.hosts().iter().zip(0..) {
+        assert_eq!(layout.host_with(port.address), Some(number));
+        assert_eq!(layout.host_at(port.node), Some(number));
+    }
+}
+
 /// What a check says about links without delay: the nodes that it names.
 fn cycle(links: &[Described]) -> Vec<String> {
     match graph(6, links).check() {
         Err(TopologyError::NoDelay { nodes, .. }) => nodes,
-        Ok(()) | Err(TopologyError::NoRoute { .. }) => Vec::new(),
+        Ok(()) | Err(TopologyError::NoRoute { .. } | TopologyError::RoutingLoop { .. }) => Vec::new(),
     }
 }
 

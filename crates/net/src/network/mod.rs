@@ -1,14 +1,15 @@
 //! Nodes joined by links: how a packet moves, and where it ends.
 
+mod router;
 #[cfg(test)]
 mod tests;
 
 use crate::account::Meter;
 use crate::link::{Admission, Altered, Settled};
-use crate::node::{Node, Route, Router, Routes};
+use crate::node::{ErrorRate, Node, Route, Router, RouterId, Routes};
 use crate::queue::{DropReason, Item};
 use crate::store::{PacketId, PacketStore};
-use crate::{Direction, Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, RouterId, Scope, Sighting};
+use crate::{Direction, Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, Scope, Sighting};
 use std::sync::Arc;
 use wasp_kernel::{NodeId, Scheduler, Stage, prefetch};
 use wasp_packet::{Body, Packet, PayloadPool, View};
@@ -68,6 +69,8 @@ pub struct Network<O = ()> {
     crossed: [Crossings; 2],
     /// What queues decided and is not carried out yet. It is kept so that no event allocates.
     settled: Settled,
+    /// The bytes of a packet that a router tells its sender of.
+    scratch: Vec<u8>,
 }
 
 /// Packets of one direction, over all access links.
@@ -86,7 +89,12 @@ enum Entrance {
     Through,
     /// It is on its way, or has met its fate.
     Over,
+    /// It is longer than the link carries, and still where it was.
+    TooBig,
 }
+
+/// The port of a router by which a packet came: the router, and the link that leads there.
+type RouterPort = (RouterId, LinkId);
 
 impl<O: Observer> Network<O> {
     /// A network without links.
@@ -104,13 +112,25 @@ impl<O: Observer> Network<O> {
             fates: Fates::default(),
             crossed: Default::default(),
             settled: Settled::default(),
+            scratch: Vec::new(),
         }
     }
 
-    /// Adds a router, which knows no route.
-    pub(crate) fn add_router(&mut self, node: NodeId) -> RouterId {
-        self.routers.push(Router { node, routes: Routes::default() });
+    /// Adds a router, which knows no route. It sends at most so many errors, and without an address no packets at all.
+    pub(crate) fn add_router(
+        &mut self,
+        node: NodeId,
+        address: Option<Address>,
+        errors: ErrorRate,
+    ) -> RouterId {
+        self.routers.push(Router::new(node, address, errors));
         RouterId(self.routers.len() as u32 - 1)
+    }
+
+    /// Gives a port of a router an address of its own.
+    pub(crate) fn number_port(&mut self, (router, link): RouterPort, address: Address) {
+        debug_assert_eq!(self.links[link.0 as usize].to, Node::Router(router));
+        self.routers[router.0 as usize].number_port(link, address);
     }
 
     /// Adds one direction of a link; `key` is for what is drawn for all that crosses it. A trace starts at `random` where it asks for a random
@@ -137,8 +157,8 @@ impl<O: Observer> Network<O> {
     }
 
     /// Gives a router its routes.
-    pub(crate) fn set_routes(&mut self, router: RouterId, routes: &[Route]) {
-        self.routers[router.0 as usize].routes = Routes::new(routes);
+    pub(crate) fn set_routes(&mut self, router: RouterId, routes: Routes) {
+        self.routers[router.0 as usize].routes = routes;
     }
 
     /// Says over which links the hosts are reached whose packets are counted: those that have a meter.
@@ -188,7 +208,7 @@ impl<O: Observer> Network<O> {
         &self.links[id.0 as usize]
     }
 
-    /// Packets made so far, by hosts and by links that duplicate them: always the sum of [`Self::fates`] and [`Self::in_flight`].
+    /// Packets made so far, by hosts, by routers, and by links that duplicate them: always the sum of [`Self::fates`] and [`Self::in_flight`].
     #[must_use]
     pub const fn made(&self) -> u64 {
         self.made
@@ -273,9 +293,14 @@ impl<O: Observer> Network<O> {
                     return Some(Delivery { node, packet: self.packets.remove(id) });
                 }
             };
-            let next = self.forward(router, id)?;
-            if self.enter(next, id, scheduler) == Entrance::Over {
-                return None;
+            let next = self.forward((router, link), id, scheduler)?;
+            match self.enter(next, id, scheduler) {
+                Entrance::Through => {}
+                Entrance::Over => return None,
+                Entrance::TooBig => {
+                    self.refuse_length(next, id, Some((router, link)), scheduler);
+                    return None;
+                }
             }
             link = next;
         }
@@ -283,20 +308,27 @@ impl<O: Observer> Network<O> {
 
     /// Puts a packet onto a link. Transparent links into a router are crossed at once; the last link into a host always ends in an event, so that
     /// hosts never call each other.
+    #[inline]
     fn travel<E: Copy + From<LinkEvent>>(
         &mut self,
         link: LinkId,
         id: PacketId,
         scheduler: &mut Scheduler<E>,
     ) {
-        let mut link = link;
-        while self.enter(link, id, scheduler) == Entrance::Through {
+        let (mut link, mut from) = (link, None);
+        loop {
+            match self.enter(link, id, scheduler) {
+                Entrance::Through => {}
+                Entrance::Over => return,
+                Entrance::TooBig => return self.refuse_length(link, id, from, scheduler),
+            }
             let crossed = &mut self.links[link.0 as usize];
             let Node::Router(router) = crossed.to else {
                 return crossed.postpone(id, self.packets.get(id).wire_len(), scheduler);
             };
             self.sight(link, id, Sighting::Left, scheduler);
-            match self.forward(router, id) {
+            from = Some((router, link));
+            match self.forward((router, link), id, scheduler) {
                 Some(next) => link = next,
                 None => return,
             }
@@ -317,9 +349,11 @@ impl<O: Observer> Network<O> {
         let link = &mut self.links[id.0 as usize];
         link.counters.packets += 1;
         link.counters.bytes += u64::from(bytes);
-        if too_big || lost {
-            let fate = if too_big { Fate::TooBig } else { Fate::RandomLoss };
-            self.lose_packet(id, packet, fate, scheduler);
+        if too_big {
+            return Entrance::TooBig;
+        }
+        if lost {
+            self.lose_packet(id, packet, Fate::RandomLoss, scheduler);
             return Entrance::Over;
         }
         match link.admit(packet, bytes, scheduler) {
@@ -448,21 +482,6 @@ impl<O: Observer> Network<O> {
         crossed.packets += 1;
         crossed.lost += u64::from(lost);
         lost
-    }
-
-    /// A router decides about a packet that came to it: the link on which it goes on, or `None` if it met its fate here.
-    fn forward(&mut self, router: RouterId, id: PacketId) -> Option<LinkId> {
-        let packet = self.packets.get_mut(id);
-        let fate = match self.routers[router.0 as usize].routes.find(packet.ip.destination) {
-            None => Fate::NoRoute,
-            Some(_) if packet.ip.ttl <= 1 => Fate::Ttl,
-            Some(next) => {
-                packet.ip.ttl -= 1;
-                return Some(next);
-            }
-        };
-        self.drop_packet(id, fate);
-        None
     }
 
     /// Takes account of a packet that is lost at a link's entrance: if it has data, its sender will make its congestion window smaller.
