@@ -7,7 +7,7 @@ use wasp_kernel::{LogicalProcess, Process, Scheduler};
 use wasp_net::queue::{CodelConfig, FqCodelConfig, PieConfig, QueueConfig, RedConfig};
 use wasp_net::topology::{AccessConfig, Block, Layout, ServerConfig, star};
 use wasp_net::{
-    Chain, LinkConfig, LinkEvent, Loss, LossTally, Network, Pair, RateTrace, Scope, Start, Trace,
+    Chain, LinkConfig, Loss, LossTally, Network, NetworkEvent, Pair, RateTrace, Scope, Start, Trace,
     TraceOptions,
 };
 use wasp_packet::{Body, Packet, Payload, PayloadPool};
@@ -35,10 +35,10 @@ fn losses(criterion: &mut Criterion) {
 struct Sink(Network);
 
 #[derive(Clone, Copy)]
-struct Event(LinkEvent);
+struct Event(NetworkEvent);
 
-impl From<LinkEvent> for Event {
-    fn from(event: LinkEvent) -> Self {
+impl From<NetworkEvent> for Event {
+    fn from(event: NetworkEvent) -> Self {
         Self(event)
     }
 }

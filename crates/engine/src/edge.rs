@@ -102,7 +102,7 @@ impl<'a, C: Clock, P: PacketPort> Edge<'a, C, P> {
                 model.network.pool.release(packet.payload);
             }
             if port.transmit(&self.buffer[..len])? == Transmitted::Full {
-                model.network.refuse(Fate::DeviceFull);
+                model.network.refuse(Fate::DeviceFull, 1);
             }
         }
         Ok(())

@@ -10,11 +10,10 @@ use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Serv
 use wasp_http::LastHead;
 use wasp_kernel::{Process, Scheduler, Stage};
 use wasp_net::topology::{Layout, Port};
-use wasp_net::{Delivery, Fate, LinkEvent, Network, Observer};
+use wasp_net::{Delivery, Fate, Network, NetworkEvent, Observer};
 use wasp_packet::{FrameError, Packet, PayloadPool, cut};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Layer, ParseError};
 use wasp_workload::Site;
 
 /// Most bytes of payload that may wait in the model.
@@ -195,17 +194,18 @@ impl<O: Observer> Process for Model<O> {
 
     fn prepare(&self, event: Event, stage: Stage) {
         let client = match event {
-            Event::Link(event) => {
+            Event::Network(event) => {
                 self.network.prepare(event, stage);
                 match event {
-                    LinkEvent::Arrival { link, .. } => self.layout.host_reached_by(link),
-                    LinkEvent::Departure { .. } => None,
+                    NetworkEvent::Arrival { link, .. } => self.layout.host_reached_by(link),
+                    NetworkEvent::Departure { .. } | NetworkEvent::Reassembly { .. } => None,
                 }
             }
             Event::ClientConnection { client, .. }
             | Event::ClientReading { client, .. }
+            | Event::ClientReassembly { client }
             | Event::ClientAlarm { client } => Some(client),
-            Event::ServerConnection { .. } | Event::ServerResponse { .. } => None,
+            Event::ServerConnection { .. } | Event::ServerResponse { .. } | Event::ServerReassembly => None,
         };
         if let Some(client) = client.and_then(|client| self.clients.get(client as usize)) {
             client.prepare(stage, &self.network);
@@ -213,7 +213,7 @@ impl<O: Observer> Process for Model<O> {
     }
 
     fn handle(&mut self, event: Event, scheduler: &mut Scheduler<Event>) {
-        if let Event::Link(event) = event {
+        if let Event::Network(event) = event {
             if let Some(delivery) = self.network.handle(event, scheduler) {
                 self.deliver(delivery, scheduler);
             }
@@ -232,6 +232,9 @@ impl<O: Observer> Process for Model<O> {
             (Event::ClientReading { client, slot }, _) => {
                 self.clients[client as usize].handle_reading(slot, &mut world);
             }
+            (Event::ClientReassembly { client }, _) => {
+                self.clients[client as usize].handle_reassembly(&mut world);
+            }
             (Event::ClientAlarm { client }, _) => self.clients[client as usize].handle_alarm(&mut world),
             (Event::ServerConnection { slot }, Some(server)) => {
                 server.handle_connection_timer(slot, &mut world)
@@ -239,7 +242,12 @@ impl<O: Observer> Process for Model<O> {
             (Event::ServerResponse { slot, generation }, Some(server)) => {
                 server.handle_response(slot, generation, &mut world);
             }
-            (Event::ServerConnection { .. } | Event::ServerResponse { .. }, None) | (Event::Link(_), _) => {}
+            (Event::ServerReassembly, Some(server)) => server.handle_reassembly(&mut world),
+            (
+                Event::ServerConnection { .. } | Event::ServerResponse { .. } | Event::ServerReassembly,
+                None,
+            )
+            | (Event::Network(_), _) => {}
         }
     }
 }
@@ -271,11 +279,7 @@ fn modelled_server(scenario: &Scenario, site: &Arc<Site>, at: &Port, root: Key) 
 /// The fate of a frame that gives no packet.
 fn fate_of(error: FrameError) -> Fate {
     match error {
-        FrameError::Packet(ParseError::Checksum(_)) => Fate::BadChecksum,
-        FrameError::Packet(
-            ParseError::NotIpv4 | ParseError::UnsupportedProtocol(_) | ParseError::Fragment,
-        ) => Fate::Unsupported,
-        FrameError::Packet(ParseError::Truncated(Layer::Ipv4)) | FrameError::Packet(_) => Fate::Malformed,
+        FrameError::Packet(error) => error.into(),
         _ => Fate::Malformed,
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::common::{group, independent, links_and_connections_agree, returned, scenario};
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
 use wasp_engine::{
     Control, MachineReport, Mark, Meters, PacketPort, PortError, ReasonCode, RunOutput, Scenario, Shard,
     Share, Summary, Transmitted, drive, drive_share, sum_up,
@@ -11,7 +13,7 @@ use wasp_kernel::{Clock, VirtualClock};
 use wasp_packet::{Body, MAX_FRAME_LEN, Packet, Payload, PayloadPool, cut, frame};
 use wasp_tcp::reset_for;
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, TcpHeader};
+use wasp_wire::{Flags, FragmentField, IpHeader, TcpHeader};
 
 /// A server that resets whatever comes, and a device that has room for so many packets.
 struct Refuser {
@@ -123,6 +125,80 @@ fn packets_of_no_connection_are_strays_and_all_others_are_in_the_account_of_one(
     let came = output.links.iter().filter(|link| link.direction == "down").filter_map(|link| link.strays);
     let came: u64 = came.sum();
     assert!(came > 20 && strays > came && strays <= 2 * came, "{came} of {strays}");
+}
+
+/// A server's machine that sends packets of its own beside what its server does, and notes what is no TCP.
+struct Asker {
+    server: Refuser,
+    heard: Rc<RefCell<Vec<Body>>>,
+}
+
+impl Asker {
+    /// One that sends these frames first.
+    fn new(frames: Vec<Vec<u8>>, heard: &Rc<RefCell<Vec<Body>>>) -> Self {
+        let mut server = Refuser::new(usize::MAX);
+        server.answers.extend(frames);
+        Self { server, heard: Rc::clone(heard) }
+    }
+}
+
+impl PacketPort for Asker {
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, PortError> {
+        self.server.receive(buffer)
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<Transmitted, PortError> {
+        let mut bodies = Vec::new();
+        cut(bytes, None, &mut self.server.pool, &mut |packet| bodies.push(packet.body))
+            .expect("a valid frame");
+        if bodies.iter().all(|body| matches!(body, Body::Tcp(_))) {
+            return self.server.transmit(bytes);
+        }
+        self.heard.borrow_mut().extend(bodies);
+        Ok(Transmitted::Sent)
+    }
+}
+
+#[test]
+fn clients_answer_echoes_and_refuse_datagrams_also_in_fragments_and_tell_of_those_that_miss_some() {
+    let mut scenario = scenario(2, "1KB");
+    (scenario["clients"][0]["mtu"], scenario["measure"]["duration"]) = (json!(576), json!("40s"));
+    let mut frames = Vec::new();
+    let mut put = |packet: &Packet| {
+        let mut buffer = vec![0; MAX_FRAME_LEN];
+        let len = frame(packet, &PayloadPool::new(0), &mut buffer);
+        buffer.truncate(len);
+        frames.push(buffer);
+    };
+    let to_first = |body, identification, bytes| Packet {
+        ip: IpHeader::new("198.18.0.1".parse().unwrap(), "198.18.0.2".parse().unwrap(), identification),
+        body,
+        payload: Payload::Virtual(bytes),
+        flipped: None,
+    };
+    let echo = Body::Icmp { kind: 8, code: 0, rest: [7; 4] };
+    let datagram = Body::Udp { source_port: 9, destination_port: 10 };
+    put(&to_first(echo, 1, 56));
+    put(&to_first(datagram, 2, 56));
+    // The device's packets are longer than the client's link carries: the router cuts them, and the client cuts its answer.
+    put(&to_first(echo, 3, 1_000));
+    let field = FragmentField { offset: 0, more: true };
+    put(&to_first(Body::Fragment { protocol: 17, field }, 4, 80));
+    let heard = Rc::default();
+    let port = Asker::new(frames, &heard);
+    let (output, _) = live_with(&scenario, &Control::default(), VirtualClock::default(), port);
+    let error = |kind, code| Body::Icmp { kind, code, rest: [0; 4] };
+    let piece = |offset, more| Body::Fragment { protocol: 1, field: FragmentField { offset, more } };
+    let reply = Body::Icmp { kind: 0, code: 0, rest: [7; 4] };
+    assert_eq!(*heard.borrow(), [reply, error(3, 3), piece(0, true), piece(69, false), error(11, 1)]);
+    let fates = &output.summary.fates;
+    assert_eq!((fates["fragmented"], fates["reassembly timeout"], fates["too big"]), (2, 1, 0), "{fates:?}");
+    let packets = &output.summary.packets;
+    assert_eq!(packets.made, fates.values().sum::<u64>() + packets.in_flight);
+    // None of these packets is one of a connection.
+    let others = output.links.iter().map(|link| (link.direction, link.strays.unwrap_or_default()));
+    let others: Vec<_> = others.filter(|(_, packets)| *packets > 0).collect();
+    assert_eq!(others, [("up", 5), ("down", 5)]);
 }
 
 /// Notes when it was read.

@@ -1,12 +1,12 @@
 //! Everything that can happen in a model.
 
-use wasp_net::LinkEvent;
+use wasp_net::NetworkEvent;
 
 /// An event of the model; eight bytes and a tag.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
-    /// Something happens at a link.
-    Link(LinkEvent),
+    /// Something happens in the network.
+    Network(NetworkEvent),
     /// A deadline of one connection of a client.
     ClientConnection {
         /// Index of the client.
@@ -21,11 +21,18 @@ pub enum Event {
         /// The connection's slot.
         slot: u32,
     },
+    /// Fragments that came to a client may have waited for too long.
+    ClientReassembly {
+        /// Index of the client.
+        client: u32,
+    },
     /// A client's own deadline: its start, a request's timeout, the end of a pause.
     ClientAlarm {
         /// Index of the client.
         client: u32,
     },
+    /// Fragments that came to the modelled server may have waited for too long.
+    ServerReassembly,
     /// A deadline of one connection of the modelled server.
     ServerConnection {
         /// The connection's slot.
@@ -40,8 +47,8 @@ pub enum Event {
     },
 }
 
-impl From<LinkEvent> for Event {
-    fn from(event: LinkEvent) -> Self {
-        Self::Link(event)
+impl From<NetworkEvent> for Event {
+    fn from(event: NetworkEvent) -> Self {
+        Self::Network(event)
     }
 }

@@ -7,6 +7,7 @@
 mod client;
 mod event;
 mod identity;
+mod interface;
 mod record;
 mod server;
 mod socket;

@@ -1,50 +1,12 @@
 //! A TCP endpoint with its place in the network and its timer.
 
+use crate::interface::Interface;
 use crate::{Event, World};
 use wasp_kernel::{NodeId, Timer};
-use wasp_net::{LinkId, Observer};
-use wasp_packet::{Body, Packet, Payload};
+use wasp_net::Observer;
 use wasp_tcp::Endpoint;
 use wasp_units::Instant;
-use wasp_wire::ipv4::TTL;
-use wasp_wire::{Address, IpHeader, TcpHeader};
-
-/// Where a host's packets go, and what they carry of its own.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Interface {
-    pub(crate) node: NodeId,
-    pub(crate) link: LinkId,
-    pub(crate) address: Address,
-    /// The next IPv4 identification.
-    pub(crate) identification: u16,
-}
-
-impl Interface {
-    /// Sends one TCP segment.
-    pub(crate) fn send<O: Observer>(
-        &mut self,
-        destination: Address,
-        header: TcpHeader,
-        payload: Payload,
-        world: &mut World<'_, O>,
-    ) {
-        self.identification = self.identification.wrapping_add(1);
-        let packet = Packet {
-            ip: IpHeader {
-                source: self.address,
-                destination,
-                ttl: TTL,
-                traffic_class: 0,
-                identification: self.identification,
-                dont_fragment: true,
-            },
-            body: Body::Tcp(header),
-            payload,
-            flipped: None,
-        };
-        world.network.send(self.link, packet, world.scheduler);
-    }
-}
+use wasp_wire::Address;
 
 /// One connection's endpoint.
 #[derive(Debug)]

@@ -3,10 +3,8 @@
 use crate::{Event, Journal};
 use wasp_http::LastHead;
 use wasp_kernel::Scheduler;
-use wasp_net::{Fate, Network, Observer};
-use wasp_packet::{Body, Packet, Payload};
+use wasp_net::Network;
 use wasp_units::Instant;
-use wasp_wire::{IpHeader, TcpHeader};
 
 /// The rest of the model, as a host sees it while it handles something.
 pub struct World<'a, O> {
@@ -25,23 +23,6 @@ impl<O> World<'_, O> {
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.scheduler.now()
-    }
-}
-
-impl<O: Observer> World<'_, O> {
-    /// What a host's TCP gets of a packet that has arrived: `None` if it is not a TCP segment, or if its checksum is wrong.
-    #[inline]
-    pub(crate) fn segment_of(&mut self, packet: Packet) -> Option<(IpHeader, TcpHeader, Payload)> {
-        match packet {
-            Packet { ip, body: Body::Tcp(header), payload, flipped: None } => Some((ip, header, payload)),
-            Packet { payload, flipped, .. } => {
-                self.network.pool.release(payload);
-                if flipped.is_some() {
-                    self.network.refuse(Fate::BadChecksum);
-                }
-                None
-            }
-        }
     }
 }
 

@@ -24,7 +24,7 @@ pub use impairment::{
     TraceTransmitter,
 };
 pub use link::{Link, LinkConfig, LinkCounters};
-pub use network::{Crossings, Delivery, LinkEvent, LinkId, Network};
+pub use network::{Crossings, Delivery, LinkId, Network, NetworkEvent};
 pub use node::{ErrorRate, RouterId};
 pub use observer::{Observer, Sighting};
 pub use option_error::OptionError;

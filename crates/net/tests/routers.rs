@@ -9,11 +9,11 @@ use wasp_net::topology::{
     AccessConfig, Backbone, Block, Layout, Port, RouteTo, RouterLink, ServerConfig, Subnet, Topology,
     backbone,
 };
-use wasp_net::{Delivery, ErrorRate, Fate, LinkConfig, LinkEvent, Loss, Network, Pair, Scope};
+use wasp_net::{Delivery, ErrorRate, Fate, LinkConfig, Loss, Network, NetworkEvent, Pair, Scope};
 use wasp_packet::{Body, Checksums, Packet, Payload, PayloadPool, View};
 use wasp_random::Key;
 use wasp_units::{Duration, Instant, Probability};
-use wasp_wire::{Address, Flags, IpHeader, Ipv4View, TcpHeader};
+use wasp_wire::{Address, Flags, FragmentField, IpHeader, Ipv4View, TcpHeader};
 
 /// A network, and the packets that reached a host or the server: when, and which.
 struct Model {
@@ -23,9 +23,9 @@ struct Model {
 }
 
 impl Process for Model {
-    type Event = LinkEvent;
+    type Event = NetworkEvent;
 
-    fn handle(&mut self, event: LinkEvent, scheduler: &mut Scheduler<LinkEvent>) {
+    fn handle(&mut self, event: NetworkEvent, scheduler: &mut Scheduler<NetworkEvent>) {
         if let Some(Delivery { packet, .. }) = self.network.handle(event, scheduler) {
             self.came.push((scheduler.now(), packet));
         }
@@ -268,25 +268,112 @@ fn an_answer_that_would_go_to_the_router_itself_ends_there() {
     assert_eq!(kernel.process.network.fates().get(Fate::Delivered), 2);
 }
 
-#[test]
-fn a_packet_that_is_too_long_for_the_next_link_is_told_its_mtu_unless_it_may_be_fragmented() {
-    let long = |to, dont_fragment| {
-        let mut packet = server(to, UDP);
-        (packet.payload, packet.ip.dont_fragment) = (Payload::Virtual(549), dont_fragment);
-        packet
+/// A datagram with so many bytes above IP.
+fn long(from: Address, to: Address, bytes: u32, dont_fragment: bool) -> Packet {
+    let mut packet = packet(from, to, UDP);
+    (packet.payload, packet.ip.dont_fragment) = (Payload::Virtual(bytes - 8), dont_fragment);
+    packet
+}
+
+/// Where each fragment that came begins, in bytes, how many it has, and whether others follow.
+fn fragments(model: &Model) -> Vec<(u16, u32, bool)> {
+    let fragment = |(_, packet): &(Instant, Packet)| {
+        let Body::Fragment { field, .. } = packet.body else { panic!("{packet:?} is whole") };
+        (8 * field.offset, packet.payload.len(), field.more)
     };
+    model.came.iter().map(fragment).collect()
+}
+
+#[test]
+fn a_packet_that_is_too_long_for_the_next_link_is_fragmented_or_its_sender_is_told_the_mtu() {
     let to = address(2, 3);
-    let kernel = asked(&row(2), vec![long(to, true), long(to, false)]);
+    let kernel = asked(&row(2), vec![long(address(0, 1), to, 557, true)]);
     assert_eq!(kernel.process.said(), [(address(100, 2).to_string(), 3, 4, [0, 0, 2, 64])]);
-    assert_eq!(kernel.process.network.fates().get(Fate::TooBig), 2);
-    // A host knows the MTU of its own link.
+    let link = kernel.process.layout.hosts()[3].into;
+    let counts = |model: &Model| {
+        let counters = model.network.link(link).counters();
+        (counters.packets, counters.bytes, counters.dropped)
+    };
+    assert_eq!(counts(&kernel.process), (1, 577, 1));
+    let kernel = asked(&row(2), vec![long(address(0, 1), to, 557, false)]);
+    let network = &kernel.process.network;
+    assert_eq!(fragments(&kernel.process), [(0, 552, true), (552, 5, false)]);
+    assert!(
+        kernel.process.came.iter().all(|(_, packet)| (packet.ip.ttl, packet.ip.identification) == (62, 7))
+    );
+    // The link has seen the fragments, and not the packet.
+    assert_eq!(counts(&kernel.process), (2, 572 + 25, 0));
+    let fates = [Fate::TooBig, Fate::Fragmented, Fate::Delivered].map(|fate| network.fates().get(fate));
+    assert_eq!((network.made(), fates), (3, [0, 1, 2]));
+}
+
+#[test]
+fn a_host_fragments_what_its_own_link_does_not_carry_and_knows_the_mtu() {
     let mut kernel = build(&row(1));
     let host = kernel.process.layout.hosts()[0];
-    let mut own = packet(host.address, address(0, 1), UDP);
-    (own.payload, own.ip.dont_fragment) = (Payload::Virtual(600), true);
-    send(&mut kernel, Some(host), own);
+    send(&mut kernel, Some(host), long(host.address, address(0, 1), 600, true));
     kernel.advance(Instant::MAX).unwrap();
     assert_eq!((kernel.process.said().len(), kernel.process.network.fates().get(Fate::TooBig)), (0, 1));
+    send(&mut kernel, Some(host), long(host.address, address(0, 1), 600, false));
+    kernel.advance(Instant::MAX).unwrap();
+    assert_eq!(fragments(&kernel.process), [(0, 552, true), (552, 48, false)]);
+    // One follows the other at once.
+    assert_eq!(kernel.process.came[0].0, kernel.process.came[1].0);
+}
+
+#[test]
+fn a_fragment_is_cut_again_and_its_last_part_is_the_last_only_if_it_was() {
+    let mut pieces = Vec::new();
+    for more in [true, false] {
+        let field = FragmentField { offset: 100, more };
+        let body = Body::Fragment { protocol: 17, field };
+        let fragment = Packet { payload: Payload::Virtual(600), ..server(address(1, 2), body) };
+        pieces.extend(fragments(&asked(&row(1), vec![fragment]).process));
+    }
+    assert_eq!(pieces, [(800, 552, true), (1_352, 48, true), (800, 552, true), (1_352, 48, false)]);
+}
+
+#[test]
+fn a_router_puts_together_what_is_for_itself_and_its_answer_is_fragmented_on_its_way() {
+    let mut kernel = build(&row(2));
+    let host = kernel.process.layout.hosts()[2];
+    let mut echo = packet(host.address, address(100, 1), ECHO);
+    echo.payload = Payload::Virtual(1_992);
+    send(&mut kernel, Some(host), echo);
+    kernel.advance(Instant::MAX).unwrap();
+    let model = &kernel.process;
+    assert_eq!(fragments(model), [(0, 552, true), (552, 552, true), (1_104, 552, true), (1_656, 344, false)]);
+    assert!(model.came.iter().all(|(_, packet)| packet.ip.source == address(100, 1)));
+    let fates = [Fate::Fragmented, Fate::Delivered].map(|fate| model.network.fates().get(fate));
+    assert_eq!((fates, model.network.made()), ([2, 8], 10));
+}
+
+#[test]
+fn a_router_drops_fragments_that_contradict_each_other_and_tells_of_those_that_wait_for_too_long() {
+    let piece = |offset, more, bytes| {
+        let body = Body::Fragment { protocol: 17, field: FragmentField { offset, more } };
+        Packet { payload: Payload::Virtual(bytes), ..server(address(100, 1), body) }
+    };
+    // `asked` lets the time of one pass before the next is sent.
+    let kernel = asked(&row(1), vec![piece(0, true, 80), piece(10, true, 80)]);
+    let said = (address(100, 1).to_string(), 11, 1, [0; 4]);
+    assert_eq!(kernel.process.said(), [said]);
+    assert_eq!((kernel.process.came[0].0 - Instant::ZERO).as_millis(), 30_000 + 10);
+    assert_eq!(kernel.process.network.fates().get(Fate::ReassemblyTimeout), 2);
+    let mut kernel = build(&row(1));
+    for fragment in [piece(0, true, 80), piece(0, true, 96)] {
+        send(&mut kernel, None, fragment);
+    }
+    // All bytes of an empty datagram, whose header does not say that it is one.
+    let mut zeros = piece(10, false, 8);
+    zeros.ip.identification = 8;
+    let first = Packet { ip: zeros.ip, ..piece(0, true, 80) };
+    send(&mut kernel, None, zeros);
+    send(&mut kernel, None, first);
+    kernel.advance(Instant::MAX).unwrap();
+    let network = &kernel.process.network;
+    assert_eq!((kernel.process.said().len(), network.fates().get(Fate::Malformed)), (0, 4));
+    assert_eq!((network.made(), network.in_flight(), network.pool.in_use()), (4, 0, 0));
 }
 
 #[test]
@@ -397,7 +484,12 @@ fn of_sent(
     let anywhere = |third: u8, last| if third == 5 { address(100, last) } else { address(third, last) };
     let body = match body {
         0..100 => Body::Icmp { kind: body % 20, code: 0, rest: [body; 4] },
-        100..180 => Body::Udp { source_port: u16::from(body), destination_port: 53 },
+        100..160 => Body::Udp { source_port: u16::from(body), destination_port: 53 },
+        160..200 => {
+            let protocol = [1, 6, 17][usize::from(body) % 3];
+            let field = FragmentField { offset: u16::from(body / 4 % 4) * 10, more: body % 2 == 0 };
+            Body::Fragment { protocol, field }
+        }
         _ => Body::Tcp(TcpHeader {
             source_port: u16::from(body),
             destination_port: 80,
@@ -431,8 +523,8 @@ proptest! {
         let model = &mut kernel.process;
         let network = &model.network;
         prop_assert_eq!((network.made(), network.in_flight()), (network.fates().total(), 0));
-        // A packet has an answer at most, and what a router sends has none.
-        prop_assert!(network.made() <= 2 * count as u64);
+        // A packet has an answer at most, and what a router sends has none; of each there are so many fragments, some of them cut twice.
+        prop_assert!(network.made() <= 2 * 20 * count as u64);
         // Only what was delivered holds a payload.
         for (_, packet) in model.came.drain(..) {
             model.network.pool.release(packet.payload);

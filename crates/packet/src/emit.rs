@@ -22,16 +22,17 @@ pub fn emit(packet: &Packet, pool: &PayloadPool, buffer: &mut [u8], checksums: C
     let total_len = u16::try_from(packet.wire_len()).expect("an IPv4 packet has at most 65,535 bytes");
     let len = usize::from(total_len);
     let (header, segment) = buffer[..len].split_first_chunk_mut().expect("a packet has an IPv4 header");
-    ipv4::emit(&packet.ip, packet.body.protocol(), total_len, header);
+    ipv4::emit(&packet.ip, packet.body.fragment_field(), packet.body.protocol(), total_len, header);
     emit_body(packet, segment);
     let payload = &mut segment[packet.body.header_len()..];
     match pool.view(&packet.payload) {
         View::Bytes(bytes) => payload.copy_from_slice(bytes),
         View::Virtual(_) => payload.fill(0),
     }
-    let field = checksum(packet, segment, checksums);
-    let offset = packet.body.checksum_offset();
-    segment[offset..offset + 2].copy_from_slice(&field.to_be_bytes());
+    if let Some(offset) = packet.body.checksum_offset() {
+        let field = checksum(packet, segment, checksums);
+        segment[offset..offset + 2].copy_from_slice(&field.to_be_bytes());
+    }
     if let Some(bit) = packet.flipped {
         flip(segment, bit);
     }
@@ -39,7 +40,7 @@ pub fn emit(packet: &Packet, pool: &PayloadPool, buffer: &mut [u8], checksums: C
 }
 
 /// Flips one bit of what follows the IP header.
-fn flip(segment: &mut [u8], bit: u32) {
+pub(crate) fn flip(segment: &mut [u8], bit: u32) {
     if let Some(byte) = segment.get_mut(bit as usize / 8) {
         *byte ^= 0x80 >> (bit % 8);
     }
@@ -59,13 +60,14 @@ fn emit_body(packet: &Packet, segment: &mut [u8]) {
         Body::Icmp { kind, code, rest } => {
             icmp::emit(kind, code, rest, segment.first_chunk_mut().expect(LONG_ENOUGH));
         }
+        Body::Fragment { .. } => {}
     }
 }
 
 /// The checksum field for `segment`, in which it is still zero.
 fn checksum(packet: &Packet, segment: &[u8], checksums: Checksums) -> u16 {
     let mut checksum = match packet.body {
-        Body::Icmp { .. } => Checksum::new(),
+        Body::Icmp { .. } | Body::Fragment { .. } => Checksum::new(),
         Body::Tcp(_) | Body::Udp { .. } => {
             let (protocol, len) = (packet.body.protocol(), segment.len() as u16);
             let sum = Checksum::pseudo_header(packet.ip.source, packet.ip.destination, protocol, len);

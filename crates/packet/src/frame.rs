@@ -18,10 +18,11 @@ pub fn frame(packet: &Packet, pool: &PayloadPool, buffer: &mut [u8]) -> usize {
         return complete_frame(packet, pool, buffer);
     }
     let mut header = VirtioNetHeader { hdr_len: packet.header_len() as u16, ..VirtioNetHeader::default() };
-    if !matches!(packet.body, Body::Icmp { .. }) {
+    let offset = packet.body.checksum_offset().filter(|_| !matches!(packet.body, Body::Icmp { .. }));
+    if let Some(offset) = offset {
         header.flags = VirtioNetHeader::NEEDS_CSUM;
         header.csum_start = ipv4::HEADER_LEN as u16;
-        header.csum_offset = packet.body.checksum_offset() as u16;
+        header.csum_offset = offset as u16;
     }
     write(&header, packet, pool, buffer, Checksums::Partial)
 }

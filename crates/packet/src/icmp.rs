@@ -1,10 +1,11 @@
-//! ICMP errors: about which packets there may be one, and what it quotes.
+//! ICMP messages that answer a packet: errors (about which packets there may be one, and what it quotes), and replies to echoes.
 //!
-//! Sources: RFC 792; RFC 1122 section 3.2.2 and RFC 1812 section 4.3.2 (when none may be sent, how much is quoted); RFC 1191 section 4 (the MTU).
+//! Sources: RFC 792; RFC 1122 sections 3.2.2 and 3.2.2.6, and RFC 1812 section 4.3.2 (when none may be sent, how much is quoted); RFC 1191 section 4
+//! (the MTU).
 
-use crate::{Body, Checksums, Packet, PayloadPool, emit};
+use crate::{Body, Checksums, Packet, Payload, PayloadPool, View, emit};
 use wasp_wire::icmp::kind;
-use wasp_wire::{Address, IpHeader, icmp, ipv4};
+use wasp_wire::{Address, IpHeader, icmp, ipv4, protocol};
 
 /// Most bytes of an ICMP error: what every host takes (RFC 1812 section 4.3.2.3).
 const LONGEST: usize = 576;
@@ -29,6 +30,8 @@ pub enum IcmpError {
     },
     /// Its time to live ran out.
     TimeExceeded,
+    /// Not all of its fragments came in time.
+    ReassemblyTimeExceeded,
 }
 
 impl IcmpError {
@@ -42,7 +45,7 @@ impl IcmpError {
         pool: &mut PayloadPool,
         scratch: &mut Vec<u8>,
     ) -> Option<Packet> {
-        debug_assert!(may_be_answered(packet), "an error about a packet that has none");
+        debug_assert!(may_be_answered(packet, pool), "an error about a packet that has none");
         scratch.resize(packet.wire_len() as usize, 0);
         let len = emit(packet, pool, scratch, Checksums::Complete);
         let quoted = len.min(LONGEST - ipv4::HEADER_LEN - icmp::HEADER_LEN);
@@ -62,6 +65,7 @@ impl IcmpError {
             Self::PortUnreachable => (kind::DESTINATION_UNREACHABLE, 3),
             Self::FragmentationNeeded { .. } => (kind::DESTINATION_UNREACHABLE, 4),
             Self::TimeExceeded => (kind::TIME_EXCEEDED, 0),
+            Self::ReassemblyTimeExceeded => (kind::TIME_EXCEEDED, 1),
         };
         let mtu = if let Self::FragmentationNeeded { mtu } = self { mtu } else { 0 };
         let [high, low] = mtu.to_be_bytes();
@@ -69,12 +73,36 @@ impl IcmpError {
     }
 }
 
-/// Whether there may be an error about `packet` (RFC 1122 section 3.2.2): none about an ICMP error, or about a packet from or to what is no host's
-/// address. Loopback addresses are a host's here: a server may listen on one alone.
+/// Whether there may be an error about `packet` (RFC 1122 section 3.2.2): none about an ICMP error, about a fragment other than the first, or about a
+/// packet from or to what is no host's address. Loopback addresses are a host's here: a server may listen on one alone.
 #[must_use]
-pub fn may_be_answered(packet: &Packet) -> bool {
-    let is_error = matches!(packet.body, Body::Icmp { kind, .. } if !is_query(kind));
-    !is_error && packet.ip.source.is_unicast() && packet.ip.destination.is_unicast()
+pub fn may_be_answered(packet: &Packet, pool: &PayloadPool) -> bool {
+    let is_answerable = match packet.body {
+        Body::Tcp(_) | Body::Udp { .. } => true,
+        Body::Icmp { kind, .. } => is_query(kind),
+        Body::Fragment { protocol, field } => {
+            field.offset == 0 && (protocol != protocol::ICMP || begins_with_query(packet, pool))
+        }
+    };
+    is_answerable && packet.ip.source.is_unicast() && packet.ip.destination.is_unicast()
+}
+
+/// The answer to an echo has its content and its differentiated services (RFC 1122 section 3.2.2.6). It comes from the address that was asked.
+#[must_use]
+pub const fn echo_reply(asked: &IpHeader, rest: [u8; 4], payload: Payload, identification: u16) -> Packet {
+    let ip = IpHeader {
+        traffic_class: asked.traffic_class,
+        ..IpHeader::new(asked.destination, asked.source, identification)
+    };
+    Packet { ip, body: Body::Icmp { kind: kind::ECHO_REPLY, code: 0, rest }, payload, flipped: None }
+}
+
+/// Whether the first fragment of an ICMP message is of one that asks or answers.
+fn begins_with_query(fragment: &Packet, pool: &PayloadPool) -> bool {
+    match pool.view(&fragment.payload) {
+        View::Bytes(bytes) => bytes.first().is_some_and(|kind| is_query(*kind)),
+        View::Virtual(_) => false,
+    }
 }
 
 /// Whether ICMP messages of this type ask or answer. All others count as errors.

@@ -1,7 +1,7 @@
 //! An IP packet as the model carries it.
 
 use crate::Payload;
-use wasp_wire::{IpHeader, TcpHeader, icmp, ipv4, protocol, tcp, udp};
+use wasp_wire::{FragmentField, IpHeader, TcpHeader, icmp, ipv4, protocol, tcp, udp};
 
 /// One IP packet: headers parsed, payload by reference.
 #[derive(Debug, Eq, PartialEq)]
@@ -38,6 +38,13 @@ pub enum Body {
         /// The four bytes after the checksum (identifier and sequence number of an echo).
         rest: [u8; 4],
     },
+    /// A fragment of a packet (RFC 791 section 3.2). What it carries of the headers above IP is a part of its payload.
+    Fragment {
+        /// The number of the protocol above IP.
+        protocol: u8,
+        /// Which part of the packet it is.
+        field: FragmentField,
+    },
 }
 
 impl Packet {
@@ -65,6 +72,7 @@ impl Body {
             Self::Tcp(header) => header.wire_len(),
             Self::Udp { .. } => udp::HEADER_LEN,
             Self::Icmp { .. } => icmp::HEADER_LEN,
+            Self::Fragment { .. } => 0,
         }
     }
 
@@ -75,16 +83,23 @@ impl Body {
             Self::Tcp(_) => protocol::TCP,
             Self::Udp { .. } => protocol::UDP,
             Self::Icmp { .. } => protocol::ICMP,
+            Self::Fragment { protocol, .. } => *protocol,
         }
     }
 
-    /// Place of the checksum in the header.
+    /// Which part of a packet it is.
+    pub(crate) fn fragment_field(&self) -> FragmentField {
+        if let Self::Fragment { field, .. } = self { *field } else { FragmentField::default() }
+    }
+
+    /// Place of the checksum in the header; `None` for a fragment, whose checksum is somewhere in its packet.
     #[must_use]
-    pub(crate) fn checksum_offset(&self) -> usize {
+    pub(crate) fn checksum_offset(&self) -> Option<usize> {
         match self {
-            Self::Tcp(_) => tcp::CHECKSUM_OFFSET,
-            Self::Udp { .. } => udp::CHECKSUM_OFFSET,
-            Self::Icmp { .. } => icmp::CHECKSUM_OFFSET,
+            Self::Tcp(_) => Some(tcp::CHECKSUM_OFFSET),
+            Self::Udp { .. } => Some(udp::CHECKSUM_OFFSET),
+            Self::Icmp { .. } => Some(icmp::CHECKSUM_OFFSET),
+            Self::Fragment { .. } => None,
         }
     }
 }

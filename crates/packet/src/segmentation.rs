@@ -94,7 +94,7 @@ pub fn cut(
 fn check_checksum_place(header: &VirtioNetHeader, parsed: &Parsed<'_>) -> Result<(), FrameError> {
     let (start, offset) = (header.csum_start, header.csum_offset);
     let agrees = usize::from(start) == parsed.ipv4_header_len
-        && usize::from(offset) == parsed.packet.body.checksum_offset();
+        && Some(usize::from(offset)) == parsed.packet.body.checksum_offset();
     if header.flags & VirtioNetHeader::NEEDS_CSUM != 0 && !agrees {
         return Err(FrameError::ChecksumPlace { start, offset });
     }

@@ -1,6 +1,7 @@
 //! Frames and packets.
 
 mod common;
+mod fragments;
 mod payload_pool;
 mod round_trip;
 mod segmentation;

@@ -150,7 +150,7 @@ proptest! {
 fn exercise(bytes: &[u8]) {
     let (source, destination) = (crate::common::address("198.18.0.1"), crate::common::address("198.18.0.2"));
     if let Ok(view) = Ipv4View::new_checked(bytes) {
-        let _ = (view.checksum_is_valid(), view.header_len(), view.payload(), view.is_fragment());
+        let _ = (view.checksum_is_valid(), view.header_len(), view.payload(), view.fragment());
     }
     if let Ok(view) = TcpView::new_checked(bytes) {
         let _ = (view.checksum_is_valid(source, destination), view.header(), view.payload());

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_kernel::{Process, Scheduler, Timer};
 use wasp_net::topology::{AccessConfig, Block, Layout, Port, ServerConfig, star};
-use wasp_net::{LinkConfig, LinkEvent, Network, Pair, Scope};
+use wasp_net::{LinkConfig, Network, NetworkEvent, Pair, Scope};
 use wasp_packet::{Body, Cut, FrameError, Packet, Payload, PayloadPool, View, cut};
 use wasp_random::{Key, Purpose};
 use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, reset_for};
@@ -21,13 +21,13 @@ const POOL_LIMIT: usize = 256 << 20;
 #[derive(Clone, Copy, Debug)]
 pub enum WanEvent {
     /// Something at a link.
-    Link(LinkEvent),
+    Link(NetworkEvent),
     /// The deadline of the host with this index.
     Timer(u32),
 }
 
-impl From<LinkEvent> for WanEvent {
-    fn from(event: LinkEvent) -> Self {
+impl From<NetworkEvent> for WanEvent {
+    fn from(event: NetworkEvent) -> Self {
         Self::Link(event)
     }
 }

@@ -36,15 +36,12 @@ pub enum ParseError {
     /// The header length field is below the least header, or reaches past the packet.
     #[error("bad {0} header length")]
     HeaderLength(Layer),
-    /// A length field is below its own header, or reaches past the bytes: IPv4 total length, UDP length.
+    /// A length field is below its own header, or reaches past the bytes (IPv4 total length, UDP length), or a fragment ends past the longest packet.
     #[error("bad {0} length")]
     Length(Layer),
     /// The checksum does not match.
     #[error("bad {0} checksum")]
     Checksum(Layer),
-    /// A fragment of a packet: the model carries whole packets alone.
-    #[error("fragment")]
-    Fragment,
     /// The protocol field is none of TCP, UDP and ICMP.
     #[error("unsupported protocol {0}")]
     UnsupportedProtocol(u8),

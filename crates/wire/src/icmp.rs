@@ -19,7 +19,7 @@ pub mod kind {
     pub const ROUTER_ADVERTISEMENT: u8 = 9;
     /// A host asks for routers (RFC 1256).
     pub const ROUTER_SOLICITATION: u8 = 10;
-    /// The time of a packet ran out.
+    /// The time of a packet ran out, or that for putting it together.
     pub const TIME_EXCEEDED: u8 = 11;
     /// The first of those that ask for, or tell, the time, the network and its mask (RFC 792, RFC 950).
     pub const TIMESTAMP: u8 = 13;

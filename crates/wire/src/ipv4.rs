@@ -10,7 +10,7 @@ pub const ECN: u8 = 0b11;
 /// Time to live with which hosts send packets (RFC 1700; Linux and BSD).
 pub const TTL: u8 = 64;
 
-/// The fields of an IP header that the model keeps: none that follow from the packet (lengths, protocol, checksum), and no options or fragments.
+/// The fields of an IP header that the model keeps: none that follow from the packet (lengths, protocol, place of a fragment, checksum), and no options.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct IpHeader {
     /// Sender.
@@ -38,6 +38,18 @@ impl IpHeader {
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const OFFSET: u16 = 0x1fff;
+
+/// Bytes that the offset of a fragment counts in.
+pub const FRAGMENT_UNIT: usize = 8;
+
+/// Where the content of a fragment belongs in that of its packet (RFC 791 section 3.1). The default is the field of a whole packet.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct FragmentField {
+    /// Where it begins, in units of [`FRAGMENT_UNIT`] bytes, 8,191 at most.
+    pub offset: u16,
+    /// Whether another fragment follows.
+    pub more: bool,
+}
 
 /// A view of an IPv4 packet whose lengths have been checked, so that no accessor can fail.
 ///
@@ -91,10 +103,12 @@ impl<'a> Ipv4View<'a> {
         }
     }
 
-    /// Whether this is a part of a larger packet.
+    /// Which part of a packet this is.
+    #[inline]
     #[must_use]
-    pub fn is_fragment(&self) -> bool {
-        self.flags_and_offset() & (MORE_FRAGMENTS | OFFSET) != 0
+    pub fn fragment(&self) -> FragmentField {
+        let field = self.flags_and_offset();
+        FragmentField { offset: field & OFFSET, more: field & MORE_FRAGMENTS != 0 }
     }
 
     /// The number of the protocol above.
@@ -140,16 +154,22 @@ fn address(octets: [u8; 4]) -> Address {
     Address::from(std::net::Ipv4Addr::from(octets))
 }
 
-/// Writes the header of a packet that is `total_len` bytes long and carries `protocol`.
-pub fn emit(ip: &IpHeader, protocol: u8, total_len: u16, header: &mut [u8; HEADER_LEN]) {
+/// Writes the header of a packet, or of a fragment, that is `total_len` bytes long and carries `protocol`.
+pub fn emit(
+    ip: &IpHeader,
+    fragment: FragmentField,
+    protocol: u8,
+    total_len: u16,
+    header: &mut [u8; HEADER_LEN],
+) {
     *header = [0; HEADER_LEN];
     header[0] = 0x45;
     header[1] = ip.traffic_class;
     header[2..4].copy_from_slice(&total_len.to_be_bytes());
     header[4..6].copy_from_slice(&ip.identification.to_be_bytes());
-    if ip.dont_fragment {
-        header[6..8].copy_from_slice(&DONT_FRAGMENT.to_be_bytes());
-    }
+    let dont_fragment = u16::from(ip.dont_fragment) * DONT_FRAGMENT;
+    let more = u16::from(fragment.more) * MORE_FRAGMENTS;
+    header[6..8].copy_from_slice(&(dont_fragment | more | (fragment.offset & OFFSET)).to_be_bytes());
     header[8] = ip.ttl;
     header[9] = protocol;
     header[12..16].copy_from_slice(&ip.source.v4().octets());

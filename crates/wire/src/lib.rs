@@ -20,7 +20,7 @@ pub use address::Address;
 pub use checksum::Checksum;
 pub use error::{Layer, ParseError};
 pub use icmp::IcmpView;
-pub use ipv4::{IpHeader, Ipv4View};
+pub use ipv4::{FragmentField, IpHeader, Ipv4View};
 pub use sequence::SequenceNumber;
 pub use tcp::TcpView;
 pub use tcp_header::{Flags, SackBlocks, TcpHeader, Timestamps};

@@ -101,7 +101,8 @@ class Clients(Part):
     corrupt: CorruptWays = None
     """Packets in which each client's access link flips a bit, so that the receiver drops them; none unless set."""
     mtu: Annotated[int, Field(ge=128, le=65535)] = 1500
-    """Largest IP packet of the path, in bytes."""
+    """Largest IP packet that the access link of a client carries, in bytes. A longer one is fragmented, or dropped if
+    its header forbids that."""
     http: Http = Field(default_factory=Http)
     """How the clients use HTTP."""
     think: Delay | None = None

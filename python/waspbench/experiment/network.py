@@ -55,7 +55,7 @@ class Node(Part):
 
 class Icmp(Part):
     """ICMP errors of the routers: time exceeded, destination unreachable, and fragmentation needed. Answers to an echo
-    have no limit."""
+    and the messages of clients have no limit."""
 
     rate: Frequency = "1000/s"
     """Most errors that each router sends in the long run."""

@@ -127,8 +127,8 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             (
                 "strays",
                 "UInt64",
-                "Packets that belong to no connection of the run: those of an earlier run, or not TCP. Null for links "
-                "that clients share.",
+                "Packets that belong to no connection of the run: those of an earlier run, or not TCP, or fragments. "
+                "Null for links that clients share.",
             ),
             ("bytes", "UInt64", "Number of bytes of these packets, IP headers included."),
             ("lost", "UInt64", "Packets that the loss model dropped."),

@@ -30,7 +30,7 @@ pub use arrivals::ArrivalSource;
 pub use behaviour::{Behaviour, EncodedRequests, Place};
 pub use schedule::Plan;
 
-use crate::socket::Interface;
+use crate::interface::Interface;
 use crate::{Arrival, ConnectionRecord, Event, Identities, Outcome, World};
 use arrivals::Admission;
 use connection::Connection;
@@ -40,10 +40,10 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use wasp_kernel::{Stage, Timer, prefetch};
 use wasp_net::{Network, Observer, Passage};
-use wasp_packet::{Packet, Payload};
+use wasp_packet::{Body, Packet, Payload};
 use wasp_tcp::{Endpoint, Event as TcpEvent, State, reset_for};
 use wasp_units::{Duration, Instant};
-use wasp_wire::TcpHeader;
+use wasp_wire::{IpHeader, TcpHeader};
 
 /// How long a client in a closed loop waits after a failed transaction, so that a server that refuses everything is not hammered.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(100);
@@ -94,8 +94,8 @@ impl Client {
     /// A client that has not started.
     #[must_use]
     pub fn new(place: Place, behaviour: Arc<Behaviour>, identities: Identities, plan: Plan) -> Self {
-        let interface =
-            Interface { node: place.node, link: place.link, address: place.address, identification: 0 };
+        let event = Event::ClientReassembly { client: place.index };
+        let interface = Interface::new((place.node, place.link), place.address, event);
         let schedule = Schedule::new(plan);
         Self {
             place,
@@ -135,9 +135,28 @@ impl Client {
 
     /// A packet has arrived.
     pub fn handle_packet<O: Observer>(&mut self, packet: Packet, world: &mut World<'_, O>) {
-        let Some((ip, header, payload)) = world.segment_of(packet) else { return };
-        let Some(slot) = self.find(&header) else {
-            let reset = reset_for(&header, payload.len());
+        match packet {
+            // What the IP layer would say. References: neither header is copied.
+            Packet { ref ip, body: Body::Tcp(ref header), payload, flipped: None } => {
+                self.handle_segment(ip, header, payload, world);
+            }
+            other => {
+                if let Some((ip, header, payload)) = self.interface.receive(other, world) {
+                    self.handle_segment(&ip, &header, payload, world);
+                }
+            }
+        }
+    }
+
+    fn handle_segment<O: Observer>(
+        &mut self,
+        ip: &IpHeader,
+        header: &TcpHeader,
+        payload: Payload,
+        world: &mut World<'_, O>,
+    ) {
+        let Some(slot) = self.find(header) else {
+            let reset = reset_for(header, payload.len());
             world.network.pool.release(payload);
             if let Some(reset) = reset {
                 self.interface.send(ip.source, reset, Payload::Empty, world);
@@ -145,16 +164,21 @@ impl Client {
             return;
         };
         self.with_connection(slot, world, |client, connection, world| {
-            connection.note_push(&header, payload.len());
+            connection.note_push(header, payload.len());
             let endpoint = &mut connection.socket.endpoint;
             let connecting = endpoint.state() == State::SynSent;
-            endpoint.handle_segment(world.now(), &header, payload, &mut world.network.pool);
+            endpoint.handle_segment(world.now(), header, payload, &mut world.network.pool);
             if connecting {
                 // A client's kernel acknowledges the SYN-ACK before the application gets to send its request.
                 connection.socket.transmit(&mut client.interface, world);
             }
         });
         self.go_on(world);
+    }
+
+    /// Fragments may have waited for too long.
+    pub fn handle_reassembly<O: Observer>(&mut self, world: &mut World<'_, O>) {
+        self.interface.handle_reassembly(world);
     }
 
     /// A deadline of the connection in `slot` may be due.

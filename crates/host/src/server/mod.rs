@@ -3,7 +3,8 @@
 mod cpu;
 mod tcp_totals;
 
-use crate::socket::{Interface, Socket};
+use crate::interface::Interface;
+use crate::socket::Socket;
 use crate::{Event, Identities, World};
 pub use cpu::{Costs, Cpu};
 use rustc_hash::FxHashMap;
@@ -15,10 +16,10 @@ pub use tcp_totals::TcpTotals;
 use wasp_http::{Method, RequestHead, RequestReader, Version};
 use wasp_kernel::NodeId;
 use wasp_net::{Fate, LinkId, Observer};
-use wasp_packet::{Packet, Payload, View};
+use wasp_packet::{Body, Packet, Payload, View};
 use wasp_tcp::{Chunk, Endpoint, Event as TcpEvent, reset_for};
 use wasp_units::Instant;
-use wasp_wire::{Address, Flags, TcpHeader};
+use wasp_wire::{Address, Flags, IpHeader, TcpHeader};
 use wasp_workload::Site;
 
 /// Where the server is.
@@ -95,8 +96,7 @@ impl Server {
     /// A server that listens at `place`.
     #[must_use]
     pub fn new(place: ServerPlace, service: Service, cpu: Cpu, identities: Identities) -> Self {
-        let interface =
-            Interface { node: place.node, link: place.link, address: place.address, identification: 0 };
+        let interface = Interface::new((place.node, place.link), place.address, Event::ServerReassembly);
         Self {
             port: place.port,
             interface,
@@ -131,15 +131,34 @@ impl Server {
     /// A packet has arrived.
     pub fn handle_packet<O: Observer>(&mut self, packet: Packet, world: &mut World<'_, O>) {
         self.cpu.receive(world.now());
-        let Some((ip, header, payload)) = world.segment_of(packet) else { return };
+        match packet {
+            // What the IP layer would say. References: neither header is copied.
+            Packet { ref ip, body: Body::Tcp(ref header), payload, flipped: None } => {
+                self.handle_segment(ip, header, payload, world);
+            }
+            other => {
+                if let Some((ip, header, payload)) = self.interface.receive(other, world) {
+                    self.handle_segment(&ip, &header, payload, world);
+                }
+            }
+        }
+    }
+
+    fn handle_segment<O: Observer>(
+        &mut self,
+        ip: &IpHeader,
+        header: &TcpHeader,
+        payload: Payload,
+        world: &mut World<'_, O>,
+    ) {
         let opens = header.flags.contains(Flags::SYN) && !header.flags.intersects(Flags::ACK | Flags::RST);
         let known = self.by_peer.get(&(ip.source, header.source_port)).copied();
-        let known = known.filter(|slot| !(opens && self.makes_way(*slot, &header, world)));
+        let known = known.filter(|slot| !(opens && self.makes_way(*slot, header, world)));
         match known {
             Some(slot) => self.with_connection(slot, world, |connection, world| {
                 connection.socket.endpoint.handle_segment(
                     world.now(),
-                    &header,
+                    header,
                     payload,
                     &mut world.network.pool,
                 );
@@ -147,18 +166,23 @@ impl Server {
             None if opens && header.destination_port == self.port => {
                 world.network.pool.release(payload);
                 if self.has_backlog(world.now()) {
-                    return world.network.refuse(Fate::AcceptQueueFull);
+                    return world.network.refuse(Fate::AcceptQueueFull, 1);
                 }
-                self.accept(ip.source, &header, world);
+                self.accept(ip.source, header, world);
             }
             None => {
-                let reset = reset_for(&header, payload.len());
+                let reset = reset_for(header, payload.len());
                 world.network.pool.release(payload);
                 if let Some(reset) = reset {
                     self.interface.send(ip.source, reset, Payload::Empty, world);
                 }
             }
         }
+    }
+
+    /// Fragments may have waited for too long.
+    pub fn handle_reassembly<O: Observer>(&mut self, world: &mut World<'_, O>) {
+        self.interface.handle_reassembly(world);
     }
 
     /// A deadline of the connection in `slot` may be due.

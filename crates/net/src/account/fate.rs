@@ -1,6 +1,8 @@
 //! What became of a packet.
 
 use std::fmt;
+use wasp_packet::Unassembled;
+use wasp_wire::ParseError;
 
 /// The end of a packet: delivered, or the reason of its drop.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -13,15 +15,21 @@ pub enum Fate {
     QueueFull,
     /// A link's queue dropped it although there was room, to tell its sender of congestion.
     QueueEarly,
-    /// Longer than a link's MTU.
+    /// Longer than a link's MTU, and not to be fragmented.
     TooBig,
+    /// Longer than a link's MTU: fragments took its place, which are packets of their own.
+    Fragmented,
+    /// A fragment of a packet whose others did not come in time.
+    ReassemblyTimeout,
+    /// A fragment whose receiver had no room for those of another packet.
+    ReassemblyFull,
     /// Its time to live ran out.
     Ttl,
     /// No router or host has its destination.
     NoRoute,
-    /// A checksum did not match: the packet came so from the device, or a link flipped a bit and the modelled host that it reached found out.
+    /// A checksum did not match: the packet came so from the device, or a link flipped a bit and the host or router that took it found out.
     BadChecksum,
-    /// Not a valid packet.
+    /// Not a valid packet, or a fragment that contradicts others of its packet.
     Malformed,
     /// A valid packet of a kind that the network does not carry.
     Unsupported,
@@ -35,12 +43,15 @@ pub enum Fate {
 
 impl Fate {
     /// Every fate.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::Delivered,
         Self::RandomLoss,
         Self::QueueFull,
         Self::QueueEarly,
         Self::TooBig,
+        Self::Fragmented,
+        Self::ReassemblyTimeout,
+        Self::ReassemblyFull,
         Self::Ttl,
         Self::NoRoute,
         Self::BadChecksum,
@@ -60,6 +71,9 @@ impl Fate {
             Self::QueueFull => "queue full",
             Self::QueueEarly => "queue early",
             Self::TooBig => "too big",
+            Self::Fragmented => "fragmented",
+            Self::ReassemblyTimeout => "reassembly timeout",
+            Self::ReassemblyFull => "reassembly full",
             Self::Ttl => "ttl",
             Self::NoRoute => "no route",
             Self::BadChecksum => "bad checksum",
@@ -68,6 +82,27 @@ impl Fate {
             Self::DeviceFull => "device full",
             Self::PoolExhausted => "pool exhausted",
             Self::AcceptQueueFull => "accept queue full",
+        }
+    }
+}
+
+impl From<ParseError> for Fate {
+    fn from(error: ParseError) -> Self {
+        match error {
+            ParseError::Checksum(_) => Self::BadChecksum,
+            ParseError::NotIpv4 | ParseError::UnsupportedProtocol(_) => Self::Unsupported,
+            ParseError::Truncated(_) | ParseError::HeaderLength(_) | ParseError::Length(_) => Self::Malformed,
+        }
+    }
+}
+
+impl From<Unassembled> for Fate {
+    fn from(why: Unassembled) -> Self {
+        match why {
+            Unassembled::Inconsistent => Self::Malformed,
+            Unassembled::Full => Self::ReassemblyFull,
+            Unassembled::NoRoom => Self::PoolExhausted,
+            Unassembled::Invalid(error) => error.into(),
         }
     }
 }
@@ -95,10 +130,10 @@ impl Fates {
         }
     }
 
-    /// One packet thought to have met `from` met `to`.
-    pub(crate) fn reclassify(&mut self, from: Fate, to: Fate) {
-        self.0[from as usize] -= 1;
-        self.0[to as usize] += 1;
+    /// So many packets thought to have met `from` met `to`.
+    pub(crate) fn reclassify(&mut self, from: Fate, to: Fate, packets: u64) {
+        self.0[from as usize] -= packets;
+        self.0[to as usize] += packets;
     }
 
     /// How many packets met this fate.

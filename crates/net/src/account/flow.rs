@@ -21,7 +21,7 @@ pub struct Flow {
     protocol: u8,
     /// The number of the host.
     pub host: u32,
-    /// The host's port, or the identifier of an ICMP echo.
+    /// The host's port, or the identifier of an ICMP echo; 0 for fragments.
     pub port: u16,
     /// The host's initial sequence number; zero for what is not TCP, and for packets that come after their connection was forgotten.
     pub initial_sequence: u32,
@@ -244,5 +244,6 @@ fn identify(packet: &Packet, direction: Direction) -> (u8, u16, Option<u32>) {
             (UDP, if direction == Direction::Forward { *source_port } else { *destination_port }, None)
         }
         Body::Icmp { rest, .. } => (ICMP, u16::from_be_bytes([rest[0], rest[1]]), None),
+        Body::Fragment { protocol, .. } => (*protocol, 0, None),
     }
 }

@@ -4,10 +4,13 @@ use crate::queue::{DropTailConfig, QueueConfig};
 use crate::{Corrupt, Duplicate, Jitter, Loss, RateTrace, Reorder};
 use wasp_units::{Bytes, Duration, Rate};
 
+/// The least that a link carries, in bytes (RFC 791 section 3.2).
+pub(crate) const LEAST_MTU: u16 = 68;
+
 /// What one direction of a link does to packets, in the order in which they meet it.
 #[derive(Clone, Debug, Default)]
 pub struct LinkConfig {
-    /// Longest packet in bytes; `None` carries any.
+    /// Longest packet in bytes, 68 at least (RFC 791); `None` carries any.
     pub mtu: Option<u16>,
     /// Random loss.
     pub loss: Loss,

@@ -8,6 +8,7 @@ mod counters;
 mod fast;
 mod queued;
 
+use config::LEAST_MTU;
 pub use config::LinkConfig;
 pub use counters::LinkCounters;
 pub(crate) use queued::{Altered, Settled};
@@ -16,7 +17,7 @@ use crate::account::Meter;
 use crate::node::Node;
 use crate::queue::Item;
 use crate::store::PacketId;
-use crate::{Chain, LinkEvent, LinkId, Loss};
+use crate::{Chain, LinkId, Loss, NetworkEvent};
 use fast::Fast;
 use queued::Queued;
 use std::sync::Arc;
@@ -64,6 +65,9 @@ pub(crate) enum Admission {
 
 impl Link {
     /// `key` is for all that is drawn for the packets that cross the link. A trace starts at `random` where it asks for a random start.
+    ///
+    /// # Panics
+    /// If its MTU is less than what every link must carry.
     pub(crate) fn new(
         id: LinkId,
         (from, to): (NodeId, Node),
@@ -71,6 +75,7 @@ impl Link {
         key: Key,
         random: Duration,
     ) -> Self {
+        assert!(config.mtu.is_none_or(|mtu| mtu >= LEAST_MTU), "a link carries {LEAST_MTU} bytes at least");
         let path = if config.is_simple() {
             Path::Fast(Fast::new(from, &config))
         } else {
@@ -131,7 +136,7 @@ impl Link {
 
     /// Takes a packet onto a link that is no more than a drop-tail FIFO.
     #[inline]
-    pub(crate) fn admit<E: Copy + From<LinkEvent>>(
+    pub(crate) fn admit<E: Copy + From<NetworkEvent>>(
         &mut self,
         packet: PacketId,
         bytes: u32,
@@ -149,7 +154,7 @@ impl Link {
     }
 
     /// Sends a packet that is [`Admission::Through`] by an event of its own.
-    pub(crate) fn postpone<E: Copy + From<LinkEvent>>(
+    pub(crate) fn postpone<E: Copy + From<NetworkEvent>>(
         &mut self,
         packet: PacketId,
         bytes: u32,
@@ -178,7 +183,7 @@ impl Link {
 
     /// Puts a packet that takes the [`Admission::QueuedPath`] into the queue. What the queue dropped or marked, this packet perhaps among it,
     /// goes to `settled`.
-    pub(crate) fn offer<E: Copy + From<LinkEvent>>(
+    pub(crate) fn offer<E: Copy + From<NetworkEvent>>(
         &mut self,
         item: Item<PacketId>,
         scheduler: &mut Scheduler<E>,
@@ -190,7 +195,7 @@ impl Link {
     }
 
     /// Takes the packet that arrives at the far end now.
-    pub(crate) fn arrive<E: Copy + From<LinkEvent>>(
+    pub(crate) fn arrive<E: Copy + From<NetworkEvent>>(
         &mut self,
         packet: PacketId,
         scheduler: &mut Scheduler<E>,
@@ -202,7 +207,7 @@ impl Link {
     }
 
     /// A transmission ends, or packets that were held back are due.
-    pub(crate) fn depart<E: Copy + From<LinkEvent>>(
+    pub(crate) fn depart<E: Copy + From<NetworkEvent>>(
         &mut self,
         scheduler: &mut Scheduler<E>,
         settled: &mut Settled,
@@ -214,6 +219,6 @@ impl Link {
 }
 
 /// Makes the event of packets that arrive over `link`.
-fn arrival<E: From<LinkEvent>>(link: LinkId) -> impl Fn(PacketId) -> E {
-    move |packet| E::from(LinkEvent::Arrival { link, packet })
+fn arrival<E: From<NetworkEvent>>(link: LinkId) -> impl Fn(PacketId) -> E {
+    move |packet| E::from(NetworkEvent::Arrival { link, packet })
 }

@@ -7,7 +7,7 @@ use crate::impairment::{
 };
 use crate::queue::{DropReason, DropTailConfig, Item, Queue, QueueConfig};
 use crate::store::PacketId;
-use crate::{LinkEvent, LinkId};
+use crate::{LinkId, NetworkEvent};
 use wasp_kernel::{Channel, NodeId, Scheduler, Timer};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant, Rate};
@@ -138,7 +138,7 @@ impl Queued {
     }
 
     /// Puts a packet into the queue. A transmission that ends now has ended before.
-    pub(super) fn offer<E: Copy + From<LinkEvent>>(
+    pub(super) fn offer<E: Copy + From<NetworkEvent>>(
         &mut self,
         item: Item<PacketId>,
         scheduler: &mut Scheduler<E>,
@@ -156,7 +156,7 @@ impl Queued {
     }
 
     /// Ends a transmission that is over, begins the next, and lets go what was held back for long enough.
-    pub(super) fn depart<E: Copy + From<LinkEvent>>(
+    pub(super) fn depart<E: Copy + From<NetworkEvent>>(
         &mut self,
         scheduler: &mut Scheduler<E>,
         counters: &mut LinkCounters,
@@ -173,7 +173,7 @@ impl Queued {
     }
 
     /// Begins transmissions until one takes time, or nothing waits.
-    fn begin<E: Copy + From<LinkEvent>>(
+    fn begin<E: Copy + From<NetworkEvent>>(
         &mut self,
         scheduler: &mut Scheduler<E>,
         counters: &mut LinkCounters,
@@ -193,14 +193,14 @@ impl Queued {
             }
             self.sending = Some(Sending { packet: taken.handle, end });
             if let Some(end) = end {
-                scheduler.schedule(self.from, end, E::from(LinkEvent::Departure { link: self.link }));
+                scheduler.schedule(self.from, end, E::from(NetworkEvent::Departure { link: self.link }));
             }
             return;
         }
     }
 
     /// The last byte of a packet leaves the transmitter.
-    fn leave<E: Copy + From<LinkEvent>>(
+    fn leave<E: Copy + From<NetworkEvent>>(
         &mut self,
         packet: PacketId,
         scheduler: &mut Scheduler<E>,
@@ -220,7 +220,7 @@ impl Queued {
     }
 
     /// Sends on what is held back no longer.
-    fn release_held<E: Copy + From<LinkEvent>>(
+    fn release_held<E: Copy + From<NetworkEvent>>(
         &mut self,
         scheduler: &mut Scheduler<E>,
         counters: &mut LinkCounters,
@@ -239,19 +239,19 @@ impl Queued {
     }
 
     /// Makes sure of an event when the time of the first packet that is held back is over.
-    fn wake_for_held<E: Copy + From<LinkEvent>>(&mut self, scheduler: &mut Scheduler<E>) {
+    fn wake_for_held<E: Copy + From<NetworkEvent>>(&mut self, scheduler: &mut Scheduler<E>) {
         let deadline = self.reorderer.as_ref().and_then(Reorderer::deadline);
-        let event = E::from(LinkEvent::Departure { link: self.link });
+        let event = E::from(NetworkEvent::Departure { link: self.link });
         self.release.arm(deadline, self.from, event, scheduler);
     }
 
-    fn propagate<E: Copy + From<LinkEvent>>(&mut self, packet: PacketId, scheduler: &mut Scheduler<E>) {
+    fn propagate<E: Copy + From<NetworkEvent>>(&mut self, packet: PacketId, scheduler: &mut Scheduler<E>) {
         let (now, link) = (scheduler.now(), self.link);
         let at = match &mut self.jitter {
             Some(jitter) => jitter.arrival(now, self.delay),
             None => now + self.delay,
         };
-        let arrival = |packet| E::from(LinkEvent::Arrival { link, packet });
+        let arrival = |packet| E::from(NetworkEvent::Arrival { link, packet });
         match &mut self.channel {
             Some(channel) => channel.send(at, packet, |packet| arrival(*packet), scheduler),
             None => scheduler.schedule(self.from, at, arrival(packet)),
@@ -259,7 +259,7 @@ impl Queued {
     }
 
     /// Takes the packet that arrives at the far end now.
-    pub(super) fn arrive<E: Copy + From<LinkEvent>>(
+    pub(super) fn arrive<E: Copy + From<NetworkEvent>>(
         &mut self,
         packet: PacketId,
         scheduler: &mut Scheduler<E>,
@@ -267,7 +267,7 @@ impl Queued {
         let link = self.link;
         match &mut self.channel {
             Some(channel) => {
-                channel.receive(|next| E::from(LinkEvent::Arrival { link, packet: *next }), scheduler)
+                channel.receive(|next| E::from(NetworkEvent::Arrival { link, packet: *next }), scheduler)
             }
             None => Some(packet),
         }

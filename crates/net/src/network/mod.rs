@@ -33,9 +33,9 @@ pub struct Delivery {
     pub packet: Packet,
 }
 
-/// What happens at a link; the model wraps it in its own event type.
+/// What happens at a link or a router; the model wraps it in its own event type.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum LinkEvent {
+pub enum NetworkEvent {
     /// A packet reaches the far end.
     Arrival {
         /// The link.
@@ -47,6 +47,11 @@ pub enum LinkEvent {
     Departure {
         /// The link.
         link: LinkId,
+    },
+    /// Fragments that came to a router for itself may have waited for too long.
+    Reassembly {
+        /// The router.
+        router: RouterId,
     },
 }
 
@@ -69,7 +74,7 @@ pub struct Network<O = ()> {
     crossed: [Crossings; 2],
     /// What queues decided and is not carried out yet. It is kept so that no event allocates.
     settled: Settled,
-    /// The bytes of a packet that a router tells its sender of.
+    /// The bytes of a packet that a router tells its sender of, or that is cut into fragments.
     scratch: Vec<u8>,
 }
 
@@ -89,7 +94,7 @@ enum Entrance {
     Through,
     /// It is on its way, or has met its fate.
     Over,
-    /// It is longer than the link carries, and still where it was.
+    /// It is longer than the link carries, and still where it was. It counts at the link if it must not be fragmented.
     TooBig,
 }
 
@@ -167,15 +172,15 @@ impl<O: Observer> Network<O> {
     }
 
     /// Begins to fetch from memory what an event that is to come needs.
-    pub fn prepare(&self, event: LinkEvent, stage: Stage) {
+    pub fn prepare(&self, event: NetworkEvent, stage: Stage) {
         match (event, stage) {
-            (LinkEvent::Departure { link }, Stage::First) => prefetch(&self.links[link.0 as usize]),
-            (LinkEvent::Departure { .. }, Stage::Second) => {}
-            (LinkEvent::Arrival { link, packet }, Stage::First) => {
+            (NetworkEvent::Departure { link }, Stage::First) => prefetch(&self.links[link.0 as usize]),
+            (NetworkEvent::Departure { .. }, Stage::Second) | (NetworkEvent::Reassembly { .. }, _) => {}
+            (NetworkEvent::Arrival { link, packet }, Stage::First) => {
                 prefetch(&self.links[link.0 as usize]);
                 self.packets.prepare(packet);
             }
-            (LinkEvent::Arrival { link, packet }, Stage::Second) => {
+            (NetworkEvent::Arrival { link, packet }, Stage::Second) => {
                 // A host is likely to answer on the same connection.
                 let meter = self.links[link.0 as usize].meter.as_ref();
                 self.flows.prepare(meter.filter(|meter| meter.direction == Direction::Backward));
@@ -208,7 +213,7 @@ impl<O: Observer> Network<O> {
         &self.links[id.0 as usize]
     }
 
-    /// Packets made so far, by hosts, by routers, and by links that duplicate them: always the sum of [`Self::fates`] and [`Self::in_flight`].
+    /// Packets made so far, by hosts, devices and routers, as fragments, and as copies: always the sum of [`Self::fates`] and [`Self::in_flight`].
     #[must_use]
     pub const fn made(&self) -> u64 {
         self.made
@@ -233,7 +238,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// Sends a packet that a host made onto its link.
-    pub fn send<E: Copy + From<LinkEvent>>(
+    pub fn send<E: Copy + From<NetworkEvent>>(
         &mut self,
         link: LinkId,
         packet: Packet,
@@ -251,33 +256,37 @@ impl<O: Observer> Network<O> {
         self.fates.add(fate, packets);
     }
 
-    /// The device or the host did not take a delivered packet: its fate was another.
-    pub fn refuse(&mut self, fate: Fate) {
-        self.fates.reclassify(Fate::Delivered, fate);
+    /// The device, the host or the router did not take so many delivered packets: their fate was another.
+    pub fn refuse(&mut self, fate: Fate, packets: u32) {
+        self.fates.reclassify(Fate::Delivered, fate, packets.into());
     }
 
-    /// Handles what happens at a link: a packet that arrives is forwarded, or returned if this is its host.
-    pub fn handle<E: Copy + From<LinkEvent>>(
+    /// Handles what happens at a link or a router: a packet that arrives is forwarded, or returned if this is its host.
+    pub fn handle<E: Copy + From<NetworkEvent>>(
         &mut self,
-        event: LinkEvent,
+        event: NetworkEvent,
         scheduler: &mut Scheduler<E>,
     ) -> Option<Delivery> {
         match event {
-            LinkEvent::Arrival { link, packet } => {
+            NetworkEvent::Arrival { link, packet } => {
                 let id = self.links[link.0 as usize].arrive(packet, scheduler)?;
                 debug_assert_eq!(id, packet, "the event of another packet");
                 self.reach(link, id, scheduler)
             }
-            LinkEvent::Departure { link } => {
+            NetworkEvent::Departure { link } => {
                 self.links[link.0 as usize].depart(scheduler, &mut self.settled);
                 self.settle(link, scheduler);
+                None
+            }
+            NetworkEvent::Reassembly { router } => {
+                self.expire(router, scheduler);
                 None
             }
         }
     }
 
     /// A packet is at the far end of a link.
-    fn reach<E: Copy + From<LinkEvent>>(
+    fn reach<E: Copy + From<NetworkEvent>>(
         &mut self,
         link: LinkId,
         id: PacketId,
@@ -298,7 +307,7 @@ impl<O: Observer> Network<O> {
                 Entrance::Through => {}
                 Entrance::Over => return None,
                 Entrance::TooBig => {
-                    self.refuse_length(next, id, Some((router, link)), scheduler);
+                    self.cut_or_refuse(next, id, Some((router, link)), scheduler);
                     return None;
                 }
             }
@@ -309,7 +318,7 @@ impl<O: Observer> Network<O> {
     /// Puts a packet onto a link. Transparent links into a router are crossed at once; the last link into a host always ends in an event, so that
     /// hosts never call each other.
     #[inline]
-    fn travel<E: Copy + From<LinkEvent>>(
+    fn travel<E: Copy + From<NetworkEvent>>(
         &mut self,
         link: LinkId,
         id: PacketId,
@@ -320,7 +329,7 @@ impl<O: Observer> Network<O> {
             match self.enter(link, id, scheduler) {
                 Entrance::Through => {}
                 Entrance::Over => return,
-                Entrance::TooBig => return self.refuse_length(link, id, from, scheduler),
+                Entrance::TooBig => return self.cut_or_refuse(link, id, from, scheduler),
             }
             let crossed = &mut self.links[link.0 as usize];
             let Node::Router(router) = crossed.to else {
@@ -337,7 +346,7 @@ impl<O: Observer> Network<O> {
 
     /// The entrance of a link, in the order in which a packet meets it: MTU, loss, corruption, duplication, queue. What the link could never carry meets
     /// no loss model, and what is lost is not altered and takes no room.
-    fn enter<E: Copy + From<LinkEvent>>(
+    fn enter<E: Copy + From<NetworkEvent>>(
         &mut self,
         id: LinkId,
         packet: PacketId,
@@ -345,6 +354,9 @@ impl<O: Observer> Network<O> {
     ) -> Entrance {
         let bytes = self.packets.get(packet).wire_len();
         let too_big = self.links[id.0 as usize].is_too_big(bytes);
+        if too_big && !self.packets.get(packet).ip.dont_fragment {
+            return Entrance::TooBig;
+        }
         let lost = self.lose(id, packet, too_big, scheduler.now());
         let link = &mut self.links[id.0 as usize];
         link.counters.packets += 1;
@@ -378,7 +390,7 @@ impl<O: Observer> Network<O> {
 
     /// The entrance, behind loss, of a link that is more than a drop-tail FIFO. A copy is one of the packet as it came: no bit of it is flipped here.
     #[inline(never)]
-    fn alter<E: Copy + From<LinkEvent>>(
+    fn alter<E: Copy + From<NetworkEvent>>(
         &mut self,
         link: LinkId,
         id: PacketId,
@@ -407,7 +419,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// Offers a packet to the queue of a link. The reason is why the queue refused it.
-    fn offer<E: Copy + From<LinkEvent>>(
+    fn offer<E: Copy + From<NetworkEvent>>(
         &mut self,
         link: LinkId,
         id: PacketId,
@@ -452,11 +464,24 @@ impl<O: Observer> Network<O> {
 
     /// A packet ends at a link's entrance, or in its queue.
     fn turn_away<E: Copy>(&mut self, link: LinkId, id: PacketId, fate: Fate, scheduler: &Scheduler<E>) {
+        let packet = self.turned_away(link, id, fate, scheduler);
+        self.pool.release(packet.payload);
+    }
+
+    /// The packet that ends at a link's entrance, or in its queue.
+    fn turned_away<E: Copy>(
+        &mut self,
+        link: LinkId,
+        id: PacketId,
+        fate: Fate,
+        scheduler: &Scheduler<E>,
+    ) -> Packet {
         let counters = &mut self.links[link.0 as usize].counters;
         counters.dropped += u64::from(fate != Fate::RandomLoss);
         counters.dropped_early += u64::from(fate == Fate::QueueEarly);
         self.sight(link, id, Sighting::Dropped(fate), scheduler);
-        self.drop_packet(id, fate);
+        self.fates.add(fate, 1);
+        self.packets.remove(id)
     }
 
     /// A second packet like this one.
@@ -533,7 +558,8 @@ fn flow_hash(packet: &Packet, key: Key) -> u32 {
     let (source, destination) = match packet.body {
         Body::Tcp(header) => (header.source_port, header.destination_port),
         Body::Udp { source_port, destination_port } => (source_port, destination_port),
-        Body::Icmp { .. } => (0, 0),
+        // All fragments of a packet are of one flow: only the first tells its ports.
+        Body::Icmp { .. } | Body::Fragment { .. } => (0, 0),
     };
     let ports = u64::from(source) << 16 | u64::from(destination);
     let words = packet.ip.source.words().into_iter().chain(packet.ip.destination.words());

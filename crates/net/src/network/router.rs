@@ -3,15 +3,15 @@
 use super::{Network, RouterPort};
 use crate::node::{RouterId, Stop};
 use crate::store::PacketId;
-use crate::{Fate, LinkEvent, LinkId, Observer};
+use crate::{Fate, LinkId, NetworkEvent, Observer};
 use wasp_kernel::Scheduler;
-use wasp_packet::{Body, IcmpError, Packet, may_be_answered};
-use wasp_wire::IpHeader;
-use wasp_wire::icmp::kind::{ECHO, ECHO_REPLY};
+use wasp_packet::{Body, Dropped, IcmpError, Packet, Reassembled, echo_reply, fragment, may_be_answered};
+use wasp_wire::Address;
+use wasp_wire::icmp::kind::ECHO;
 
 impl<O: Observer> Network<O> {
     /// A router decides about a packet: the link on which it goes on, or `None` if its way ends here.
-    pub(super) fn forward<E: Copy + From<LinkEvent>>(
+    pub(super) fn forward<E: Copy + From<NetworkEvent>>(
         &mut self,
         port: RouterPort,
         id: PacketId,
@@ -29,7 +29,7 @@ impl<O: Observer> Network<O> {
 
     /// The way of a packet ends at a router, for its time if there is a route.
     #[cold]
-    fn end<E: Copy + From<LinkEvent>>(
+    fn end<E: Copy + From<NetworkEvent>>(
         &mut self,
         port: RouterPort,
         id: PacketId,
@@ -47,79 +47,163 @@ impl<O: Observer> Network<O> {
             Some(Stop::NoHost) => (Fate::NoRoute, IcmpError::HostUnreachable),
             None => (Fate::NoRoute, IcmpError::NetworkUnreachable),
         };
-        self.send_error(error, port, id, scheduler);
-        self.drop_packet(id, fate);
+        let packet = self.packets.remove(id);
+        self.fates.add(fate, 1);
+        self.refuse_packet(error, port, packet, scheduler);
     }
 
-    /// A packet is for the router itself, which answers an echo, and has neither ports nor TCP.
-    fn take<E: Copy + From<LinkEvent>>(
+    /// A packet is for the router itself.
+    fn take<E: Copy + From<NetworkEvent>>(
         &mut self,
         port: RouterPort,
         id: PacketId,
         scheduler: &mut Scheduler<E>,
     ) {
-        let packet = self.packets.get(id);
-        if packet.flipped.is_some() {
-            return self.drop_packet(id, Fate::BadChecksum);
-        }
-        match packet.body {
-            Body::Icmp { kind: ECHO, code: 0, rest } if may_be_answered(packet) => {
-                return self.answer_echo(port.0, id, rest, scheduler);
+        let packet = self.packets.remove(id);
+        self.fates.add(Fate::Delivered, 1);
+        match packet {
+            Packet { body: Body::Fragment { .. }, .. } => self.reassemble(port, packet, scheduler),
+            Packet { flipped: Some(_), payload, .. } => {
+                self.refuse(Fate::BadChecksum, 1);
+                self.pool.release(payload);
             }
-            Body::Icmp { .. } => {}
-            Body::Udp { .. } => self.send_error(IcmpError::PortUnreachable, port, id, scheduler),
-            Body::Tcp(_) => self.send_error(IcmpError::ProtocolUnreachable, port, id, scheduler),
+            whole => self.answer(port, whole, scheduler),
         }
-        self.drop_packet(id, Fate::Delivered);
     }
 
-    /// The answer to an echo has its content and its differentiated services (RFC 1122 section 3.2.2.6).
-    fn answer_echo<E: Copy + From<LinkEvent>>(
+    /// A router answers an echo. It has neither ports nor TCP.
+    fn answer<E: Copy + From<NetworkEvent>>(
         &mut self,
-        router: RouterId,
-        id: PacketId,
-        rest: [u8; 4],
+        port: RouterPort,
+        packet: Packet,
         scheduler: &mut Scheduler<E>,
     ) {
-        let Packet { ip, payload, .. } = self.packets.remove(id);
-        self.fates.add(Fate::Delivered, 1);
-        let identification = self.routers[router.0 as usize].next_identification();
-        let answer = IpHeader {
-            traffic_class: ip.traffic_class,
-            ..IpHeader::new(ip.destination, ip.source, identification)
-        };
-        let body = Body::Icmp { kind: ECHO_REPLY, code: 0, rest };
-        self.originate(router, Packet { ip: answer, body, payload, flipped: None }, scheduler);
+        match packet.body {
+            Body::Icmp { kind: ECHO, code: 0, rest } if may_be_answered(&packet, &self.pool) => {
+                let identification = self.routers[port.0.0 as usize].next_identification();
+                let reply = echo_reply(&packet.ip, rest, packet.payload, identification);
+                self.originate(port.0, reply, scheduler);
+            }
+            Body::Udp { .. } => self.refuse_packet(IcmpError::PortUnreachable, port, packet, scheduler),
+            Body::Tcp(_) => self.refuse_packet(IcmpError::ProtocolUnreachable, port, packet, scheduler),
+            Body::Icmp { .. } | Body::Fragment { .. } => self.pool.release(packet.payload),
+        }
     }
 
-    /// A packet is longer than `link` carries. A router at which it came tells its sender, if it may not be fragmented.
+    /// A fragment is for the router itself, which puts it together with others as a host does.
+    fn reassemble<E: Copy + From<NetworkEvent>>(
+        &mut self,
+        port: RouterPort,
+        fragment: Packet,
+        scheduler: &mut Scheduler<E>,
+    ) {
+        let reassembly = &mut self.routers[port.0.0 as usize].reassembly;
+        match reassembly.add(fragment, scheduler.now(), &mut self.pool) {
+            Reassembled::Whole(packet) => self.answer(port, packet, scheduler),
+            Reassembled::Dropped(Dropped { packets, why }) => self.refuse(why.into(), packets),
+            Reassembled::Waiting => {}
+        }
+        self.arm_reassembly(port.0, scheduler);
+    }
+
+    /// Fragments for the router itself may have waited for too long. It tells their sender.
     #[cold]
-    pub(super) fn refuse_length<E: Copy + From<LinkEvent>>(
+    pub(super) fn expire<E: Copy + From<NetworkEvent>>(
+        &mut self,
+        id: RouterId,
+        scheduler: &mut Scheduler<E>,
+    ) {
+        let now = scheduler.now();
+        if !self.routers[id.0 as usize].reassembly_timer.fired(now) {
+            return;
+        }
+        while let Some(expired) = self.routers[id.0 as usize].reassembly.expire(now, &mut self.pool) {
+            self.refuse(Fate::ReassemblyTimeout, expired.fragments);
+            let Some(first) = expired.first else { continue };
+            // By this address the sender knows the router.
+            let from = Some(first.ip.destination);
+            self.send_error(IcmpError::ReassemblyTimeExceeded, (id, from), &first, scheduler);
+            self.pool.release(first.payload);
+        }
+        self.arm_reassembly(id, scheduler);
+    }
+
+    fn arm_reassembly<E: Copy + From<NetworkEvent>>(&mut self, id: RouterId, scheduler: &mut Scheduler<E>) {
+        let router = &mut self.routers[id.0 as usize];
+        let event = NetworkEvent::Reassembly { router: id };
+        router.reassembly_timer.arm(router.reassembly.poll_timeout(), router.node, event.into(), scheduler);
+    }
+
+    /// A packet is longer than `link` carries. It is fragmented, by its sender or by the router at which it came, if it may be. If not it goes no further, and
+    /// a router tells its sender.
+    #[cold]
+    pub(super) fn cut_or_refuse<E: Copy + From<NetworkEvent>>(
         &mut self,
         link: LinkId,
         id: PacketId,
         from: Option<RouterPort>,
         scheduler: &mut Scheduler<E>,
     ) {
-        let mtu = self.links[link.0 as usize].mtu();
-        if let (Some(port), Some(mtu), true) = (from, mtu, self.packets.get(id).ip.dont_fragment) {
-            self.send_error(IcmpError::FragmentationNeeded { mtu }, port, id, scheduler);
+        let mtu = self.links[link.0 as usize].mtu().expect("only a link with an MTU refuses a length");
+        if !self.packets.get(id).ip.dont_fragment {
+            return self.fragment((link, mtu), id, scheduler);
         }
-        self.lose_packet(link, id, Fate::TooBig, scheduler);
+        self.note_lost_data(link, id, scheduler.now());
+        let packet = self.turned_away(link, id, Fate::TooBig, scheduler);
+        match from {
+            Some(port) => {
+                self.refuse_packet(IcmpError::FragmentationNeeded { mtu }, port, packet, scheduler);
+            }
+            // A host knows the MTU of its own link.
+            None => self.pool.release(packet.payload),
+        }
     }
 
-    /// A router tells the sender of a packet why it goes no further, unless it has sent too many errors of late. Its address is that of the port by
-    /// which the packet came.
-    fn send_error<E: Copy + From<LinkEvent>>(
+    /// Fragments take the place of a packet that is longer than a link carries.
+    fn fragment<E: Copy + From<NetworkEvent>>(
         &mut self,
-        error: IcmpError,
-        (router, link): RouterPort,
+        (link, mtu): (LinkId, u16),
         id: PacketId,
         scheduler: &mut Scheduler<E>,
     ) {
+        let packet = self.packets.remove(id);
+        let mut fragments = Vec::new();
+        let exhausted = fragment(&packet, mtu, &mut self.pool, &mut self.scratch, &mut |fragment| {
+            fragments.push(fragment);
+        });
+        self.pool.release(packet.payload);
+        self.fates.add(Fate::Fragmented, 1);
+        self.stillborn(Fate::PoolExhausted, exhausted.into());
+        for fragment in fragments {
+            self.made += 1;
+            let id = self.packets.insert(fragment);
+            self.travel(link, id, scheduler);
+        }
+    }
+
+    /// A router does not take a packet, and tells its sender why. Its address is that of the port by which the packet came.
+    fn refuse_packet<E: Copy + From<NetworkEvent>>(
+        &mut self,
+        error: IcmpError,
+        (router, link): RouterPort,
+        packet: Packet,
+        scheduler: &mut Scheduler<E>,
+    ) {
+        let from = self.routers[router.0 as usize].address_at(link);
+        self.send_error(error, (router, from), &packet, scheduler);
+        self.pool.release(packet.payload);
+    }
+
+    /// A router that has this address sends an error about a packet, unless it has sent too many of late.
+    fn send_error<E: Copy + From<NetworkEvent>>(
+        &mut self,
+        error: IcmpError,
+        (router, address): (RouterId, Option<Address>),
+        packet: &Packet,
+        scheduler: &mut Scheduler<E>,
+    ) {
+        let Some(address) = address.filter(|_| may_be_answered(packet, &self.pool)) else { return };
         let state = &mut self.routers[router.0 as usize];
-        let packet = self.packets.get(id);
-        let Some(address) = state.address_at(link).filter(|_| may_be_answered(packet)) else { return };
         if !state.may_send_error(scheduler.now()) {
             return;
         }
@@ -131,7 +215,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// A router sends a packet of its own.
-    fn originate<E: Copy + From<LinkEvent>>(
+    fn originate<E: Copy + From<NetworkEvent>>(
         &mut self,
         router: RouterId,
         packet: Packet,

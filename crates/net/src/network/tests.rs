@@ -15,9 +15,9 @@ struct Model {
 }
 
 impl Process for Model {
-    type Event = LinkEvent;
+    type Event = NetworkEvent;
 
-    fn handle(&mut self, event: LinkEvent, scheduler: &mut Scheduler<LinkEvent>) {
+    fn handle(&mut self, event: NetworkEvent, scheduler: &mut Scheduler<NetworkEvent>) {
         if let Some(Delivery { node, packet }) = self.network.handle(event, scheduler) {
             self.delivered.push((scheduler.now(), node, packet.ip.ttl));
         }

@@ -3,7 +3,8 @@
 use super::bucket::{Bucket, ErrorRate};
 use super::routes::Routes;
 use crate::LinkId;
-use wasp_kernel::NodeId;
+use wasp_kernel::{NodeId, Timer};
+use wasp_packet::Reassembly;
 use wasp_units::Instant;
 use wasp_wire::Address;
 
@@ -18,6 +19,9 @@ pub(crate) struct Router {
     ports: Vec<(LinkId, Address)>,
     errors: Bucket,
     identification: u16,
+    /// The packets for the router itself of which fragments have come.
+    pub(crate) reassembly: Reassembly,
+    pub(crate) reassembly_timer: Timer,
 }
 
 impl Router {
@@ -29,6 +33,8 @@ impl Router {
             ports: Vec::new(),
             errors: Bucket::new(errors),
             identification: 0,
+            reassembly: Reassembly::default(),
+            reassembly_timer: Timer::default(),
         }
     }
 

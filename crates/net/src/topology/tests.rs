@@ -4,7 +4,7 @@ use super::{
     AccessConfig, Backbone, Block, Paths, RouteTo, RouterConfig, RouterLink, ServerConfig, Topology,
     TopologyError, backbone,
 };
-use crate::{Delivery, Direction, ErrorRate, Fate, LinkConfig, LinkEvent, Network, Pair, Scope};
+use crate::{Delivery, Direction, ErrorRate, Fate, LinkConfig, Network, NetworkEvent, Pair, Scope};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -60,9 +60,9 @@ struct Sink {
 }
 
 impl Process for Sink {
-    type Event = LinkEvent;
+    type Event = NetworkEvent;
 
-    fn handle(&mut self, event: LinkEvent, scheduler: &mut Scheduler<LinkEvent>) {
+    fn handle(&mut self, event: NetworkEvent, scheduler: &mut Scheduler<NetworkEvent>) {
         if let Some(Delivery { node, packet }) = self.network.handle(event, scheduler) {
             self.delivered.push((scheduler.now(), node, packet.ip.ttl));
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, NodeId, Process, Scheduler};
 use wasp_net::topology::{self, AccessConfig, Block, Layout, ServerConfig};
-use wasp_net::{Delivery, Fate, LinkConfig, LinkEvent, Network, Pair};
+use wasp_net::{Delivery, Fate, LinkConfig, Network, NetworkEvent, Pair};
 use wasp_packet::{Body, Checksums, Packet, Payload, PayloadPool, emit};
 use wasp_random::Key;
 use wasp_units::Instant;
@@ -23,12 +23,12 @@ pub(crate) struct Model {
 /// What happens at links, and packets to send: client, towards the server or from it, sequence number, payload bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
-    Link(LinkEvent),
+    Link(NetworkEvent),
     Send { client: u32, up: bool, number: u32, bytes: u32 },
 }
 
-impl From<LinkEvent> for Event {
-    fn from(event: LinkEvent) -> Self {
+impl From<NetworkEvent> for Event {
+    fn from(event: NetworkEvent) -> Self {
         Self::Link(event)
     }
 }
@@ -47,7 +47,7 @@ impl Process for Model {
                 self.network.pool.release(payload);
                 if flipped.is_some() {
                     self.refused.push(node);
-                    self.network.refuse(Fate::BadChecksum);
+                    self.network.refuse(Fate::BadChecksum, 1);
                 } else {
                     self.delivered.push((scheduler.now(), node, header.sequence.0));
                     if ip.traffic_class & ipv4::ECN == ipv4::ECN {

@@ -1,0 +1,148 @@
+//! IP, ICMP and UDP of one host (RFC 791, RFC 792, RFC 768, RFC 1122 sections 3.2 and 3.3.2).
+
+use wasp_packet::{
+    Body, Dropped, IcmpError, Packet, Payload, PayloadPool, Reassembled, Reassembly, Unassembled, echo_reply,
+    may_be_answered,
+};
+use wasp_units::Instant;
+use wasp_wire::icmp::kind::ECHO;
+use wasp_wire::{Address, IpHeader, Layer, ParseError, TcpHeader};
+
+/// The IP layer of one host.
+///
+/// Hand it each packet that arrives by [`Self::receive`], and do what it says. At the time of [`Self::poll_timeout`], take what [`Self::expire`] gives until
+/// it gives nothing more. Packets of the host's own begin with a [`Self::header`].
+#[derive(Debug)]
+pub struct Ip {
+    address: Address,
+    /// The identification of the last packet.
+    identification: u16,
+    /// Most hosts never see a fragment: it is made for the first one.
+    reassembly: Option<Box<Reassembly>>,
+}
+
+/// What a packet means for the host.
+#[derive(Debug)]
+pub enum Received {
+    /// A TCP segment, with the IP header of its packet. Its payload is the caller's.
+    Segment(IpHeader, TcpHeader, Payload),
+    /// No more than this answer, if there is one.
+    Answer(Answer),
+    /// Packets were dropped: this one, or fragments among which it is.
+    Dropped(Dropped),
+}
+
+/// What the host sends in answer.
+#[derive(Debug)]
+pub enum Answer {
+    /// This packet.
+    Packet(Packet),
+    /// There would be one, but the pool has no room for it.
+    NoRoom,
+    /// Nothing.
+    Nothing,
+}
+
+/// Fragments that the host gave up, for others of their packet did not come in time.
+#[derive(Debug)]
+pub struct GivenUp {
+    /// How many.
+    pub fragments: u32,
+    /// What their sender is told.
+    pub answer: Answer,
+}
+
+impl Ip {
+    /// The IP layer of the host with this address.
+    #[must_use]
+    pub const fn new(address: Address) -> Self {
+        Self { address, identification: 0, reassembly: None }
+    }
+
+    /// The header of the host's next TCP segment to `destination`. It may not be fragmented, as with Linux.
+    #[inline]
+    pub const fn header(&mut self, destination: Address) -> IpHeader {
+        let identification = self.next_identification();
+        IpHeader { dont_fragment: true, ..IpHeader::new(self.address, destination, identification) }
+    }
+
+    /// A packet has arrived at `now`.
+    #[inline]
+    pub fn receive(&mut self, packet: Packet, now: Instant, pool: &mut PayloadPool) -> Received {
+        match packet {
+            Packet { ip, body: Body::Tcp(header), payload, flipped: None } => {
+                Received::Segment(ip, header, payload)
+            }
+            other => self.receive_other(other, now, pool),
+        }
+    }
+
+    /// When the fragments that have waited longest are to be given up.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.reassembly.as_ref()?.poll_timeout()
+    }
+
+    /// Gives up the fragments of a packet that have waited for too long at `now`.
+    pub fn expire(&mut self, now: Instant, pool: &mut PayloadPool) -> Option<GivenUp> {
+        let expired = self.reassembly.as_mut()?.expire(now, pool)?;
+        let answer = expired
+            .first
+            .map_or(Answer::Nothing, |first| self.refuse(IcmpError::ReassemblyTimeExceeded, first, pool));
+        Some(GivenUp { fragments: expired.fragments, answer })
+    }
+
+    /// A packet other than a whole TCP segment.
+    #[cold]
+    fn receive_other(&mut self, packet: Packet, now: Instant, pool: &mut PayloadPool) -> Received {
+        let layer = match packet.body {
+            Body::Fragment { .. } => return self.reassemble(packet, now, pool),
+            Body::Tcp(_) => Layer::Tcp,
+            Body::Udp { .. } => Layer::Udp,
+            Body::Icmp { .. } => Layer::Icmp,
+        };
+        if packet.flipped.is_some() {
+            pool.release(packet.payload);
+            let why = Unassembled::Invalid(ParseError::Checksum(layer));
+            return Received::Dropped(Dropped { packets: 1, why });
+        }
+        match packet.body {
+            Body::Icmp { kind: ECHO, code: 0, rest } if may_be_answered(&packet, pool) => {
+                let identification = self.next_identification();
+                let reply = echo_reply(&packet.ip, rest, packet.payload, identification);
+                Received::Answer(Answer::Packet(reply))
+            }
+            Body::Udp { .. } => Received::Answer(self.refuse(IcmpError::PortUnreachable, packet, pool)),
+            _ => {
+                pool.release(packet.payload);
+                Received::Answer(Answer::Nothing)
+            }
+        }
+    }
+
+    fn reassemble(&mut self, fragment: Packet, now: Instant, pool: &mut PayloadPool) -> Received {
+        match self.reassembly.get_or_insert_default().add(fragment, now, pool) {
+            Reassembled::Whole(packet) => self.receive(packet, now, pool),
+            Reassembled::Dropped(dropped) => Received::Dropped(dropped),
+            Reassembled::Waiting => Received::Answer(Answer::Nothing),
+        }
+    }
+
+    /// The error about a packet that the host does not take, if there may be one.
+    fn refuse(&mut self, error: IcmpError, packet: Packet, pool: &mut PayloadPool) -> Answer {
+        let answer = if may_be_answered(&packet, pool) {
+            let identification = self.next_identification();
+            let message = error.about(&packet, self.address, identification, pool, &mut Vec::new());
+            message.map_or(Answer::NoRoom, Answer::Packet)
+        } else {
+            Answer::Nothing
+        };
+        pool.release(packet.payload);
+        answer
+    }
+
+    const fn next_identification(&mut self) -> u16 {
+        self.identification = self.identification.wrapping_add(1);
+        self.identification
+    }
+}

@@ -1,0 +1,3 @@
+//! One host's stack.
+
+mod ip;
