@@ -35,7 +35,7 @@ MEMORY = 8 << 30
 UNEXPLAINED = 0.05
 """The share of the mutants judged that may survive without a reason."""
 JUDGES = ("--package", "wasp-tcp", "--package", "wasp-testkit", "--tests")
-CRATES = ("kernel", "net", "packet", "random", "tcp", "testkit", "units", "wire")
+CRATES = ("kernel", "net", "packet", "random", "stack", "tcp", "testkit", "units", "wire")
 """The judges, and what they are built from."""
 SOURCES = (
     *(f"crates/{crate}" for crate in CRATES),

@@ -35,6 +35,21 @@ def test_the_testbed_is_sized_to_all_clients() -> None:
     assert (spec.clients, spec.mtu, spec.server.name) == (12, 9000, "builtin")
 
 
+@pytest.mark.parametrize(
+    ("network", "mtu"),
+    [
+        ({"shared": {"mtu": 1400}}, 1400),
+        ({"shared": {"down": {"mtu": 600}}}, 600),
+        ({"shared": {"up": {"mtu": 600}}}, 9000),
+        ({"kind": "backbone", "subnetworks": 2, "link": {"mtu": 600}}, 9000),
+    ],
+)
+def test_the_device_carries_what_the_shared_link_does(network: dict[str, object], mtu: int) -> None:
+    at = {"at": "r2"} if "kind" in network else {}
+    document = {"name": "x", "network": network, "clients": [{"name": "b", "mtu": 9000, **at}]}
+    assert live.managed(parse(document), PLACEMENT).mtu == mtu
+
+
 @pytest.mark.parametrize("cpus", [(0,), (0, 1), (0, 1, 2)])
 def test_nginx_has_a_worker_for_each_of_its_cpus(cpus: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("waspbench.testbed.servers.find_program", lambda name: f"/nowhere/{name}")

@@ -48,6 +48,8 @@ EVERY_CONSTANT: dict[str, Any] = {
     "nagle": True,
     "duplicate_ack_threshold": 3,
     "time_wait": "60s",
+    "path_mtu_discovery": True,
+    "min_path_mtu": 296,
 }
 
 TUNED: dict[str, Any] = {
@@ -134,6 +136,7 @@ SIDE: dict[str, Any] = {
     "rate": "1Gbit/s",
     "queue": "1MiB",
     "delay": "1ms",
+    "mtu": 1400,
     "loss": {"p": "1%", "r": "50%", "start": "stationary"},
     "jitter": JITTERS[0],
     **IMPAIRMENTS,

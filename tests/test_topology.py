@@ -40,6 +40,14 @@ def test_round_trip_times_along_a_backbone_are_those_of_the_paper() -> None:
         assert [group.rtt_ns for group in network.groups] == [2_000_000 * i * delay + 200_000 for i in (1, 2, 3, 4)]
 
 
+def test_the_mtu_of_a_group_is_the_least_of_its_links() -> None:
+    narrow = resolved(load(BOTTLENECKS, ["network.links.outer.forward.mtu=1400", "network.links.inner.mtu=1300"]))
+    far, near = narrow.groups
+    assert (far.mtu, near.mtu) == (1300, 1300)
+    mtus = {(link.link, link.direction): link.mtu for link in narrow.links}
+    assert (mtus["outer", "forward"], mtus["outer", "backward"], mtus["server", "down"]) == (1400, None, 1500)
+
+
 def test_tables_have_a_line_for_each_direction_and_group(two: Topology) -> None:
     (_, nodes), (_, links), (_, groups) = tables(two)
     assert nodes.cells[2:] == [["core", "198.18.0.12", "none", "none"], ["server", "198.18.0.1", "none", "none"]]

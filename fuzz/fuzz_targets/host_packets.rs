@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use wasp_packet::{Body, Checksums, Dropped, Packet, Payload, PayloadPool, emit};
-use wasp_stack::{Answer, Ip, Received};
+use wasp_stack::{Answer, Ip, PathMtuDiscovery, Received, Report, Reported};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Address, FragmentField, IpHeader, TcpHeader, protocol};
 
@@ -15,7 +15,11 @@ const LEN: usize = 8;
 fuzz_target!(|input: &[u8]| {
     let (descriptions, content) = input.split_at(input.len() / 2);
     let mut pool = PayloadPool::new(1 << 18);
-    let mut host = Ip::new(address(2));
+    let discovery = match input.first() {
+        Some(0..128) | None => PathMtuDiscovery::On { least: 552 },
+        Some(_) => PathMtuDiscovery::Off,
+    };
+    let mut host = Ip::new(address(2), discovery);
     let mut now = Instant::ZERO;
     // Fragments that came, and those that were dropped or given up. Others were duplicates, or are whole.
     let (mut came, mut ended) = (0, 0);
@@ -28,6 +32,7 @@ fuzz_target!(|input: &[u8]| {
         match host.receive(packet, now, &mut pool) {
             Received::Segment(.., payload) => pool.release(payload),
             Received::Answer(answer) => check(answer, &mut pool),
+            Received::Reported(report) => learn(&report, discovery, &mut host, now),
             Received::Dropped(Dropped { packets, .. }) if is_fragment => ended += u64::from(packets),
             Received::Dropped(Dropped { packets, .. }) => assert_eq!(packets, 1),
         }
@@ -51,6 +56,18 @@ fn expire(host: &mut Ip, now: Instant, pool: &mut PayloadPool) -> u64 {
     }
     assert!(host.poll_timeout().is_none_or(|end| end > now));
     fragments
+}
+
+/// Believes a report. What is known of a path never grows before its time.
+fn learn(report: &Report, discovery: PathMtuDiscovery, host: &mut Ip, now: Instant) {
+    let (remote, Reported::TooLong { mtu }) = (report.segment.destination, report.reported) else { return };
+    assert_eq!(report.segment.source, address(2));
+    let before = host.path_mtu(remote, now);
+    let after = host.learn_path_mtu(remote, mtu, now);
+    assert_eq!(after, host.path_mtu(remote, now));
+    assert_eq!(after.is_some(), discovery != PathMtuDiscovery::Off);
+    assert!(after.is_none_or(|after| after >= 552 && before.is_none_or(|before| after <= before)));
+    assert!(discovery != PathMtuDiscovery::Off || !host.header(remote, now).dont_fragment);
 }
 
 /// The packet of a description: its kind, where a fragment lies, its identification, and how much content it has.

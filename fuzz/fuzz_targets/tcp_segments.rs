@@ -1,4 +1,4 @@
-//! Two endpoints, a path that loses, repeats and reorders, and segments forged near what is right: no panic, no endless
+//! Two endpoints, a path that loses, repeats, reorders and becomes narrow, and segments forged near what is right: no panic, no endless
 //! loop, no payload left behind, and the window never below a segment.
 
 #![no_main]
@@ -140,6 +140,7 @@ impl Bench {
             6 => self.wires[side].rotate_left(1.min(self.wires[side].len())),
             7 => self.wait(Duration::from_millis(u64::from(input.byte()))),
             8 => self.wait(Duration::from_millis(u64::from(input.short()))),
+            10 if operation & 0x70 == 0 => self.report(side, input),
             9 | 10 => self.forge(side, input),
             11 => self.ends[side].send(Chunk::Virtual(u64::from(input.short()) * 4)),
             12 => self.ends[side].send(Chunk::Shared(vec![7; usize::from(input.short())].into())),
@@ -157,6 +158,19 @@ impl Bench {
     fn deliver(&mut self, from: usize) {
         if let Some((header, payload)) = self.wires[from].pop_front() {
             self.arrive(1 - from, header, payload);
+        }
+    }
+
+    /// An ICMP error reports of a segment, perhaps of one that was never sent.
+    fn report(&mut self, side: usize, input: &mut Input<'_>) {
+        let quoted = self.last[side].sequence + input.near();
+        if !self.ends[side].is_in_flight(quoted) {
+            return;
+        }
+        match input.byte() % 4 {
+            0 => self.ends[side].handle_unreachable(),
+            1 => self.ends[side].set_path_mtu(input.short() % 1_600),
+            _ => self.ends[side].handle_fragmentation_needed(input.short() % 1_600, self.now),
         }
     }
 

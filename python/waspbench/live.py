@@ -170,7 +170,7 @@ def managed(experiment: Experiment, placement: Placement, programs: int = 0) -> 
             placement=placement,
             congestion=experiment.server.congestion,
             sysctl=experiment.server.sysctl,
-            mtu=max(group.mtu for group in experiment.clients),
+            mtu=_device_mtu(experiment),
             ready_timeout=seconds(experiment.server.ready_timeout),
             programs=programs,
         )
@@ -212,9 +212,16 @@ def _running(experiment: Experiment, placement: Placement) -> HostSpec:
         clients=connections(experiment),
         placement=placement,
         congestion=experiment.server.congestion,
-        mtu=max(group.mtu for group in experiment.clients),
+        mtu=_device_mtu(experiment),
         **prefixes,
     )
+
+
+def _device_mtu(experiment: Experiment) -> int:
+    """The MTU of the network device before the server."""
+    network = experiment.network
+    given = network.shared.directions()["down"].mtu if network.kind == "star" else None
+    return given or max(group.mtu for group in experiment.clients)
 
 
 def _check_block(experiment: Experiment, server: str) -> None:

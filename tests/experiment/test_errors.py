@@ -243,6 +243,11 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (group(rtt=100), 'clients.homes.rtt: 100: must be text with a unit, such as "100ms"'),
     (group(mtu=9), "clients.homes.mtu: 9: must be at least 128"),
     (
+        {"name": "x", "clients": [{}], "network": {"shared": {"down": {"mtu": 127}}}},
+        "network.shared.down.mtu: 127: must be at least 128",
+    ),
+    (group(tcp={"min_path_mtu": 87}), "clients.homes.tcp.min_path_mtu: 87: must be at least 88"),
+    (
         group(lost="3%"),
         "clients.homes.lost: unknown field; did you mean loss? "
         "valid here: name, count, background, at, profile, rtt, loss, bandwidth, trace, queue, jitter, reorder, duplicate, "

@@ -33,7 +33,7 @@ def experiment() -> Experiment:
 
 
 UNIMPAIRED = dict.fromkeys(("trace", "jitter", "reorder", "duplicate", "corrupt"))
-UNLIMITED = {"rate": None, "queue": None, "delay": "0ms", "loss": None, **UNIMPAIRED}
+UNLIMITED = {"rate": None, "queue": None, "delay": "0ms", "mtu": None, "loss": None, **UNIMPAIRED}
 
 
 def test_a_simulated_run_is_told_everything() -> None:

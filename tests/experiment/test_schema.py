@@ -126,7 +126,7 @@ queue = { kind = "red", min = "5KB", max = "20%", bytes = "100KB" }
 ---
 name = "both"
 clients = [{}]
-network = { shared = { rate = "1Mbit/s", queue = "codel", delay = "1ms" } }
+network = { shared = { rate = "1Mbit/s", queue = "codel", delay = "1ms", mtu = 1400 } }
 ---
 name = "backbone"
 clients = [{ at = "all" }]

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from measured_runs import summary
 from waspbench.experiment import Clients, parse
 from waspbench.experiment.resolve import resolve
 from waspbench.experiment.trace_files import described
 from waspbench.experiment.traces import RateTrace
+from waspbench.results.mtu_notes import notes_of_mtus
 from waspbench.results.trace_notes import notes_of_traces
 from waspbench.results.wording import impairments, queues, shared_links, trace
 
@@ -79,6 +81,7 @@ SHARED: list[tuple[dict[str, Any], str]] = [
     ({"down": {"delay": "0s"}}, ""),
     ({"down": {"rate": "10Mbit/s", "queue": "64KB", "loss": {"model": "periodic", "every": 50}}}, DOWN),
     ({"up": {"delay": "5ms"}, "down": {"delay": "5ms"}}, "delay 5ms"),
+    ({"down": {"delay": "5ms", "mtu": 1400, "loss": None}}, "down delay 5ms, MTU 1400"),
     ({"down": {"rate": "1Mbit/s", "queue": "fq-codel"}}, "down 1Mbit/s, queue fq-codel"),
     ({"up": {"delay": "5ms"}, "down": {"jitter": "1ms"}}, "up delay 5ms; down jitter 1ms normal"),
 ]
@@ -146,3 +149,34 @@ def test_what_the_links_of_a_backbone_and_a_graph_do_is_told() -> None:
     assert shared_links(resolve(parse(document), mode="sim")) == [
         ("Link wan (edge to core)", "forward 1Mbit/s, delay 5ms, jitter 1ms normal; backward 8Mbit/s, delay 5ms")
     ]
+
+
+DROPPED = "were longer than the MTU of a link and were dropped, because their headers forbid fragments"
+
+
+@pytest.mark.parametrize(
+    ("fates", "burst", "noted"),
+    [
+        ({}, 100, []),
+        ({"too big": 0, "fragmented": 0}, 0, []),
+        (
+            {"too big": 600, "fragmented": 1_000},
+            100,
+            [
+                f"1,200 packets {DROPPED}; routers tell their senders",
+                "2,000 packets were longer than the MTU of a link; fragments took their place",
+            ],
+        ),
+        (
+            {"too big": 6},
+            0,
+            [
+                f"12 packets {DROPPED}; routers send no errors (network.icmp.burst=0), so that the senders do not "
+                "learn it"
+            ],
+        ),
+    ],
+)
+def test_packets_that_were_too_long_for_a_link_are_noted(fates: dict[str, int], burst: int, noted: list[str]) -> None:
+    runs = [summary(9.0, run).model_copy(update={"fates": fates}) for run in range(2)]
+    assert notes_of_mtus({"network": {"icmp": {"rate": "1000/s", "burst": burst}}}, runs) == noted

@@ -2,7 +2,7 @@
 
 use crate::build::topology;
 use crate::population::{clients, content};
-use crate::scenario::{Group, Scenario, resolve};
+use crate::scenario::{Group, Scenario};
 use crate::{End, GroupLedger, Interval, Ledger, Mode, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -264,8 +264,7 @@ fn modelled_server(scenario: &Scenario, site: &Arc<Site>, at: &Port, root: Key) 
         per_packet: model.per_packet,
     };
     let place = ServerPlace { node: at.node, address: at.address, port: scenario.server.port, link: at.out };
-    let tcp = scenario.server.tcp.clone().unwrap_or_default();
-    let tcp = Arc::new(resolve(&tcp).expect("a checked scenario has valid TCP options"));
+    let tcp = Arc::new(scenario.server_tcp_config().expect("a checked scenario has valid TCP options"));
     let identities = Identities::new(|purpose| root.purpose(purpose).name(""));
     let service = Service {
         site: Arc::clone(site),

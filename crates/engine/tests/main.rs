@@ -7,6 +7,7 @@ mod errors;
 mod groups;
 mod live_loop;
 mod live_overload;
+mod narrow_paths;
 mod networks;
 mod open_loop;
 mod queues;

@@ -14,6 +14,7 @@ mod icmp;
 mod packet;
 mod parse;
 mod payload;
+mod quoted;
 mod reassembly;
 mod segmentation;
 
@@ -24,5 +25,6 @@ pub use icmp::{IcmpError, echo_reply, may_be_answered};
 pub use packet::{Body, Packet};
 pub use parse::Parsed;
 pub use payload::{Payload, PayloadPool, Stored, View};
+pub use quoted::QuotedSegment;
 pub use reassembly::{Dropped, Expired, REASSEMBLY_TIME, Reassembled, Reassembly, Unassembled};
 pub use segmentation::{Cut, FrameError, cut};

@@ -1,5 +1,7 @@
 //! IP, ICMP and UDP of one host (RFC 791, RFC 792, RFC 768, RFC 1122 sections 3.2 and 3.3.2).
 
+use crate::path::{PathMtuDiscovery, PathMtus};
+use crate::report::Report;
 use wasp_packet::{
     Body, Dropped, IcmpError, Packet, Payload, PayloadPool, Reassembled, Reassembly, Unassembled, echo_reply,
     may_be_answered,
@@ -12,6 +14,9 @@ use wasp_wire::{Address, IpHeader, Layer, ParseError, TcpHeader};
 ///
 /// Hand it each packet that arrives by [`Self::receive`], and do what it says. At the time of [`Self::poll_timeout`], take what [`Self::expire`] gives until
 /// it gives nothing more. Packets of the host's own begin with a [`Self::header`].
+///
+/// A report that a segment was too long counts only if TCP has that segment in flight (RFC 5927 section 7.2): then hand its MTU to
+/// [`Self::learn_path_mtu`].
 #[derive(Debug)]
 pub struct Ip {
     address: Address,
@@ -19,6 +24,9 @@ pub struct Ip {
     identification: u16,
     /// Most hosts never see a fragment: it is made for the first one.
     reassembly: Option<Box<Reassembly>>,
+    discovery: PathMtuDiscovery,
+    /// Most hosts never hear of a narrow path: it is made for the first one.
+    paths: Option<Box<PathMtus>>,
 }
 
 /// What a packet means for the host.
@@ -26,6 +34,8 @@ pub struct Ip {
 pub enum Received {
     /// A TCP segment, with the IP header of its packet. Its payload is the caller's.
     Segment(IpHeader, TcpHeader, Payload),
+    /// An ICMP error about a TCP segment of the host's.
+    Reported(Report),
     /// No more than this answer, if there is one.
     Answer(Answer),
     /// Packets were dropped: this one, or fragments among which it is.
@@ -55,15 +65,33 @@ pub struct GivenUp {
 impl Ip {
     /// The IP layer of the host with this address.
     #[must_use]
-    pub const fn new(address: Address) -> Self {
-        Self { address, identification: 0, reassembly: None }
+    pub const fn new(address: Address, discovery: PathMtuDiscovery) -> Self {
+        Self { address, identification: 0, reassembly: None, discovery, paths: None }
     }
 
-    /// The header of the host's next TCP segment to `destination`. It may not be fragmented, as with Linux.
+    /// The header of the TCP segment that the host sends to `destination` at `now`.
     #[inline]
-    pub const fn header(&mut self, destination: Address) -> IpHeader {
+    pub fn header(&mut self, destination: Address, now: Instant) -> IpHeader {
         let identification = self.next_identification();
-        IpHeader { dont_fragment: true, ..IpHeader::new(self.address, destination, identification) }
+        let fragmentable = match &self.paths {
+            None => self.discovery == PathMtuDiscovery::Off,
+            Some(paths) => paths.may_be_fragmented(destination, now),
+        };
+        IpHeader { dont_fragment: !fragmentable, ..IpHeader::new(self.address, destination, identification) }
+    }
+
+    /// A router says that a packet to `destination` was longer than the `mtu` bytes of the next link; zero is from a router that does not say how long
+    /// that is. Returns how long packets to `destination` may be, `None` where the host does not look for that.
+    pub fn learn_path_mtu(&mut self, destination: Address, mtu: u16, now: Instant) -> Option<u16> {
+        let PathMtuDiscovery::On { least } = self.discovery else { return None };
+        let paths = self.paths.get_or_insert_default();
+        Some(paths.learn(destination, mtu, least, now))
+    }
+
+    /// How long packets to `destination` may be, as far as reports tell.
+    #[must_use]
+    pub fn path_mtu(&self, destination: Address, now: Instant) -> Option<u16> {
+        self.paths.as_ref()?.get(destination, now)
     }
 
     /// A packet has arrived at `now`.
@@ -114,8 +142,10 @@ impl Ip {
             }
             Body::Udp { .. } => Received::Answer(self.refuse(IcmpError::PortUnreachable, packet, pool)),
             _ => {
+                let report =
+                    Report::read(&packet, pool).filter(|report| report.segment.source == self.address);
                 pool.release(packet.payload);
-                Received::Answer(Answer::Nothing)
+                report.map_or(Received::Answer(Answer::Nothing), Received::Reported)
             }
         }
     }

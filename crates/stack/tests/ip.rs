@@ -1,12 +1,15 @@
 //! What a host's IP layer answers, hands on and drops.
 
-use wasp_packet::{Body, Dropped, Packet, Payload, PayloadPool, Unassembled, View, fragment};
-use wasp_stack::{Answer, Ip, Received};
+use wasp_packet::{
+    Body, Checksums, Dropped, Packet, Payload, PayloadPool, QuotedSegment, Unassembled, View, emit, fragment,
+};
+use wasp_stack::{Answer, Ip, PathMtuDiscovery, Received, Report, Reported};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Address, IpHeader, Layer, ParseError, TcpHeader};
+use wasp_wire::{Address, IpHeader, Layer, ParseError, SequenceNumber, TcpHeader};
 
 const NOW: Instant = Instant::ZERO;
 const ECHO: Body = Body::Icmp { kind: 8, code: 0, rest: [1, 2, 3, 4] };
+const DISCOVERY: PathMtuDiscovery = PathMtuDiscovery::On { least: 552 };
 const UDP: Body = Body::Udp { source_port: 5, destination_port: 33_434 };
 
 fn address(last: u8) -> Address {
@@ -15,7 +18,7 @@ fn address(last: u8) -> Address {
 
 /// The host 198.18.0.2, and a pool.
 fn host() -> (Ip, PayloadPool) {
-    (Ip::new(address(2)), PayloadPool::new(1 << 20))
+    (Ip::new(address(2), DISCOVERY), PayloadPool::new(1 << 20))
 }
 
 /// A packet from 198.18.0.1 to the host.
@@ -166,7 +169,162 @@ fn a_flipped_bit_is_found() {
 
 #[test]
 fn an_error_for_which_the_pool_has_no_room_is_told() {
-    let (mut host, mut pool) = (Ip::new(address(2)), PayloadPool::new(0));
+    let (mut host, mut pool) = (Ip::new(address(2), DISCOVERY), PayloadPool::new(0));
     let packet = Packet { payload: Payload::Virtual(9), ..to_host(UDP, b"", &mut pool) };
     assert!(matches!(host.receive(packet, NOW, &mut pool), Received::Answer(Answer::NoRoom)));
+}
+
+/// An ICMP error to the host about its segment to `remote` with the sequence number 1,000.
+fn error(kind: u8, code: u8, mtu: u16, remote: u8, pool: &mut PayloadPool) -> Packet {
+    let header = TcpHeader {
+        source_port: 80,
+        destination_port: 40_000,
+        sequence: SequenceNumber(1_000),
+        ..TcpHeader::default()
+    };
+    let about = Packet {
+        ip: IpHeader::new(address(2), address(remote), 9),
+        body: Body::Tcp(header),
+        payload: Payload::Virtual(1_400),
+        flipped: None,
+    };
+    let mut bytes = vec![0; about.wire_len() as usize];
+    emit(&about, pool, &mut bytes, Checksums::Complete);
+    let [high, low] = mtu.to_be_bytes();
+    to_host(Body::Icmp { kind, code, rest: [0, 0, high, low] }, &bytes[..28], pool)
+}
+
+#[test]
+fn errors_about_segments_of_the_hosts_own_are_handed_on() {
+    let (mut host, mut pool) = host();
+    let segment = QuotedSegment {
+        source: address(2),
+        destination: address(3),
+        source_port: 80,
+        destination_port: 40_000,
+        sequence: SequenceNumber(1_000),
+    };
+    for (kind, code, reported) in [
+        (3, 4, Reported::TooLong { mtu: 1_006 }),
+        (3, 0, Reported::Unreachable),
+        (3, 1, Reported::Unreachable),
+        (3, 3, Reported::Unreachable),
+        (3, 13, Reported::Unreachable),
+        (11, 0, Reported::Unreachable),
+    ] {
+        let packet = error(kind, code, 1_006, 3, &mut pool);
+        let Received::Reported(report) = host.receive(packet, NOW, &mut pool) else {
+            panic!("{kind} {code}")
+        };
+        assert_eq!(report, Report { segment, reported }, "{kind} {code}");
+    }
+    assert_eq!(pool.in_use(), 0);
+}
+
+#[test]
+fn other_errors_are_ignored() {
+    let (mut host, mut pool) = host();
+    let quench = error(4, 0, 0, 3, &mut pool);
+    let redirect = error(5, 1, 0, 3, &mut pool);
+    let edited = |place: usize, byte: u8, pool: &mut PayloadPool| {
+        let whole = error(3, 4, 1_006, 3, pool);
+        let mut quoted = bytes(pool, &whole.payload);
+        quoted[place] = byte;
+        pool.release(whole.payload);
+        let payload = pool.store(&quoted).unwrap();
+        Packet { payload, ..whole }
+    };
+    let of_another = edited(15, 4, &mut pool);
+    let no_tcp = edited(9, 17, &mut pool);
+    let later_fragment = edited(7, 1, &mut pool);
+    let no_ipv4 = edited(0, 0x65, &mut pool);
+    let no_header = edited(0, 0x44, &mut pool);
+    let options_to_the_end = edited(0, 0x4f, &mut pool);
+    let broken = Packet { flipped: Some(3), ..error(3, 4, 1_006, 3, &mut pool) };
+    let no_bytes = {
+        let whole = error(3, 4, 1_006, 3, &mut pool);
+        pool.release(whole.payload);
+        Packet { payload: Payload::Virtual(28), ..whole }
+    };
+    let short = {
+        let whole = error(3, 4, 1_006, 3, &mut pool);
+        let quoted = bytes(&pool, &whole.payload);
+        pool.release(whole.payload);
+        Packet { payload: pool.store(&quoted[..27]).unwrap(), ..whole }
+    };
+    let ignored = [
+        quench,
+        redirect,
+        of_another,
+        no_tcp,
+        later_fragment,
+        no_ipv4,
+        no_header,
+        options_to_the_end,
+        broken,
+        no_bytes,
+        short,
+    ];
+    for (place, packet) in ignored.into_iter().enumerate() {
+        let received = host.receive(packet, NOW, &mut pool);
+        let ignored = matches!(received, Received::Answer(Answer::Nothing) | Received::Dropped(_));
+        assert!(ignored, "{place}: {received:?}");
+    }
+    assert_eq!(pool.in_use(), 0);
+}
+
+#[test]
+fn paths_are_as_narrow_as_the_last_reports_say_for_ten_minutes() {
+    let (mut host, _) = host();
+    let after = |seconds| NOW + Duration::from_secs(seconds);
+    let known = |host: &mut Ip, remote, at| {
+        (host.path_mtu(address(remote), at), host.header(address(remote), at).dont_fragment)
+    };
+    assert_eq!(known(&mut host, 3, NOW), (None, true));
+    assert_eq!(host.learn_path_mtu(address(3), 1_006, NOW), Some(1_006));
+    assert_eq!(known(&mut host, 3, NOW), (Some(1_006), true));
+    assert_eq!(known(&mut host, 4, NOW), (None, true), "the path to another host");
+    assert_eq!(host.learn_path_mtu(address(3), 1_400, after(1)), Some(1_006), "a wider link of the path");
+    assert_eq!(known(&mut host, 3, after(599)), (Some(1_006), true));
+    assert_eq!(known(&mut host, 3, after(600)), (None, true));
+    assert_eq!(
+        host.learn_path_mtu(address(3), 1_400, after(601)),
+        Some(1_400),
+        "what was known is forgotten"
+    );
+}
+
+#[test]
+fn what_is_sent_over_a_path_below_the_least_mtu_may_be_fragmented() {
+    for (least, reported, mtu, dont_fragment) in [
+        (552, 552, 552, true),
+        (552, 551, 552, false),
+        (552, 0, 552, false),
+        (68, 296, 296, true),
+        (68, 67, 68, false),
+    ] {
+        let mut host = Ip::new(address(2), PathMtuDiscovery::On { least });
+        assert_eq!(host.learn_path_mtu(address(3), reported, NOW), Some(mtu), "{least} {reported}");
+        assert_eq!(host.header(address(3), NOW).dont_fragment, dont_fragment, "{least} {reported}");
+        assert!(host.header(address(4), NOW).dont_fragment);
+        // Open connections go on making packets of the least MTU.
+        let later = NOW + Duration::from_secs(3_600);
+        assert_eq!(host.header(address(3), later).dont_fragment, dont_fragment || reported >= least);
+    }
+}
+
+#[test]
+fn a_link_that_carries_the_least_mtu_does_not_hide_a_narrower_one() {
+    let (mut host, _) = host();
+    for (reported, dont_fragment) in [(552, true), (296, false), (552, false), (1_006, false)] {
+        assert_eq!(host.learn_path_mtu(address(3), reported, NOW), Some(552));
+        assert_eq!(host.header(address(3), NOW).dont_fragment, dont_fragment, "{reported}");
+    }
+}
+
+#[test]
+fn without_discovery_everything_may_be_fragmented_and_reports_teach_nothing() {
+    let mut host = Ip::new(address(2), PathMtuDiscovery::Off);
+    assert!(!host.header(address(3), NOW).dont_fragment);
+    assert_eq!((host.learn_path_mtu(address(3), 576, NOW), host.path_mtu(address(3), NOW)), (None, None));
 }

@@ -35,6 +35,8 @@ impl Options {
             window_scaling: Some(config.window_scaling),
             sack: Some(config.sack),
             timestamps: Some(config.timestamps),
+            path_mtu_discovery: Some(config.path_mtu_discovery),
+            min_path_mtu: config.path_mtu_discovery.then_some(config.min_path_mtu),
             receive_buffer,
             receive_buffer_max,
             send_buffer,

@@ -183,6 +183,10 @@ pub struct Config {
     pub timestamps: bool,
     /// Time in which the timestamp clock advances by one.
     pub timestamp_step: Duration,
+    /// Routers may not fragment our segments: these are shortened as the path asks for (RFC 1191). It is for the host's IP layer.
+    pub path_mtu_discovery: bool,
+    /// Segments are not shortened for a path that carries less than this, bytes: routers may fragment them. For the IP layer, too.
+    pub min_path_mtu: u16,
 
     // Buffers
     /// Receive buffer.
@@ -296,6 +300,8 @@ impl Config {
             sack: true,
             timestamps: true,
             timestamp_step: Duration::from_millis(1),
+            path_mtu_discovery: true,
+            min_path_mtu: 552,
             receive_buffer: ReceiveBuffer::Tuned { most: 32 << 20 },
             // Debian's kernels: twice 320 bytes; 87,040 bytes at first. The default maximum of `tcp_wmem`.
             send_buffer: SendBufferSize::Tuned { overhead: 640, most: 4 << 20 },
@@ -348,6 +354,8 @@ impl Config {
             sack: false,
             timestamps: false,
             timestamp_step: Duration::from_millis(500),
+            // FreeBSD 3's `icmp_input`.
+            min_path_mtu: 296,
             // 16 KiB, rounded up to whole segments (`tcp_mss`).
             receive_buffer: ReceiveBuffer::Fixed(12 * 1_460),
             send_buffer: SendBufferSize::Fixed(12 * 1_460),

@@ -13,8 +13,8 @@ use wasp_wire::SequenceNumber;
 
 /// One end of a TCP connection.
 ///
-/// There are four kinds of method. *Getters* read. *Events in* are [`Self::handle_segment`] and
-/// [`Self::handle_timeout`]. *Commands* of the application are [`Self::send`], [`Self::read`], [`Self::close`],
+/// There are four kinds of method. *Getters* read. *Events in* are [`Self::handle_segment`], [`Self::handle_timeout`], and what the
+/// network reports: [`Self::handle_fragmentation_needed`] and [`Self::handle_unreachable`]. *Commands* of the application are [`Self::send`], [`Self::read`], [`Self::close`],
 /// [`Self::abort`] and their like. *Work out* is [`Self::poll_transmit`], [`Self::poll_event`] and
 /// [`Self::poll_timeout`].
 ///

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::endpoint::Endpoint;
-use crate::sender::Now;
+use crate::sender::{MIN_SEND_MSS, Now, TIMESTAMPS_LEN};
 use crate::timers::Timers;
 use crate::types::{Event, Identity, State};
 use std::sync::Arc;
@@ -11,10 +11,6 @@ use wasp_wire::{Flags, SackBlocks, TcpHeader, Timestamps};
 
 /// The largest shift of the window field (RFC 7323 section 2.3).
 const MAX_SCALE: u8 = 14;
-/// Length of the timestamps option with its padding.
-const TIMESTAMPS_LEN: u16 = 12;
-/// No MSS option makes segments smaller than this (Linux `tcp_min_snd_mss`).
-const MIN_SEND_MSS: u16 = 48;
 
 impl Endpoint {
     /// An active open: the SYN comes from [`Self::poll_transmit`].
@@ -62,15 +58,14 @@ impl Endpoint {
         if let Some(timestamps) = syn.timestamps {
             self.set_ts_recent(now, timestamps.value);
         }
-        // RFC 6691: the MSS option does not count options, so that each segment subtracts its own.
         self.sender.peer_mss = syn.mss.unwrap_or(self.config.default_mss).max(MIN_SEND_MSS);
-        let mss = self.sender.peer_mss.min(self.config.mss);
-        self.sender.mss = if self.timestamps { mss - TIMESTAMPS_LEN } else { mss };
+        self.sender.mss = self.sender.full_segment(&self.config, self.timestamps);
     }
 
     /// The payload of a full segment of the peer's, bytes: our MSS without what timestamps take.
-    fn segment(&self) -> u16 {
-        if self.timestamps { self.config.mss - TIMESTAMPS_LEN } else { self.config.mss }
+    pub(crate) fn segment(&self) -> u16 {
+        let mss = self.sender.offered_mss(&self.config);
+        if self.timestamps { mss - TIMESTAMPS_LEN } else { mss }
     }
 
     /// A segment in SYN-SENT. Its payload is ignored: the peer will send it again.
@@ -199,7 +194,7 @@ impl Endpoint {
             acknowledgment,
             flags: if passive { Flags::SYN | Flags::ACK } else { Flags::SYN },
             window: self.receiver.unscaled_window(),
-            mss: Some(self.config.mss),
+            mss: Some(self.sender.offered_mss(&self.config)),
             window_scale: scale,
             sack_permitted: self.sack,
             timestamps: self.timestamps.then_some(Timestamps { value: timestamp, echo }),

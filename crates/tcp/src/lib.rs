@@ -2,7 +2,8 @@
 //!
 //! [`Endpoint`] serves as client and server. It reads no clock, draws nothing and touches no network: time, identity and
 //! segments are handed in, segments and deadlines are polled out. Read RFC 9293 (the protocol), 5681, 6582, 6675, 8985
-//! and 9937 (loss), 9438 and 9406 (the window), 6298 (timeouts), 7323 and 2018 (options) and 5961 (blind attacks) before a change.
+//! and 9937 (loss), 9438 and 9406 (the window), 1191 (the path's MTU), 6298 (timeouts), 7323 and 2018 (options), 5961 and 5927 (blind attacks)
+//! before a change.
 
 mod acknowledgment;
 mod close;
@@ -13,6 +14,7 @@ mod endpoint;
 mod fifo;
 mod handshake;
 mod options;
+mod path;
 mod ranges;
 mod reassembly;
 mod receiver;

@@ -4,6 +4,7 @@ use crate::config::{
     AckCounting, Config, CongestionKind, CubicKind, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind,
     SendBufferSize, TimerSlack,
 };
+use crate::sender::{HEADERS_LEN, MIN_SEND_MSS};
 use wasp_units::{Bytes, Duration};
 
 /// A named set of constants.
@@ -47,6 +48,12 @@ pub struct Options {
     /// Offer timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
+    /// Forbid routers to fragment segments, and shorten these as the path asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_mtu_discovery: Option<bool>,
+    /// The least that segments are shortened for, bytes with all headers; beside path MTU discovery only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_path_mtu: Option<u16>,
     /// Receive buffer, fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Bytes>,
@@ -152,6 +159,8 @@ pub struct ConfigError {
 }
 
 const MIN_MSS: u16 = 64;
+/// The least packet that TCP makes where the path asks for shorter ones: Linux, which lets it be 68, loses all longer ones on such a path.
+const LEAST_PATH_MTU: u16 = MIN_SEND_MSS + HEADERS_LEN;
 /// RFC 3465 section 2.2.
 const DEFAULT_ABC_LIMIT: u32 = 2;
 /// The largest IPv4 packet less two headers.
@@ -188,10 +197,20 @@ impl Options {
         set("mss", &mut config.mss, self.mss, MIN_MSS, MAX_MSS)?;
         config.window_scaling = self.window_scaling.unwrap_or(config.window_scaling);
         config.timestamps = self.timestamps.unwrap_or(config.timestamps);
+        self.path(config)?;
         self.receive_buffer(config)?;
         self.send_buffer(config)?;
         set("initial_window", &mut config.initial_window, self.initial_window, 1, MAX_INITIAL_WINDOW)?;
         set("time_wait", &mut config.time_wait, self.time_wait, Duration::ZERO, MAX_TIME_WAIT)
+    }
+
+    fn path(&self, config: &mut Config) -> Result<(), ConfigError> {
+        config.path_mtu_discovery = self.path_mtu_discovery.unwrap_or(config.path_mtu_discovery);
+        if let (Some(least), false) = (self.min_path_mtu, config.path_mtu_discovery) {
+            let expected = "none beside path_mtu_discovery = false";
+            return Err(error("min_path_mtu", &least.to_string(), expected));
+        }
+        set("min_path_mtu", &mut config.min_path_mtu, self.min_path_mtu, LEAST_PATH_MTU, u16::MAX)
     }
 
     fn receive_buffer(&self, config: &mut Config) -> Result<(), ConfigError> {

@@ -161,7 +161,7 @@ impl Endpoint {
 
     /// The most payload that fits beside the SACK blocks that are to be reported.
     #[inline]
-    fn payload_limit(&self) -> u32 {
+    pub(crate) fn payload_limit(&self) -> u32 {
         let mss = u32::from(self.sender.mss);
         if !self.sack || !self.receiver.has_gap() {
             return mss;

@@ -46,7 +46,7 @@ pub enum Event {
     Closed,
     /// The peer reset the connection.
     Reset,
-    /// The peer refused the connection: its answer to our SYN was a reset.
+    /// The peer refused the connection: a reset or an ICMP error answered our SYN.
     Refused,
     /// Retransmissions went unanswered too often.
     TimedOut,

@@ -22,6 +22,8 @@ struct Wild {
 #[derive(Clone, Debug)]
 enum Action {
     Inject(usize, Wild),
+    /// A router reports, of a segment so far from the last one, an MTU, or that the peer cannot be reached.
+    Report(usize, i64, Option<u16>),
     Wait(u64),
     Send(usize, u16),
     SendVirtual(usize, u32),
@@ -71,6 +73,8 @@ fn action() -> impl Strategy<Value = Action> {
     let side = 0_usize..2;
     prop_oneof![
         10 => (side.clone(), wild()).prop_map(|(side, wild)| Action::Inject(side, wild)),
+        1 => (side.clone(), near(), proptest::option::of(0_u16..1_600))
+            .prop_map(|(side, quoted, mtu)| Action::Report(side, quoted, mtu)),
         6 => prop_oneof![0_u64..200, 0_u64..100_000].prop_map(Action::Wait),
         3 => (side.clone(), any::<u16>()).prop_map(|(side, len)| Action::Send(side, len)),
         3 => (side.clone(), 0_u32..300_000).prop_map(|(side, len)| Action::SendVirtual(side, len)),
@@ -175,7 +179,21 @@ fn act(pair: &mut Pair, action: &Action, sent: &mut [u64; 2]) {
             }
         }
         Action::Wait(time) => pair.run_for(Duration::from_millis(*time)),
+        Action::Report(to, quoted, mtu) => report(pair, *to, *quoted, *mtu),
         other => command(pair, other, sent),
+    }
+}
+
+fn report(pair: &mut Pair, to: usize, quoted: i64, mtu: Option<u16>) {
+    let Some(base) = expected(pair, to) else { return };
+    let quoted = base.acknowledgment - 1 + quoted as u32;
+    match mtu {
+        Some(mtu) => pair.report(to, quoted, mtu),
+        None => pair.command(to, |tcp, _| {
+            if tcp.is_in_flight(quoted) {
+                tcp.handle_unreachable();
+            }
+        }),
     }
 }
 

@@ -6,6 +6,7 @@ mod common;
 mod handshake;
 mod kernel_times;
 mod options;
+mod path_mtu;
 mod rack;
 mod receiving;
 mod send_window;

@@ -22,7 +22,7 @@ fn no_options_are_the_linux_preset() {
 fn each_option_overrides_its_constant() {
     let config = resolve(
         r#"{"preset": "linux", "mss": 536, "window_scaling": false, "sack": false, "timestamps": false,
-            "receive_buffer": "2KiB", "send_buffer": "64KiB", "initial_window": 2, "recovery": "reno",
+            "path_mtu_discovery": true, "min_path_mtu": 296, "receive_buffer": "2KiB", "send_buffer": "64KiB", "initial_window": 2, "recovery": "reno",
             "congestion": "reno", "initial_rto": "3s", "min_rto": "500ms", "max_rto": "64s",
             "timer_granularity": "10ms", "timer_slack": "ticks", "syn_linear_timeouts": 0, "syn_retries": 4, "retries": 12,
             "delayed_ack": "200ms", "delayed_ack_sweep": true, "quickack_segments": 0, "comp_sack_nr": 0, "limited_transmit": false, "segmentation_offload": false,
@@ -33,6 +33,8 @@ fn each_option_overrides_its_constant() {
         window_scaling: false,
         sack: false,
         timestamps: false,
+        path_mtu_discovery: true,
+        min_path_mtu: 296,
         receive_buffer: ReceiveBuffer::Fixed(2_048),
         send_buffer: SendBufferSize::Fixed(65_536),
         initial_window: 2,
@@ -108,6 +110,11 @@ fn options_of_the_window_contradict_each_other_where_one_would_be_ignored() {
 fn what_is_out_of_range_is_named_with_what_would_be_valid() {
     for (json, expected) in [
         (r#"{"mss": 10}"#, "mss: 10: expected 64 to 65495"),
+        (r#"{"min_path_mtu": 87}"#, "min_path_mtu: 87: expected 88 to 65535"),
+        (
+            r#"{"path_mtu_discovery": false, "min_path_mtu": 296}"#,
+            "min_path_mtu: 296: expected none beside path_mtu_discovery = false",
+        ),
         (r#"{"initial_window": 0}"#, "initial_window: 0: expected 1 to 65535"),
         (r#"{"delayed_ack": "1s"}"#, "delayed_ack: 1s: expected 0ms to 500ms"),
         (r#"{"min_rto": "0ms"}"#, "min_rto: 0ms: expected 1ns to 3600s"),

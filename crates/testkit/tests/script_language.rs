@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use wasp_tcp::{Event, Options, State, TimerSlack};
 use wasp_testkit::script::{
-    Action, Call, Condition, Departure, Difference, Failure, Fields, Handshake, Kernel, Quantity, Said,
-    Script, Segment, Simulated, Step, Time, Value, files, kernel_table, run,
+    Action, Call, Condition, Departure, Difference, Failure, Fields, Handshake, Kernel, Obstacle, Quantity,
+    Report, Said, Script, Segment, Simulated, Step, Time, Value, files, kernel_table, run,
 };
 use wasp_units::Duration;
 use wasp_wire::Flags;
@@ -79,6 +79,13 @@ fn handshake() -> impl Strategy<Value = Handshake> {
     })
 }
 
+fn report() -> impl Strategy<Value = Report> {
+    let others = [Obstacle::Network, Obstacle::Host, Obstacle::Port];
+    let obstacle =
+        prop_oneof![any::<u16>().prop_map(Obstacle::TooBig), prop::sample::select(others.to_vec())];
+    (obstacle, number()).prop_map(|(obstacle, number)| Report { obstacle, number })
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let action = prop_oneof![
         segment().prop_map(Action::Inject),
@@ -89,6 +96,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(Action::Call),
         vec(condition(), 1..4).prop_map(Action::Check),
         any::<u32>().prop_map(Action::Count),
+        report().prop_map(Action::Report),
     ];
     (option::of(time()), time(), action).prop_map(|(time, moment, action)| match action {
         // A count has a time, which is one moment.
@@ -160,7 +168,10 @@ fn errors_say_where_and_what_would_be_valid() {
         ("quiet", "5:1: \"quiet\": expected a time before it"),
         ("count 3", "5:1: \"count\": expected a time before it"),
         ("+1s count some", "5:11: \"some\": expected a number of segments"),
-        ("wriet 5", "5:1: \"wriet\": expected <, >, handshake"),
+        ("wriet 5", "5:1: \"wriet\": expected <, >, report, handshake"),
+        ("report too-big=99999 1", "5:16: \"99999\": expected an MTU below 65536"),
+        ("report too-small 1", "5:8: \"too-small\": expected too-big=MTU, or one of network-unreachable, "),
+        ("report too-big=576", "5:19: the line ends: expected a sequence number"),
         ("write", "5:6: the line ends: expected a number of bytes"),
         ("write 5 6", "5:9: \"6\": expected the end of the line"),
         ("check stat=closed", "5:7: \"stat\": expected QUANTITY=VALUE with state, events, cwnd"),

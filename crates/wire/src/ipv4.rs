@@ -83,6 +83,18 @@ impl<'a> Ipv4View<'a> {
         Ok(Self { header, options, payload: &packet[header_len..] })
     }
 
+    /// A view of the front of a packet, as ICMP errors quote it: its total length may reach beyond `bytes`. `None` if they end within the header, or
+    /// if it is none of IPv4.
+    #[must_use]
+    pub fn new_truncated(bytes: &'a [u8]) -> Option<Self> {
+        let (header, _) = bytes.split_first_chunk()?;
+        let header_len = usize::from(header[0] & 0x0f) * 4;
+        let options = bytes.get(HEADER_LEN..header_len)?;
+        let total_len = usize::from(u16::from_be_bytes([header[2], header[3]]));
+        let payload = bytes.get(header_len..total_len.min(bytes.len()))?;
+        (header[0] >> 4 == 4).then_some(Self { header, options, payload })
+    }
+
     /// Length of the header with its options, in bytes.
     #[must_use]
     pub fn header_len(&self) -> usize {

@@ -18,6 +18,7 @@ from waspbench.experiment.links import (
     DuplicateWays,
     Jitters,
     JitterWays,
+    Mtu,
     Queue,
     QueueWays,
     Reorders,
@@ -100,7 +101,7 @@ class Clients(Part):
     """Packets that arrive twice over each client's access link; none unless set."""
     corrupt: CorruptWays = None
     """Packets in which each client's access link flips a bit, so that the receiver drops them; none unless set."""
-    mtu: Annotated[int, Field(ge=128, le=65535)] = 1500
+    mtu: Mtu = 1500
     """Largest IP packet that the access link of a client carries, in bytes. A longer one is fragmented, or dropped if
     its header forbids that."""
     http: Http = Field(default_factory=Http)

@@ -18,6 +18,9 @@ from waspbench.experiment.units import Duration, Ipv4Address, PlaceName, Rate
 
 WAYS = ("up", "down")
 
+Mtu = Annotated[int, Field(ge=128, le=65535)]
+"""Largest IP packet that a link carries, in bytes."""
+
 
 def _text_for_both(value: Any) -> Any:
     """A text for both directions; anything else as it is."""
@@ -166,6 +169,9 @@ class LinkDirection(Part):
     """Queue in front of the link; unlimited unless set."""
     delay: Duration | None = None
     """Propagation delay, in addition to that of the clients' own paths; none unless set."""
+    mtu: Mtu | None = None
+    """Largest IP packet that the link carries, in bytes; any unless set. In a star, the down direction sets the MTU of
+    the server's network device, too. Otherwise that is the largest MTU of a group."""
     loss: OneLoss | None = None
     """Packet loss of the link."""
     jitter: JitterOption | None = None

@@ -37,6 +37,12 @@ class Tcp(Part):
     """Whether selective acknowledgement (RFC 2018) is offered."""
     timestamps: bool | None = None
     """Whether timestamps (RFC 7323) are offered."""
+    path_mtu_discovery: bool | None = None
+    """Whether segments have the flag "do not fragment" and become as short as routers report (path MTU discovery, RFC
+    1191). If false, routers fragment segments that are longer than a link's MTU (Linux ip_no_pmtu_disc = 1)."""
+    min_path_mtu: Annotated[int, Field(ge=88, le=65535)] | None = None
+    """Smallest packet, in bytes with all headers, to which path MTU discovery shortens segments. On a path with a
+    smaller MTU, routers may fragment them (Linux min_pmtu)."""
     receive_buffer: PositiveSize | None = None
     """Fixed size of the receive buffer (SO_RCVBUF). This end never announces a larger window. Unless set, a Linux
     buffer grows with what the application reads in a round trip, and its first window is about 64 KiB."""

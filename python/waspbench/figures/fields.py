@@ -30,6 +30,7 @@ _OF_CLIENTS: dict[tuple[str, ...], tuple[str, str, FieldKind]] = {
     ("bandwidth",): ("bandwidth", "bandwidth", "other"),
     ("bandwidth", "down"): ("bandwidth down", "bandwidth down", "other"),
     ("bandwidth", "up"): ("bandwidth up", "bandwidth up", "other"),
+    ("mtu",): ("MTU", "MTU", "other"),
     ("think",): ("pause", "pause", "other"),
     ("profile",): ("profile", "access profile", "other"),
     ("tcp", "congestion"): ("congestion control", "congestion control", "other"),
@@ -79,6 +80,7 @@ _OF_LINKS: tuple[tuple[str, str, FieldKind], ...] = (
     ("queue", "queue", "other"),
     ("queue.kind", "queue", "other"),
     ("delay", "delay", "other"),
+    ("mtu", "MTU", "other"),
 )
 
 _OTHERS: dict[str, tuple[str, str, FieldKind]] = {

@@ -137,7 +137,7 @@ def modelled(rate: Rate) -> Callable[[Part], float | None]:
     """
 
     def of_group(group: Mapping[str, Any], result: Result) -> float | None:
-        size, segment = _size(result), int(group.get("mtu", 1500)) - HEADERS
+        size, segment = _size(result), _mtu(group, result) - HEADERS
         if size is None or _core.parse_bytes(size) < LONG * segment:
             return None
         loss, rtt = chance((group.get("loss") or {}).get("down")), _round_trip(group, result)
@@ -148,6 +148,12 @@ def modelled(rate: Rate) -> Callable[[Part], float | None]:
         return count * rate(theory.Path(loss, rtt, rtt + LEAST_RTO, SEGMENTS_PER_ACK)) * segment * 8 / 1e6
 
     return lambda part: _summed(part, of_group)
+
+
+def _mtu(group: Mapping[str, Any], result: Result) -> int:
+    """The largest packet that goes from the server to a client of a group, in bytes."""
+    shared = (result.scenario.get("network") or {}).get("shared") or {}
+    return min(int(mtu) for mtu in (group.get("mtu", 1500), (shared.get("down") or {}).get("mtu")) if mtu)
 
 
 def _is_linux(group: Mapping[str, Any], result: Result) -> bool:

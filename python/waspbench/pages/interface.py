@@ -113,7 +113,6 @@ OF_JSON = (
 
 IN_WORDS = {
     "RunSummary": {
-        "fates": "dict[str, int]",
         "packets": "dict[str, int]",
         "little": "dict[str, float]",
         "groups": "list[str]",

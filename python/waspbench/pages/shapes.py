@@ -27,8 +27,6 @@ from waspbench.workload.check import Examination
 from waspbench.workload.fileset import Manifest as FileSet
 
 SUMMARY: dict[str, str] = {
-    "fates": "Number of packets of the whole run, warm-up included, by what became of them "
-    "([fates](network.md#fates-of-packets)).",
     "packets": "Number of packets `made` (sent by hosts, devices and routers, cut as fragments, or copied by links), "
     "and of packets `in_flight` at the end: made = sum of fates + in flight.",
     "little": "Both sides of Little's law over the measured interval, in seconds: `integral_s` is the number of "

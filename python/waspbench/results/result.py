@@ -33,6 +33,7 @@ from waspbench.results.groups import (
     notes_of_unseen,
 )
 from waspbench.results.lengths import FoundLengths
+from waspbench.results.mtu_notes import notes_of_mtus
 from waspbench.results.reasons import Advice, Reason, advice_of, reason_of
 from waspbench.results.shown import WithTables
 from waspbench.results.summary import (
@@ -412,8 +413,8 @@ def _notes(
     ]
     lengths: FoundLengths | None = about.get("lengths")
     of_lengths = [lengths.text] if lengths is not None and lengths.why is not None else []
-    of_traces = notes_of_traces(scenario, len(runs))
-    every = [*(note for run in runs for note in run.notes), *of_lengths, *of_errors, *of_traces, *of_groups]
+    of_links = [*notes_of_traces(scenario, len(runs)), *notes_of_mtus(scenario, runs)]
+    every = [*(note for run in runs for note in run.notes), *of_lengths, *of_errors, *of_links, *of_groups]
     return list(dict.fromkeys(every))
 
 

@@ -559,6 +559,10 @@ class RunSummary(Record):
     notes: list[str] = Field(default_factory=list)
     """Remarks on the run that do not make it invalid, such as that another run shared the machine."""
 
+    fates: dict[str, int] = Field(default_factory=dict)
+    """Number of packets of the whole run, warm-up included, by what became of them: the fates of packets that
+    docs/network.md lists. Those that no packet has met are there, too."""
+
     @property
     def valid(self) -> bool:
         """Whether nothing speaks against the run."""

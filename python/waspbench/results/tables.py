@@ -74,7 +74,7 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             ("closed_ns", "Int64", "Time at which the connection had ended in TCP; null if the run ended first."),
             ("up_packets", "UInt64", "Packets from the client."),
             ("up_lost", "UInt64", "Packets of these that the loss model dropped."),
-            ("down_packets", "UInt64", "Packets to the client."),
+            ("down_packets", "UInt64", "Packets to the client. Fragments have no ports and are not counted."),
             ("down_lost", "UInt64", "Packets of these that the loss model dropped."),
             ("retransmitted", "UInt32", "Number of segments that the client sent again."),
         ),

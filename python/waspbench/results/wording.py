@@ -35,6 +35,8 @@ def server(result: Result) -> str:
     return f"{result.server['kind']} {result.server.get('version') or ''}".strip()
 
 
+USUAL_MTU = 1500
+"""MTU of an access link that is not told."""
 MOST_PLACED = 4
 """Groups at nodes of a network that are told one by one."""
 MOST_LINKS = 3
@@ -49,7 +51,8 @@ def _groups(groups: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _group(group: Mapping[str, Any]) -> str:
     own = " on its own links" if group.get("at") else ""
-    met = [f"{losses(group['loss'])}{own}", *_traces(group), *_disciplines(group), *impairments(group)]
+    mtu = [f"MTU {group['mtu']}"] if group.get("mtu", USUAL_MTU) != USUAL_MTU else []
+    met = [f"{losses(group['loss'])}{own}", *_traces(group), *_disciplines(group), *impairments(group), *mtu]
     where = f"{group['rtt']} from {group['at']}" if group.get("at") else f"at {group['rtt']}"
     return f"{group['count']} {group['name']} {where}, {', '.join(met)}"
 
@@ -101,16 +104,17 @@ def _link(link: Mapping[str, Any]) -> list[str]:
     transport += [f"trace {trace(link['trace'])}"] if link.get("trace") else []
     transport += [f"queue {queue(link['queue'])}"] if link.get("queue") else []
     transport += [f"delay {delay}"] if delay and _core.parse_duration(delay) else []
+    transport += [f"MTU {link['mtu']}"] if link.get("mtu") else []
     transport += [f"loss {_loss(loss)}"] if loss else []
     return transport + of_link(link)
 
 
 OPTIONS = ("trace", "loss", "jitter", "reorder", "duplicate", "corrupt")
-"""The options of a direction of a link beside rate, queue and delay."""
+"""The options of a direction of a link beside rate, queue, delay and MTU."""
 
 
 def besides(link: Mapping[str, Any]) -> list[str]:
-    """What one direction of a link does beside its rate, its queue and its delay."""
+    """What one direction of a link does beside its rate, queue, delay and MTU."""
     told = [f"trace {trace(link['trace'])}"] if link.get("trace") else []
     told += [f"loss {_loss(link['loss'])}"] if link.get("loss") else []
     return told + of_link(link)

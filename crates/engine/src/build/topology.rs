@@ -83,22 +83,25 @@ fn graph_links(scenario: &Scenario, addresses: &Addresses, loss: Key) -> Vec<Rou
     scenario.network.links.iter().zip(&addresses.ports).map(link).collect()
 }
 
-/// The link between a router and the server: that of a backbone takes the delay of its other links, that of a graph nothing.
+/// The link between a router and the server: that of a backbone takes the delay of its other links, that of a graph nothing. It carries what the
+/// server's device does, unless it is given an MTU.
 fn server_link(scenario: &Scenario) -> Pair<Arc<LinkConfig>> {
     let Internetwork { kind, shared, link, .. } = &scenario.network;
-    let delay = |of: &LinkDirection| LinkDirection { delay: of.delay, ..LinkDirection::default() };
+    let mtu = Some(scenario.server_mtu());
+    let before_server = |of: &LinkDirection| LinkDirection { mtu: of.mtu.or(mtu), ..of.clone() };
+    let delay = |of: &LinkDirection| LinkDirection { delay: of.delay, mtu, ..LinkDirection::default() };
+    let none = LinkDirection::default();
     match kind {
-        NetworkKind::Star => both(scenario, &shared.up, &shared.down),
+        NetworkKind::Star => both(scenario, &before_server(&shared.up), &before_server(&shared.down)),
         NetworkKind::Backbone => both(scenario, &delay(&link.backward), &delay(&link.forward)),
-        NetworkKind::Graph => both(scenario, &LinkDirection::default(), &LinkDirection::default()),
+        NetworkKind::Graph => both(scenario, &delay(&none), &delay(&none)),
     }
 }
 
 /// The hosts of each group. Those of a group share what their links do.
 fn blocks(scenario: &Scenario, routers: &[String], addresses: &Addresses, loss: Key) -> Vec<Block> {
     let block = |(group, (first, _)): (&Group, &(Address, u32))| {
-        let [forward, backward] =
-            group.access().map(|(_, direction)| Arc::new(link(scenario, &direction, Some(group.mtu))));
+        let [forward, backward] = group.access().map(|(_, direction)| Arc::new(link(scenario, &direction)));
         let directions = Pair { forward, backward };
         let access = |index: u32| AccessConfig {
             directions: directions.clone(),
@@ -112,12 +115,12 @@ fn blocks(scenario: &Scenario, routers: &[String], addresses: &Addresses, loss: 
 }
 
 fn both(scenario: &Scenario, forward: &LinkDirection, backward: &LinkDirection) -> Pair<Arc<LinkConfig>> {
-    let config = |direction| Arc::new(link(scenario, direction, None));
+    let config = |direction| Arc::new(link(scenario, direction));
     Pair { forward: config(forward), backward: config(backward) }
 }
 
-fn link(scenario: &Scenario, direction: &LinkDirection, mtu: Option<u16>) -> LinkConfig {
-    let LinkDirection { rate, trace: _, queue, delay, loss, jitter, reorder, duplicate, corrupt } =
+fn link(scenario: &Scenario, direction: &LinkDirection) -> LinkConfig {
+    let LinkDirection { rate, trace: _, queue, delay, mtu, loss, jitter, reorder, duplicate, corrupt } =
         *direction;
     LinkConfig {
         mtu,

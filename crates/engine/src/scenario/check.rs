@@ -1,7 +1,7 @@
 //! What a scenario must satisfy beyond its types.
 
 use super::check_behaviour::{check_behaviour, check_workload};
-use super::{Group, LinkDirection, Measure, Mode, Scenario};
+use super::{Group, LinkDirection, Measure, Mode, Scenario, largest_mss};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use wasp_http::{Method, Request};
@@ -53,6 +53,7 @@ impl Scenario {
             check_limit(direction, of, ["rate", "trace"])?;
             check_loss(&of("loss"), direction.loss)?;
             check_duration(&of("delay"), direction.delay)?;
+            check_mtu(&of("mtu"), direction.mtu)?;
             self.check_options_of_link(direction, of)?;
         }
         ensure(!self.clients.is_empty(), "clients", "none; at least one group is needed")?;
@@ -77,9 +78,10 @@ impl Scenario {
         ensure(self.server.port > 0, "server.port", "0; must be from 1 to 65535")?;
         Request::new(Method::Get, "/", &self.host())
             .map_err(|error| ScenarioError::new("server.host", error.to_string()))?;
-        if let Some(tcp) = &self.server.tcp {
-            tcp.resolve().map_err(|error| ScenarioError::new("server.tcp", error.to_string()))?;
-        }
+        let tcp =
+            self.server_tcp_config().map_err(|error| ScenarioError::new("server.tcp", error.to_string()))?;
+        let mtu = self.network.shared.down.mtu.unwrap_or(u16::MAX);
+        check_mss("server.tcp.mss".to_owned(), tcp.mss, (mtu, " of the shared link (down)"))?;
         ensure(
             self.server.congestion.is_none() || self.mode != Mode::Sim,
             "server.congestion",
@@ -138,18 +140,9 @@ impl Scenario {
             check_limit(&direction, of, both.each_ref().map(String::as_str))?;
             self.check_options_of_link(&direction, of)?;
         }
-        ensure(
-            group.mtu >= LEAST_MTU,
-            field("mtu"),
-            format!("{}; must be from {LEAST_MTU} to 65535", group.mtu),
-        )?;
+        check_mtu(&field("mtu"), Some(group.mtu))?;
         let tcp = group.tcp_config().map_err(|error| ScenarioError::new(field("tcp"), error.to_string()))?;
-        let room = group.largest_mss();
-        ensure(
-            tcp.mss <= room,
-            field("tcp.mss"),
-            format!("{}; must be at most {room}, the MTU less 40", tcp.mss),
-        )?;
+        check_mss(field("tcp.mss"), tcp.mss, (group.mtu, ""))?;
         check_behaviour(group)
     }
 
@@ -216,6 +209,16 @@ fn check_limit(
     let neither =
         format!("a queue never fills without a rate; set {rate} or {trace}, too, or leave out the queue");
     ensure(direction.queue.is_none() || is_constant || is_recorded, field("queue"), neither)
+}
+
+fn check_mtu(field: &str, mtu: Option<u16>) -> Result<(), ScenarioError> {
+    let mtu = mtu.unwrap_or(u16::MAX);
+    ensure(mtu >= LEAST_MTU, field, format!("{mtu}; must be from {LEAST_MTU} to 65535"))
+}
+
+fn check_mss(field: String, mss: u16, (mtu, of): (u16, &str)) -> Result<(), ScenarioError> {
+    let room = largest_mss(mtu);
+    ensure(mss <= room, field, format!("{mss}; must be at most {room}, the MTU{of} less 40"))
 }
 
 pub(super) fn check_duration(field: &str, duration: Duration) -> Result<(), ScenarioError> {

@@ -216,6 +216,10 @@ pub struct Measure {
 /// Bytes of IPv4 and TCP headers without options.
 const HEADERS: u16 = 40;
 
+const fn largest_mss(mtu: u16) -> u16 {
+    mtu.saturating_sub(HEADERS)
+}
+
 impl<T> Default for Directions<T> {
     fn default() -> Self {
         Self { up: None, down: None }
@@ -232,6 +236,7 @@ impl Group {
             trace: self.trace.up.clone(),
             queue: self.queue.up,
             delay: forth,
+            mtu: Some(self.mtu),
             loss: self.loss.up,
             jitter: self.jitter.up,
             reorder: self.reorder.up,
@@ -243,6 +248,7 @@ impl Group {
             trace: self.trace.down.clone(),
             queue: self.queue.down,
             delay: self.rtt.saturating_sub(forth),
+            mtu: Some(self.mtu),
             loss: self.loss.down,
             jitter: self.jitter.down,
             reorder: self.reorder.down,
@@ -254,7 +260,7 @@ impl Group {
 
     /// The MTU less the headers (RFC 9293 section 3.7.1).
     pub(crate) const fn largest_mss(&self) -> u16 {
-        self.mtu.saturating_sub(HEADERS)
+        largest_mss(self.mtu)
     }
 
     /// The clients' TCP. Unless the scenario says otherwise, the MSS follows the MTU.
@@ -287,6 +293,22 @@ impl Scenario {
     /// What clients call the server.
     pub(crate) fn host(&self) -> String {
         self.server.host.clone().unwrap_or_else(|| self.server.address.to_string())
+    }
+
+    /// The MTU of the server's network device: that of its link, or the largest of a group.
+    pub(crate) fn server_mtu(&self) -> u16 {
+        let largest = || self.clients.iter().map(|group| group.mtu).max();
+        self.network.shared.down.mtu.or_else(largest).unwrap_or(u16::MAX)
+    }
+
+    /// TCP of the modelled server. Unless the scenario says otherwise, the MSS follows the MTU that the server's link is given.
+    pub(crate) fn server_tcp_config(&self) -> Result<wasp_tcp::Config, wasp_tcp::ConfigError> {
+        let options = self.server.tcp.clone().unwrap_or_default();
+        let mut config = resolve(&options)?;
+        if let (None, Some(mtu)) = (options.mss, self.network.shared.down.mtu) {
+            config.mss = config.mss.min(largest_mss(mtu));
+        }
+        Ok(config)
     }
 
     /// How many clients there are in all groups.

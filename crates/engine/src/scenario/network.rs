@@ -136,6 +136,9 @@ pub struct LinkDirection {
     /// Propagation delay.
     #[serde(default)]
     pub delay: Duration,
+    /// The longest IP packet that it carries, in bytes; none carries any. Before the server it is the MTU of the server's network device, too.
+    #[serde(default)]
+    pub mtu: Option<u16>,
     /// Random loss: on an access link of each connection, elsewhere one chain for all that crosses the link.
     #[serde(default)]
     pub loss: Option<Loss>,
@@ -223,13 +226,13 @@ impl Internetwork {
 impl LinkDirection {
     /// Whether what crosses it changes what the rest meets: a rate, a queue, or anything that is drawn for all packets in turn.
     pub(crate) const fn has_state(&self) -> bool {
-        let Self { rate, trace, queue, delay: _, loss, jitter, reorder, duplicate, corrupt } = self;
+        let Self { rate, trace, queue, delay: _, mtu: _, loss, jitter, reorder, duplicate, corrupt } = self;
         let limits = rate.is_some() || trace.is_some() || queue.is_some() || loss.is_some();
         limits || jitter.is_some() || reorder.is_some() || duplicate.is_some() || corrupt.is_some()
     }
 
     /// Whether it says anything.
     pub(crate) fn is_given(&self) -> bool {
-        self.has_state() || !self.delay.is_zero()
+        self.has_state() || !self.delay.is_zero() || self.mtu.is_some()
     }
 }

@@ -33,7 +33,7 @@ impl Sender {
     /// The server; none where its congestion control does not make windows smaller as Reno or CUBIC.
     pub(super) fn server(scenario: &Scenario) -> Option<Self> {
         if scenario.mode == Mode::Sim {
-            let tcp = crate::scenario::resolve(&scenario.server.tcp.clone().unwrap_or_default());
+            let tcp = scenario.server_tcp_config();
             return tcp.ok().map(|tcp| Self::new(&tcp));
         }
         let congestion = match scenario.server.congestion.as_deref()? {

@@ -8,9 +8,9 @@ use wasp_http::{LastHead, ResponseReader};
 use wasp_kernel::Timer;
 use wasp_net::LossEvents;
 use wasp_packet::{PayloadPool, View};
-use wasp_tcp::{Chunk, Endpoint, State};
+use wasp_tcp::{Chunk, State};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Address, Flags, TcpHeader};
+use wasp_wire::{Flags, TcpHeader};
 
 /// How long the client leaves it to the server to close first, as the last request of a connection asks it to (RFC 9112 section 9.6).
 const LINGER: Duration = Duration::from_secs(2);
@@ -76,15 +76,14 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) fn new(
-        endpoint: Endpoint,
-        server: Address,
+        socket: Socket,
         (lane, slot): (u8, u32),
         ordinal: u32,
         initial_sequence: u32,
         now: Instant,
     ) -> Self {
         Self {
-            socket: Socket::new(endpoint, server),
+            socket,
             reader: ResponseReader::new(),
             lane,
             slot,

@@ -30,7 +30,7 @@ pub use arrivals::ArrivalSource;
 pub use behaviour::{Behaviour, EncodedRequests, Place};
 pub use schedule::Plan;
 
-use crate::interface::Interface;
+use crate::interface::{Interface, Received};
 use crate::{Arrival, ConnectionRecord, Event, Identities, Outcome, World};
 use arrivals::Admission;
 use connection::Connection;
@@ -41,6 +41,7 @@ use std::sync::Arc;
 use wasp_kernel::{Stage, Timer, prefetch};
 use wasp_net::{Network, Observer, Passage};
 use wasp_packet::{Body, Packet, Payload};
+use wasp_stack::Report;
 use wasp_tcp::{Endpoint, Event as TcpEvent, State, reset_for};
 use wasp_units::{Duration, Instant};
 use wasp_wire::{IpHeader, TcpHeader};
@@ -95,7 +96,7 @@ impl Client {
     #[must_use]
     pub fn new(place: Place, behaviour: Arc<Behaviour>, identities: Identities, plan: Plan) -> Self {
         let event = Event::ClientReassembly { client: place.index };
-        let interface = Interface::new((place.node, place.link), place.address, event);
+        let interface = Interface::new((place.node, place.link), place.address, &behaviour.tcp, event);
         let schedule = Schedule::new(plan);
         Self {
             place,
@@ -140,11 +141,11 @@ impl Client {
             Packet { ref ip, body: Body::Tcp(ref header), payload, flipped: None } => {
                 self.handle_segment(ip, header, payload, world);
             }
-            other => {
-                if let Some((ip, header, payload)) = self.interface.receive(other, world) {
-                    self.handle_segment(&ip, &header, payload, world);
-                }
-            }
+            other => match self.interface.receive(other, world) {
+                Received::Segment(ip, header, payload) => self.handle_segment(&ip, &header, payload, world),
+                Received::Report(report) => self.handle_report(&report, world),
+                Received::Nothing => {}
+            },
         }
     }
 
@@ -155,7 +156,7 @@ impl Client {
         payload: Payload,
         world: &mut World<'_, O>,
     ) {
-        let Some(slot) = self.find(header) else {
+        let Some(slot) = self.find(header.destination_port, header.source_port) else {
             let reset = reset_for(header, payload.len());
             world.network.pool.release(payload);
             if let Some(reset) = reset {
@@ -173,6 +174,26 @@ impl Client {
                 connection.socket.transmit(&mut client.interface, world);
             }
         });
+        self.go_on(world);
+    }
+
+    /// An ICMP error reports of a segment.
+    #[cold]
+    fn handle_report<O: Observer>(&mut self, report: &Report, world: &mut World<'_, O>) {
+        let segment = &report.segment;
+        if segment.destination != self.place.server {
+            return;
+        }
+        let Some(slot) = self.find(segment.source_port, segment.destination_port) else { return };
+        let mut news = None;
+        self.with_connection(slot, world, |client, connection, world| {
+            news = client.interface.heed(report, &mut connection.socket, world.now());
+        });
+        if let Some(mtu) = news {
+            for connection in self.connections.iter_mut().flatten() {
+                connection.socket.endpoint.set_path_mtu(mtu);
+            }
+        }
         self.go_on(world);
     }
 
@@ -248,11 +269,12 @@ impl Client {
         network.prepare_entry(self.place.link, Stage::First);
     }
 
-    fn find(&self, header: &TcpHeader) -> Option<u32> {
+    /// The slot of the connection between these ports.
+    fn find(&self, local: u16, remote: u16) -> Option<u32> {
         let of_packet = |connection: &Option<Box<Connection>>| {
             connection.as_ref().is_some_and(|connection| {
-                connection.socket.endpoint.local_port() == header.destination_port
-                    && connection.socket.endpoint.remote_port() == header.source_port
+                connection.socket.endpoint.local_port() == local
+                    && connection.socket.endpoint.remote_port() == remote
             })
         };
         self.connections.iter().position(of_packet).map(|slot| slot as u32)
@@ -397,9 +419,9 @@ impl Client {
         });
         let (port, identity) = self.identities.connection(self.opened);
         let endpoint = Endpoint::connect(&self.behaviour.tcp, port, self.place.port, identity, world.now());
+        let socket = self.interface.socket(endpoint, self.place.server, world.now());
         let place = (lane, slot as u32);
-        let mut connection =
-            Connection::new(endpoint, self.place.server, place, self.opened, identity.isn, world.now());
+        let mut connection = Connection::new(socket, place, self.opened, identity.isn, world.now());
         for transaction in queue.iter_mut_from(0) {
             transaction.record.connection = self.opened;
         }

@@ -3,7 +3,7 @@
 mod cpu;
 mod tcp_totals;
 
-use crate::interface::Interface;
+use crate::interface::{Interface, Received};
 use crate::socket::Socket;
 use crate::{Event, Identities, World};
 pub use cpu::{Costs, Cpu};
@@ -17,6 +17,7 @@ use wasp_http::{Method, RequestHead, RequestReader, Version};
 use wasp_kernel::NodeId;
 use wasp_net::{Fate, LinkId, Observer};
 use wasp_packet::{Body, Packet, Payload, View};
+use wasp_stack::Report;
 use wasp_tcp::{Chunk, Endpoint, Event as TcpEvent, reset_for};
 use wasp_units::Instant;
 use wasp_wire::{Address, Flags, IpHeader, TcpHeader};
@@ -96,7 +97,8 @@ impl Server {
     /// A server that listens at `place`.
     #[must_use]
     pub fn new(place: ServerPlace, service: Service, cpu: Cpu, identities: Identities) -> Self {
-        let interface = Interface::new((place.node, place.link), place.address, Event::ServerReassembly);
+        let at = (place.node, place.link);
+        let interface = Interface::new(at, place.address, &service.tcp, Event::ServerReassembly);
         Self {
             port: place.port,
             interface,
@@ -136,11 +138,11 @@ impl Server {
             Packet { ref ip, body: Body::Tcp(ref header), payload, flipped: None } => {
                 self.handle_segment(ip, header, payload, world);
             }
-            other => {
-                if let Some((ip, header, payload)) = self.interface.receive(other, world) {
-                    self.handle_segment(&ip, &header, payload, world);
-                }
-            }
+            other => match self.interface.receive(other, world) {
+                Received::Segment(ip, header, payload) => self.handle_segment(&ip, &header, payload, world),
+                Received::Report(report) => self.handle_report(&report, world),
+                Received::Nothing => {}
+            },
         }
     }
 
@@ -178,6 +180,30 @@ impl Server {
                 }
             }
         }
+    }
+
+    /// An ICMP error reports of a segment.
+    #[cold]
+    fn handle_report<O: Observer>(&mut self, report: &Report, world: &mut World<'_, O>) {
+        let segment = &report.segment;
+        if segment.source_port != self.port {
+            return;
+        }
+        let Some(slot) = self.by_peer.get(&(segment.destination, segment.destination_port)).copied() else {
+            return;
+        };
+        let Some(connection) = &mut self.slots[slot as usize] else { return };
+        if let Some(mtu) = self.interface.heed(report, &mut connection.socket, world.now()) {
+            let to_same_address = |((address, _), slot): (&(Address, u16), &u32)| {
+                (*address == segment.destination).then_some(*slot)
+            };
+            for slot in self.by_peer.iter().filter_map(to_same_address) {
+                if let Some(connection) = &mut self.slots[slot as usize] {
+                    connection.socket.endpoint.set_path_mtu(mtu);
+                }
+            }
+        }
+        self.with_connection(slot, world, |_, _| {});
     }
 
     /// Fragments may have waited for too long.
@@ -237,7 +263,7 @@ impl Server {
         let identity = self.identities.identity(self.accepted);
         let endpoint = Endpoint::accept(&self.service.tcp, syn, self.port, identity, world.now());
         let connection = Connection {
-            socket: Socket::new(endpoint, source),
+            socket: self.interface.socket(endpoint, source, world.now()),
             reader: RequestReader::default(),
             unparsed: Vec::new(),
             incomplete: None,

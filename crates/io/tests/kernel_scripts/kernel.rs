@@ -15,10 +15,11 @@ use std::time::Duration as WallDuration;
 use wasp_engine::PacketPort;
 use wasp_io::{MAX_FRAME, Stopper, Tun, WallClock};
 use wasp_kernel::Clock;
-use wasp_packet::{Body, Packet, Payload, PayloadPool, View, cut, frame};
+use wasp_packet::{Body, Checksums, Packet, Payload, PayloadPool, View, cut, emit, frame};
 use wasp_tcp::State;
-use wasp_testkit::script::{Quantity, Script, Sent, Stack, Value};
+use wasp_testkit::script::{Obstacle, Quantity, Script, Sent, Stack, Value};
 use wasp_units::{Duration, Instant};
+use wasp_wire::icmp::kind::DESTINATION_UNREACHABLE;
 use wasp_wire::{Address, IpHeader, TcpHeader};
 
 /// How long a call may take that should not have to wait.
@@ -92,6 +93,17 @@ impl KernelStack {
                 }
             }
         }
+    }
+
+    /// A packet reaches the kernel from its peer.
+    fn transmit(&mut self, body: Body, payload: &[u8]) {
+        self.identification = self.identification.wrapping_add(1);
+        let payload = if payload.is_empty() { Some(Payload::Empty) } else { self.pool.store(payload) };
+        let ip = IpHeader { dont_fragment: true, ..IpHeader::new(peer(), kernel(), self.identification) };
+        let packet = Packet { ip, body, payload: payload.expect("room"), flipped: None };
+        let length = frame(&packet, &self.pool, &mut self.buffer);
+        self.pool.release(packet.payload);
+        self.tun.transmit(&self.buffer[..length]).expect("a device");
     }
 
     /// The connection, accepted when it is first wanted.
@@ -204,24 +216,27 @@ impl Stack for KernelStack {
     }
 
     fn inject(&mut self, header: &TcpHeader, payload: &[u8]) {
-        self.identification = self.identification.wrapping_add(1);
-        let payload = if payload.is_empty() { Some(Payload::Empty) } else { self.pool.store(payload) };
-        let packet = Packet {
-            ip: IpHeader {
-                source: peer(),
-                destination: "198.18.0.1".parse().expect("an address"),
-                ttl: 64,
-                traffic_class: 0,
-                identification: self.identification,
-                dont_fragment: true,
-            },
-            body: Body::Tcp(*header),
-            payload: payload.expect("room"),
+        self.transmit(Body::Tcp(*header), payload);
+    }
+
+    fn report(&mut self, obstacle: Obstacle, quoted: &TcpHeader) {
+        let (code, mtu) = match obstacle {
+            Obstacle::Network => (0, 0),
+            Obstacle::Host => (1, 0),
+            Obstacle::Port => (3, 0),
+            Obstacle::TooBig(mtu) => (4, mtu),
+        };
+        let [high, low] = mtu.to_be_bytes();
+        let body = Body::Icmp { kind: DESTINATION_UNREACHABLE, code, rest: [0, 0, high, low] };
+        let segment = Packet {
+            ip: IpHeader::new(kernel(), peer(), 0),
+            body: Body::Tcp(*quoted),
+            payload: Payload::Empty,
             flipped: None,
         };
-        let length = frame(&packet, &self.pool, &mut self.buffer);
-        self.pool.release(packet.payload);
-        self.tun.transmit(&self.buffer[..length]).expect("a device");
+        let mut bytes = vec![0; segment.wire_len() as usize];
+        emit(&segment, &self.pool, &mut bytes, Checksums::Complete);
+        self.transmit(body, &bytes);
     }
 
     fn open(&mut self, active: bool) -> Result<(), String> {
@@ -306,6 +321,10 @@ fn write_on(stream: &mut TcpStream, mut rest: &[u8], unwritten: &AtomicUsize) {
         rest = &rest[count..];
         unwritten.store(rest.len(), Ordering::Release);
     }
+}
+
+fn kernel() -> Address {
+    "198.18.0.1".parse().expect("an address")
 }
 
 fn peer() -> Address {

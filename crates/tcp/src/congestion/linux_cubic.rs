@@ -54,7 +54,7 @@ pub(super) struct LinuxCubic {
     tcp_cwnd: u32,
     /// Segments acknowledged that the window has not grown by, and bytes that are not yet one.
     snd_cwnd_cnt: u32,
-    rest: u32,
+    pub(super) rest: u32,
     /// The slow start whose end the round-trip times may tell.
     hystart: Option<LinuxHyStart>,
 }

@@ -200,6 +200,21 @@ impl Congestion {
         self.window.after_timeout = true;
     }
 
+    /// Segments hold `to` bytes in the place of `from`, which is more. The window and the threshold keep their number of segments, which is what
+    /// Linux counts. What has been acknowledged and has not yet grown the window is scaled with it.
+    pub(crate) fn shorten_segments(&mut self, from: u32, to: u32) {
+        let scale = |bytes: u32| (u64::from(bytes) * u64::from(to) / u64::from(from)) as u32;
+        self.window.cwnd = scale(self.window.cwnd);
+        if self.window.ssthresh != u32::MAX {
+            self.window.ssthresh = scale(self.window.ssthresh);
+        }
+        match &mut self.kind {
+            Kind::Reno(reno) => reno.acknowledged = scale(reno.acknowledged),
+            Kind::LinuxCubic(cubic) => cubic.rest = scale(cubic.rest),
+            Kind::Cubic(_) => {}
+        }
+    }
+
     /// The present state, for [`Self::restore`].
     pub(crate) fn snapshot(&self) -> Snapshot {
         let cubic = match &self.kind {

@@ -8,7 +8,7 @@ use wasp_units::Instant;
 #[derive(Debug, Default)]
 pub(super) struct Reno {
     /// Bytes acknowledged in congestion avoidance that have not yet grown the window (byte counting).
-    acknowledged: u32,
+    pub(super) acknowledged: u32,
 }
 
 impl Algorithm for Reno {

@@ -101,6 +101,8 @@ pub(crate) struct Recovery {
     recover: SequenceNumber,
     /// What fast recovery adds to the congestion window, bytes: segments that have left the network.
     inflation: i32,
+    /// What is lost was too long for the path, in the phase `Loss`. It is sent again although shorter segments before it are not lost.
+    cut: bool,
     /// `rack`'s own state; made at the first loss, reordering or probe.
     rack: Option<Box<rack::Rack>>,
 }
@@ -118,6 +120,7 @@ impl Recovery {
             limited: 0,
             recover: initial,
             inflation: 0,
+            cut: false,
             rack: None,
         }
     }
@@ -191,6 +194,7 @@ impl Recovery {
         }
         if self.phase == Phase::Loss && una.at_or_after(self.recover) && self.kind != RecoveryKind::Rack {
             self.phase = Phase::Open;
+            self.cut = false;
         }
         let verdict = match self.kind {
             RecoveryKind::Reno => reno::on_ack(self, context),
@@ -303,6 +307,37 @@ impl Recovery {
         // What is not yet overdue may fill the window of one segment.
         self.forced = limit.is_some();
         self.rescued = false;
+        // What is not yet overdue may stand before pieces that are lost.
+        self.cut &= limit.is_some();
+    }
+
+    /// Segments in flight have been cut, in whichever phase.
+    pub(crate) fn repair_cut(&mut self) {
+        self.cut = true;
+    }
+
+    /// Segments hold `to` bytes in the place of `from`, which is more. A reduction before that is not taken back, since its window was in longer ones.
+    pub(crate) fn shorten_segments(&mut self, from: u32, to: u32) {
+        self.inflation = (i64::from(self.inflation) * i64::from(to) / i64::from(from)) as i32;
+        if let Some(rack) = &mut self.rack {
+            rack.let_stand();
+        }
+    }
+
+    /// Segments in flight were too long for the path, and have been cut. They are lost, but not by congestion: they are sent again as far as the
+    /// window allows, which stays (RFC 1191 section 6.4; Linux `tcp_simple_retransmit`).
+    pub(crate) fn on_cut(&mut self, next: SequenceNumber) {
+        if let Some(rack) = &mut self.rack {
+            rack.on_cut();
+        }
+        self.phase = Phase::Loss;
+        self.recover = next;
+        self.cut = true;
+        self.duplicates = 0;
+        self.inflation = 0;
+        self.limited = 0;
+        self.forced = false;
+        self.rescued = false;
     }
 
     /// What to send next.
@@ -323,6 +358,12 @@ impl Recovery {
         let candidate = scoreboard.next_candidate();
         if let Some(index) = candidate
             && scoreboard.get(index).is_some_and(|(_, segment)| segment.has(Segment::LOST))
+        {
+            return Next::Retransmit(index);
+        }
+        if self.cut
+            && self.phase == Phase::Loss
+            && let Some(index) = scoreboard.first_lost()
         {
             return Next::Retransmit(index);
         }
@@ -381,9 +422,13 @@ impl Recovery {
     }
 
     /// The bytes that count against [`Self::window`]. Without limited transmit, selectively acknowledged data make no
-    /// room before recovery begins.
+    /// room before recovery begins. While what was cut is sent again each segment counts as a full one, as in Linux: the pieces are more
+    /// segments than were sent at first.
     #[inline]
-    pub(crate) fn outstanding(&self, config: &Config, scoreboard: &Scoreboard, flight: u32) -> u32 {
+    pub(crate) fn outstanding(&self, config: &Config, scoreboard: &Scoreboard, flight: u32, mss: u32) -> u32 {
+        if self.cut && self.phase == Phase::Loss {
+            return scoreboard.packets_in_flight().saturating_mul(mss);
+        }
         let held_back = self.phase == Phase::Open && !config.limited_transmit;
         if held_back { flight } else { scoreboard.pipe() }
     }
@@ -405,6 +450,7 @@ impl Recovery {
     /// Fast recovery lasts until `recover` is acknowledged.
     fn begin(&mut self, recover: SequenceNumber) {
         self.phase = Phase::Fast;
+        self.cut = false;
         self.recover = recover;
         self.limited = 0;
         self.partial_seen = false;
@@ -413,6 +459,7 @@ impl Recovery {
 
     fn leave(&mut self) {
         self.phase = Phase::Open;
+        self.cut = false;
         self.duplicates = 0;
         self.inflation = 0;
         self.forced = false;

@@ -235,6 +235,21 @@ impl Rack {
         self.new_data_first = false;
     }
 
+    /// The last reduction is not taken back, whatever comes.
+    pub(super) fn let_stand(&mut self) {
+        self.undo = None;
+    }
+
+    /// Segments in flight were too long for the path: no timer, no probe, and no reduction that might be taken back.
+    pub(super) fn on_cut(&mut self) {
+        self.let_stand();
+        self.frto = false;
+        self.new_data_first = false;
+        self.holds_back = false;
+        self.deadline = Instant::MAX;
+        self.tlp_end_seq = None;
+    }
+
     /// Step 2 (RACK_update); the filter against acknowledgments of the original is [`Acked`]'s.
     fn update(&mut self, acked: &Acked, now: Instant) {
         if let Some(newest) = acked.newest

@@ -24,6 +24,10 @@ pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>) -> Verd
 
 /// The third duplicate retransmits and halves; each further one inflates by a segment (steps 2 to 4).
 pub(super) fn on_duplicate(recovery: &mut Recovery, context: &mut Context<'_>) {
+    // What arrives beside lost pieces of a cut is no sign of another loss (Linux's CA_Loss).
+    if recovery.cut && recovery.phase == Phase::Loss {
+        return;
+    }
     recovery.duplicates += 1;
     let mss = context.mss as i32;
     if recovery.phase == Phase::Fast {

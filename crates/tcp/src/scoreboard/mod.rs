@@ -36,9 +36,16 @@ impl Segment {
     pub(crate) const RESENT: u8 = 8;
     /// It ends with a FIN, which is its last number.
     pub(crate) const FIN: u8 = 16;
+    /// It was sent in one frame with the segment before it.
+    const JOINED: u8 = 32;
 
     pub(crate) fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
+    }
+
+    /// Whether its payload is longer than `most` bytes, and not known to be held. It begins at `start`.
+    fn is_to_be_cut(&self, start: SequenceNumber, most: u32) -> bool {
+        self.end.since(start) - u32::from(self.has(Self::FIN)) > most && !self.has(Self::SACKED)
     }
 
     /// Whether its last transmission may still arrive.
@@ -257,6 +264,13 @@ impl Scoreboard {
         self.segments.push_back(Segment { sent_at: now, end, order: self.transmissions, flags });
     }
 
+    /// The segment sent last belongs to one frame with the one before it: in Linux they are one `sk_buff`.
+    pub(crate) fn join_last(&mut self) {
+        if let Some(last) = self.segments.back_mut() {
+            last.flags |= Segment::JOINED;
+        }
+    }
+
     /// The cumulative acknowledgment moves to `ack`, which lies after SND.UNA and not after the last segment.
     pub(crate) fn acknowledge(&mut self, ack: SequenceNumber, acked: &mut Acked) {
         acked.bytes = ack.since(self.una);
@@ -350,6 +364,84 @@ impl Scoreboard {
         self.change(index, |flags| (flags | Segment::LOST) & !Segment::RETRANSMITTED);
         self.lost_end = self.lost_end.max(index as u32 + 1);
         self.candidate = self.candidate.min(index as u32);
+    }
+
+    /// Takes for lost every frame with a segment of more than `most` bytes of payload that the receiver is not known to hold, its latest
+    /// retransmission included, and cuts it anew into segments of `most` bytes (Linux `tcp_simple_retransmit`, `tcp_set_skb_tso_segs`). Returns whether
+    /// there was any.
+    pub(crate) fn cut(&mut self, most: u32) -> bool {
+        let mut start = self.una;
+        let is_long =
+            |segment: &Segment| segment.is_to_be_cut(std::mem::replace(&mut start, segment.end), most);
+        if !self.segments.iter().any(is_long) {
+            return false;
+        }
+        let mut whole = std::mem::take(&mut self.segments);
+        let mut start = self.una;
+        (self.pipe, self.absent) = (0, 0);
+        while let Some(mut segment) = whole.pop_front() {
+            if segment.is_to_be_cut(start, most) {
+                while let Some(next) = whole.front()
+                    && next.has(Segment::JOINED)
+                    && !next.has(Segment::SACKED)
+                {
+                    segment.end = next.end;
+                    segment.flags |= next.flags & !Segment::JOINED;
+                    whole.pop_front();
+                }
+                self.append_pieces(start, segment, most);
+            } else {
+                self.append(start, segment);
+            }
+            start = segment.end;
+        }
+        let settled = |segment: &&Segment| segment.has(Segment::SACKED | Segment::LOST);
+        self.lost_end = self.segments.iter().take_while(settled).count() as u32;
+        self.candidate = 0;
+        self.look_at_all_again();
+        true
+    }
+
+    /// The pieces of what is cut, which stay one frame. The last one has its FIN.
+    fn append_pieces(&mut self, mut start: SequenceNumber, cut: Segment, most: u32) {
+        let mut flags = cut.flags & !Segment::RETRANSMITTED;
+        let last = cut.end - u32::from(cut.has(Segment::FIN));
+        while last.since(start) > most {
+            let end = start + most;
+            self.append_piece(start, Segment { end, flags: flags & !Segment::FIN, ..cut });
+            flags |= Segment::JOINED;
+            start = end;
+        }
+        self.append_piece(start, Segment { flags, ..cut });
+    }
+
+    /// A piece is lost, unless the receiver has reported all of it: reports need not keep to the bounds of segments.
+    fn append_piece(&mut self, start: SequenceNumber, piece: Segment) {
+        let reported = self.sacked.as_ref().and_then(|sacked| sacked.end_of(start));
+        let is_held = reported.is_some_and(|end| piece.end.at_or_before(end));
+        self.sacked_segments += u32::from(is_held);
+        let what = if is_held { Segment::SACKED } else { Segment::LOST };
+        self.append(start, Segment { flags: piece.flags | what, ..piece });
+    }
+
+    /// Bytes of payload of the segment at `index`.
+    pub(crate) fn payload_of(&self, index: usize) -> u32 {
+        let payload = |(start, segment): (SequenceNumber, Segment)| {
+            segment.end.since(start) - u32::from(segment.has(Segment::FIN))
+        };
+        self.get(index).map_or(0, payload)
+    }
+
+    fn append(&mut self, start: SequenceNumber, segment: Segment) {
+        self.pipe += in_flight(segment.flags, segment.end.since(start));
+        self.absent += absence(segment.flags);
+        self.segments.push_back(segment);
+    }
+
+    /// The first segment that is lost and not on its way again.
+    pub(crate) fn first_lost(&self) -> Option<usize> {
+        let settled = Segment::SACKED | Segment::RETRANSMITTED;
+        self.segments.iter().position(|segment| segment.has(Segment::LOST) && !segment.has(settled))
     }
 
     /// Whether segments may be lost.

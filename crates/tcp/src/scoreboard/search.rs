@@ -210,9 +210,12 @@ mod tests {
     /// What happens to a scoreboard; places are modulo its length.
     #[derive(Clone, Debug)]
     enum Step {
-        Push(u32),
+        Push(u32, bool),
+        Fin,
+        Cut(u32),
         Acknowledge(u32),
         Hold(usize, usize),
+        HoldBytes(u32, u32),
         Resend(usize),
         ResendLost,
         TimeOut,
@@ -224,9 +227,12 @@ mod tests {
 
     fn step() -> impl Strategy<Value = Step> {
         prop_oneof![
-            4 => (1_u32..2_000).prop_map(Step::Push),
+            4 => (1_u32..2_000, any::<bool>()).prop_map(|(bytes, joined)| Step::Push(bytes, joined)),
+            1 => Just(Step::Fin),
+            1 => (36_u32..1_500).prop_map(Step::Cut),
             2 => (1_u32..6_000).prop_map(Step::Acknowledge),
             3 => (0_usize..40, 1_usize..4).prop_map(|(first, count)| Step::Hold(first, count)),
+            1 => (1_u32..20_000, 1_u32..4_000).prop_map(|(from, len)| Step::HoldBytes(from, len)),
             1 => (0_usize..40).prop_map(Step::Resend),
             4 => Just(Step::ResendLost),
             1 => Just(Step::TimeOut),
@@ -270,7 +276,18 @@ mod tests {
         let place = |place: usize| place % len.max(1);
         let end = |board: &Scoreboard| board.segments.back().map_or(board.una, |last| last.end);
         match *step {
-            Step::Push(bytes) => board.push(end(board) + bytes, false, *now),
+            Step::Push(bytes, joined) => {
+                board.push(end(board) + bytes, false, *now);
+                if joined && len > 0 {
+                    board.join_last();
+                }
+            }
+            Step::Fin => board.push(end(board) + 1, true, *now),
+            Step::Cut(most) => {
+                let last = end(board);
+                board.cut(most);
+                assert_eq!(end(board), last);
+            }
             Step::Acknowledge(bytes) => {
                 let bytes = bytes.min(end(board).since(board.una));
                 if bytes > 0 {
@@ -283,6 +300,12 @@ mod tests {
                     let last = (first + count).min(len) - 1;
                     let (left, right) = (board.start(first), board.segments[last].end);
                     board.sack(left, right, &mut Acked::default());
+                }
+            }
+            Step::HoldBytes(from, bytes) => {
+                let (left, last) = (board.una + from, end(board));
+                if left.before(last) {
+                    board.sack(left, left + bytes.min(last.since(left)), &mut Acked::default());
                 }
             }
             Step::Resend(at) if len > 0 && !board.segments[place(at)].has(Segment::SACKED) => {

@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 
 const FIRST: SequenceNumber = SequenceNumber(u32::MAX - 2_500);
 
@@ -75,6 +76,60 @@ fn what_the_receiver_holds_is_not_outstanding() {
     assert!(board.any_outstanding(Segment::RETRANSMITTED));
     hold(&mut board, 1_000, 2_000);
     assert!(!board.any_outstanding(Segment::RETRANSMITTED));
+}
+
+const HELD: [u8; 3] = [0, Segment::SACKED, Segment::RETRANSMITTED];
+
+/// Segments of these lengths, each held, on its way again or neither; the last ends with a FIN.
+fn flight(segments: &[(u32, usize)]) -> Scoreboard {
+    let mut scoreboard = Scoreboard::default();
+    scoreboard.reset(FIRST);
+    let mut end = FIRST;
+    for (index, &(len, what)) in segments.iter().enumerate() {
+        let (start, fin) = (end, index + 1 == segments.len());
+        end = start + len + u32::from(fin);
+        scoreboard.push(end, fin, Instant::ZERO);
+        match HELD[what] {
+            Segment::SACKED => scoreboard.sack(start, end, &mut Acked::default()),
+            Segment::RETRANSMITTED => scoreboard.retransmit(index, Instant::ZERO),
+            _ => {}
+        }
+    }
+    scoreboard
+}
+
+proptest! {
+    #[test]
+    fn what_is_cut_is_lost_and_nothing_else_changes(
+        segments in prop::collection::vec((1_u32..4_000, 0_usize..3), 1..30),
+        most in 36_u32..1_500,
+    ) {
+        let mut scoreboard = flight(&segments);
+        let ends = scoreboard.segments.iter().map(|segment| segment.end).collect::<Vec<_>>();
+        let too_long = segments.iter().filter(|(len, what)| *len > most && HELD[*what] != Segment::SACKED);
+        prop_assert_eq!(scoreboard.cut(most), too_long.clone().count() > 0);
+        #[cfg(debug_assertions)]
+        scoreboard.check();
+        let mut start = FIRST;
+        let mut lost = 0;
+        let last = scoreboard.segments.back().expect("a segment").end;
+        for segment in scoreboard.segments.iter() {
+            let fin = segment.has(Segment::FIN);
+            prop_assert_eq!(fin, segment.end == last);
+            let payload = segment.end.since(start) - u32::from(fin);
+            prop_assert!(start.before(segment.end) && (payload <= most || segment.has(Segment::SACKED)));
+            if segment.has(Segment::LOST) {
+                prop_assert!(!segment.has(Segment::RETRANSMITTED));
+                lost += payload;
+            }
+            start = segment.end;
+        }
+        prop_assert_eq!(lost, too_long.map(|(len, _)| len).sum::<u32>());
+        // Every end is still one.
+        for end in ends {
+            prop_assert!(scoreboard.segments.iter().any(|segment| segment.end == end));
+        }
+    }
 }
 
 #[test]

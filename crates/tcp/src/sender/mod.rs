@@ -1,9 +1,11 @@
 //! The sending half: what is in flight, and what an acknowledgment of it means.
 
 mod frames;
+mod path;
 mod plan;
 mod writes;
 
+pub(crate) use path::{HEADERS_LEN, MIN_SEND_MSS, TIMESTAMPS_LEN};
 pub(crate) use plan::Plan;
 
 use crate::config::{Config, RttEstimator};
@@ -115,8 +117,10 @@ pub(crate) struct Sender {
     unreported: i32,
     /// Shift of the peer's window field.
     pub(crate) scale: u8,
-    /// Payload of a full segment, bytes: the peer's MSS less the timestamps.
+    /// Payload of a full segment, bytes: what the peer and the path take, less the timestamps.
     pub(crate) mss: u16,
+    /// The largest packet that the path is known to carry, bytes.
+    pub(crate) path_mtu: u16,
     /// MSS that the peer has offered, bytes.
     pub(crate) peer_mss: u16,
     pub(crate) fin: Fin,
@@ -168,6 +172,7 @@ impl Sender {
             unreported: 0,
             scale: 0,
             mss: config.mss,
+            path_mtu: u16::MAX,
             peer_mss: config.mss,
             fin: Fin::Open,
             probe: Probe::None,

@@ -68,7 +68,7 @@ impl Sender {
             return self.plan_tail_probe(new);
         }
         match self.recovery.next(&mut self.scoreboard, new.is_some()) {
-            Next::Forced(index) => Plan::Retransmit { index, rescue: false },
+            Next::Forced(index) => Plan::Retransmit { index: self.cut_if_long(index), rescue: false },
             Next::Retransmit(index) => self.plan_retransmission(config, index, false),
             Next::Rescue(index) => self.plan_retransmission(config, index, true),
             Next::New => match new {
@@ -83,7 +83,10 @@ impl Sender {
     fn plan_tail_probe(&mut self, new: Option<(u32, bool)>) -> Plan {
         match (new, self.scoreboard.len().checked_sub(1)) {
             (Some((len, fin)), _) => Plan::New { len, fin },
-            (None, Some(index)) => Plan::Retransmit { index, rescue: false },
+            (None, Some(index)) => {
+                self.cut_if_long(index);
+                Plan::Retransmit { index: self.scoreboard.len() - 1, rescue: false }
+            }
             (None, None) => {
                 self.probe = Probe::None;
                 Plan::Nothing
@@ -103,7 +106,19 @@ impl Sender {
         }
     }
 
+    /// What is about to be sent again may be longer than what the path is known to carry: then it is cut, with all in flight that is (Linux
+    /// `__tcp_retransmit_skb`). Returns the place of what is to be sent again.
+    fn cut_if_long(&mut self, index: usize) -> usize {
+        let most = u32::from(self.mss);
+        if self.scoreboard.payload_of(index) <= most || !self.scoreboard.cut(most) {
+            return index;
+        }
+        self.recovery.repair_cut();
+        self.scoreboard.first_lost().unwrap_or(0)
+    }
+
     fn plan_retransmission(&mut self, config: &Config, index: usize, rescue: bool) -> Plan {
+        let index = self.cut_if_long(index);
         let len = self.scoreboard.get(index).map_or(0, |(start, segment)| segment.end.since(start));
         if len.min(u32::from(self.mss)) <= self.free(config) {
             Plan::Retransmit { index, rescue }
@@ -126,7 +141,8 @@ impl Sender {
     #[inline]
     pub(super) fn free(&self, config: &Config) -> u32 {
         let window = self.recovery.window(config, &self.congestion, u32::from(self.mss));
-        window.saturating_sub(self.recovery.outstanding(config, &self.scoreboard, self.flight()))
+        let mss = u32::from(self.mss);
+        window.saturating_sub(self.recovery.outstanding(config, &self.scoreboard, self.flight(), mss))
     }
 
     /// The new segment that the peer's window, the send buffer and the rules against small segments allow.
@@ -184,6 +200,9 @@ impl Sender {
         }
         self.next = start + len + u32::from(fin);
         self.scoreboard.push(self.next, fin, now.at);
+        if self.frame != 0 && self.frame != self.framed {
+            self.scoreboard.join_last();
+        }
         self.buffer.advance_sent(len);
         self.frame = self.frame.saturating_sub(1);
         self.recovery.on_new_data(len);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wasp_packet::{Payload, PayloadPool, View};
 use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, TimerSlack, reset_for};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, TcpHeader};
+use wasp_wire::{Flags, SequenceNumber, TcpHeader};
 
 pub(crate) const CLIENT: usize = 0;
 pub(crate) const SERVER: usize = 1;
@@ -23,6 +23,13 @@ pub(crate) struct Crossing {
     pub(crate) index: u64,
     pub(crate) header: TcpHeader,
     pub(crate) len: u32,
+}
+
+impl Crossing {
+    /// Length of the packet, bytes.
+    pub(crate) fn packet_len(&self) -> usize {
+        40 + self.header.options_len() + self.len as usize
+    }
 }
 
 /// What the path does with a segment.
@@ -113,11 +120,15 @@ pub(crate) struct Pair {
     /// One way.
     pub(crate) delay: Duration,
     pub(crate) path: Path,
+    /// The largest packets that cross the first and the second half of the path, bytes. The router before drops a longer one, and reports it.
+    pub(crate) mtus: [u16; 2],
     pub(crate) listening: bool,
     pub(crate) log: Vec<(Crossing, Fate)>,
     /// Keep `log`.
     pub(crate) logging: bool,
     queue: BTreeMap<(Instant, u64), (usize, TcpHeader, Payload)>,
+    /// Reports on their way: to whom, which sequence number they quote, and the MTU.
+    reports: BTreeMap<(Instant, u64), (usize, SequenceNumber, u16)>,
     order: u64,
 }
 
@@ -141,10 +152,12 @@ impl Pair {
             pool: PayloadPool::new(64 << 20),
             delay: Duration::from_millis(50),
             path: Box::new(|_| Fate::Deliver),
+            mtus: [u16::MAX; 2],
             listening: true,
             log: Vec::new(),
             logging: true,
             queue: BTreeMap::new(),
+            reports: BTreeMap::new(),
             order: 0,
         }
     }
@@ -233,7 +246,7 @@ impl Pair {
     }
 
     fn next_time(&self) -> Option<Instant> {
-        let arrival = self.queue.keys().next().map(|(at, _)| *at);
+        let arrival = self.queue.keys().chain(self.reports.keys()).map(|(at, _)| *at).min();
         let timers = self.sides.iter().filter_map(|side| side.endpoint.as_ref()?.poll_timeout());
         timers.chain(arrival).min()
     }
@@ -242,6 +255,13 @@ impl Pair {
     pub(crate) fn step(&mut self) -> bool {
         let Some(next) = self.next_time() else { return false };
         self.now = self.now.max(next);
+        if let Some((&key, &(to, quoted, mtu))) = self.reports.iter().next()
+            && key.0 <= self.now
+        {
+            self.reports.remove(&key);
+            self.report(to, quoted, mtu);
+            return true;
+        }
         if let Some((&key, _)) = self.queue.iter().next()
             && key.0 <= self.now
         {
@@ -290,6 +310,17 @@ impl Pair {
         while !done(self) {
             assert!(self.now <= end, "not done after {limit}");
             assert!(self.step(), "nothing left to happen, and not done");
+        }
+    }
+
+    /// A router's report reaches `to`.
+    pub(crate) fn report(&mut self, to: usize, quoted: SequenceNumber, mtu: u16) {
+        let now = self.now;
+        if let Some(tcp) = &mut self.sides[to].endpoint
+            && tcp.is_in_flight(quoted)
+        {
+            tcp.handle_fragmentation_needed(mtu, now);
+            self.flush(to);
         }
     }
 
@@ -379,7 +410,15 @@ impl Pair {
         self.sides[from].sent += 1;
         self.sides[from].record(&header, &payload, &self.pool);
         let crossing = Crossing { at: self.now, from, index, header, len: payload.len() };
-        let fate = (self.path)(&crossing);
+        let is_too_long = |place: &usize| crossing.packet_len() > usize::from(self.mtus[*place]);
+        let stopped = (0..2).find(is_too_long);
+        if let Some(place) = stopped {
+            // There and back: half of the way, or all of it.
+            let back = self.now + self.delay * (place as u64 + 1);
+            self.order += 1;
+            self.reports.insert((back, self.order), (from, header.sequence, self.mtus[place]));
+        }
+        let fate = if stopped.is_some() { Fate::Drop } else { (self.path)(&crossing) };
         if self.logging {
             self.log.push((crossing, fate));
         }

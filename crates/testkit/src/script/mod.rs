@@ -142,6 +142,8 @@ pub enum Action {
     Inject(Segment),
     /// The endpoint sends segments.
     Expect(Segment),
+    /// An ICMP error reports that a segment of the endpoint did not get through.
+    Report(Report),
     /// The application does something.
     Call(Call),
     /// A connection is opened, the usual way.
@@ -152,6 +154,28 @@ pub enum Action {
     Quiet,
     /// It has sent so many segments, whatever they say.
     Count(u32),
+}
+
+/// What an ICMP error reports of a segment of the endpoint.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Report {
+    /// What happened to it.
+    pub obstacle: Obstacle,
+    /// The number of its first byte, or of its SYN.
+    pub number: i64,
+}
+
+/// Why a segment did not get through.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Obstacle {
+    /// It is longer than the next hop takes, which is so many bytes, and must not be fragmented.
+    TooBig(u16),
+    /// No route leads to the peer's network.
+    Network,
+    /// The peer cannot be reached.
+    Host,
+    /// The peer has no such port.
+    Port,
 }
 
 /// What the application does.

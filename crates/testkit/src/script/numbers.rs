@@ -97,6 +97,17 @@ impl Numbers {
         })
     }
 
+    /// What an ICMP error quotes of the endpoint's segment with this number.
+    pub(super) fn quoted(&self, number: i64) -> TcpHeader {
+        let (source_port, destination_port) = self.ports;
+        TcpHeader {
+            source_port,
+            destination_port,
+            sequence: absolute(self.isn, number),
+            ..TcpHeader::default()
+        }
+    }
+
     /// What the endpoint sent, in the words of a script.
     pub(super) fn describe(&self, header: &TcpHeader, len: usize) -> Segment {
         let from = relative(self.isn, header.sequence);

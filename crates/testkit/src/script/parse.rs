@@ -1,10 +1,12 @@
 //! Reading a script.
 
-use super::vocabulary::{DEPARTURES, EVENTS, FLAGS, NO_FLAGS, QUANTITIES, STATES, choices, meaning};
+use super::vocabulary::{
+    DEPARTURES, EVENTS, FLAGS, NO_FLAGS, OBSTACLES, QUANTITIES, STATES, TOO_BIG, choices, meaning,
+};
 use super::words::{Word, Words};
 use super::{
-    Action, Call, Condition, Difference, Fields, Handshake, Kernel, Said, Script, Segment, Stamp, Step, Time,
-    Value,
+    Action, Call, Condition, Difference, Fields, Handshake, Kernel, Obstacle, Report, Said, Script, Segment,
+    Stamp, Step, Time, Value,
 };
 use wasp_tcp::{ConfigError, Options};
 use wasp_units::Duration;
@@ -32,7 +34,8 @@ const FARTHEST: i64 = 1 << 30;
 const MAX_PAYLOAD: i64 = 65_495;
 /// Most segments of a train.
 const MAX_TRAIN: i64 = 10_000;
-const ACTIONS: &str = "<, >, handshake, connect, listen, write, read, close, abort, check, count or quiet";
+const ACTIONS: &str =
+    "<, >, report, handshake, connect, listen, write, read, close, abort, check, count or quiet";
 const HEADERS: &str = "title, rfc, kernel, tcp or tolerance";
 
 impl Script {
@@ -231,6 +234,7 @@ fn action(word: Word<'_>, words: &mut Words<'_>) -> Parsed<Action> {
     Ok(match word.text {
         "<" => Action::Inject(segment(words, false)?),
         ">" => Action::Expect(segment(words, true)?),
+        "report" => Action::Report(report(words)?),
         "handshake" => Action::Handshake(handshake(words)?),
         "connect" => Action::Call(Call::Connect),
         "listen" => Action::Call(Call::Listen),
@@ -271,6 +275,18 @@ fn segment(words: &mut Words<'_>, expected: bool) -> Parsed<Segment> {
         return Err(place.error("ack=NUMBER exactly where the flags have ACK"));
     }
     Ok(segment)
+}
+
+/// What an ICMP error reports, and the number of the segment that it quotes.
+fn report(words: &mut Words<'_>) -> Parsed<Report> {
+    let word = words.take();
+    let (name, mtu) = word.split("=");
+    let obstacle = match mtu {
+        Some(mtu) if name.text == TOO_BIG => Obstacle::TooBig(mtu.number("an MTU below 65536")?),
+        _ => meaning(OBSTACLES, word.text)
+            .ok_or_else(|| word.error(&format!("{TOO_BIG}=MTU, or one of {}", choices(OBSTACLES))))?,
+    };
+    Ok(Report { obstacle, number: sequence(words.take())? })
 }
 
 fn flags(word: Word<'_>) -> Parsed<Flags> {

@@ -1,9 +1,9 @@
 //! Writing a script: the text from which it would be read again.
 
-use super::vocabulary::{DEPARTURES, EVENTS, FLAGS, NO_FLAGS, QUANTITIES, STATES, word};
+use super::vocabulary::{DEPARTURES, EVENTS, FLAGS, NO_FLAGS, OBSTACLES, QUANTITIES, STATES, TOO_BIG, word};
 use super::{
-    Action, Call, Condition, Difference, Fields, Handshake, Kernel, Said, Script, Segment, Stamp, Step, Time,
-    Value,
+    Action, Call, Condition, Difference, Fields, Handshake, Kernel, Obstacle, Report, Said, Script, Segment,
+    Stamp, Step, Time, Value,
 };
 use std::fmt::{self, Display, Formatter};
 
@@ -54,6 +54,7 @@ impl Display for Action {
         match self {
             Self::Inject(segment) => write!(f, "< {segment}"),
             Self::Expect(segment) => write!(f, "> {segment}"),
+            Self::Report(report) => write!(f, "{report}"),
             Self::Call(call) => write!(f, "{call}"),
             Self::Handshake(handshake) => write!(f, "{handshake}"),
             Self::Check(conditions) => {
@@ -62,6 +63,16 @@ impl Display for Action {
             }
             Self::Quiet => f.write_str("quiet"),
             Self::Count(count) => write!(f, "count {count}"),
+        }
+    }
+}
+
+impl Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { obstacle, number } = self;
+        match obstacle {
+            Obstacle::TooBig(mtu) => write!(f, "report {TOO_BIG}={mtu} {number}"),
+            other => write!(f, "report {} {number}", word(OBSTACLES, other)),
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::numbers::{Numbers, offset};
 use super::vocabulary::{DEPARTURES, word};
 use super::{
-    Action, Call, Condition, Departure, Fields, Handshake, Quantity, Said, Script, Segment, Step, Time,
-    Value, content,
+    Action, Call, Condition, Departure, Fields, Handshake, Obstacle, Quantity, Report, Said, Script, Segment,
+    Step, Time, Value, content,
 };
 use std::fmt;
 use wasp_units::{Duration, Instant};
@@ -30,6 +30,9 @@ pub trait Stack {
 
     /// A segment reaches the endpoint.
     fn inject(&mut self, header: &TcpHeader, payload: &[u8]);
+
+    /// An ICMP error reports what happened to the endpoint's segment whose header begins like `quoted`: ports and sequence number.
+    fn report(&mut self, obstacle: Obstacle, quoted: &TcpHeader);
 
     /// The application opens, actively or passively.
     fn open(&mut self, active: bool) -> Result<(), String>;
@@ -176,6 +179,7 @@ impl Runner<'_> {
         self.silence_until(to)?;
         match &step.action {
             Action::Inject(segment) => segment.pieces().for_each(|piece| self.inject(&piece)),
+            Action::Report(report) => self.report(report),
             Action::Call(call) => self.call(*call).map_err(|message| Wrong::new(Departure::Call, message))?,
             Action::Handshake(handshake) => self.handshake(handshake)?,
             Action::Check(conditions) => conditions.iter().try_for_each(|condition| self.check(condition))?,
@@ -284,6 +288,12 @@ impl Runner<'_> {
         let (header, payload) = self.numbers.segment(segment, now - self.start);
         self.note(now, &format!("< {segment}"));
         self.stack.inject(&header, &payload);
+    }
+
+    fn report(&mut self, report: &Report) {
+        let now = self.stack.now();
+        self.note(now, &report.to_string());
+        self.stack.report(report.obstacle, &self.numbers.quoted(report.number));
     }
 
     fn call(&mut self, call: Call) -> Result<(), String> {

@@ -1,13 +1,25 @@
 //! Our endpoint in virtual time, behind a listener.
 
 use super::numbers::IDENTITY;
-use super::{Quantity, Script, Sent, Stack, Value};
+use super::{Obstacle, Quantity, Script, Sent, Stack, Value};
 use std::collections::VecDeque;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use wasp_packet::{Payload, PayloadPool, View};
+use wasp_stack::{Ip, PathMtuDiscovery};
 use wasp_tcp::{Chunk, Config, ConfigError, Endpoint, Event, State, TimerSlack, reset_for};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, TcpHeader};
+use wasp_wire::{Address, Flags, TcpHeader};
+
+/// The endpoint's host.
+fn host() -> Address {
+    Address::from(Ipv4Addr::new(198, 18, 0, 1))
+}
+
+/// The host of its peer.
+fn peer() -> Address {
+    Address::from(Ipv4Addr::new(198, 18, 0, 2))
+}
 
 /// More than any script holds at once.
 const POOL_LIMIT: usize = 256 << 20;
@@ -19,6 +31,8 @@ pub struct Simulated {
     now: Instant,
     endpoint: Option<Endpoint>,
     listening: bool,
+    /// The IP layer of the endpoint's host.
+    ip: Ip,
     /// Without what a script does not ask for.
     events: Vec<Event>,
     sent: VecDeque<Sent>,
@@ -37,14 +51,15 @@ impl Simulated {
             config.timer_slack = TimerSlack::None;
         }
         Ok(Self {
-            config: Arc::new(config),
             // Not zero, so that no timer is right by accident.
             now: Instant::ZERO + Duration::from_secs(10),
             endpoint: None,
             listening: false,
+            ip: Ip::new(host(), PathMtuDiscovery::On { least: config.min_path_mtu }),
             events: Vec::new(),
             sent: VecDeque::new(),
             pool: PayloadPool::new(POOL_LIMIT),
+            config: Arc::new(config),
         })
     }
 
@@ -122,6 +137,22 @@ impl Stack for Simulated {
             self.replace(Endpoint::accept(&config, header, port, IDENTITY, self.now));
         } else if let Some(reset) = reset_for(header, payload_len) {
             self.sent.push_back(Sent { at: self.now, header: reset, payload: Vec::new() });
+        }
+        self.flush();
+    }
+
+    fn report(&mut self, obstacle: Obstacle, quoted: &TcpHeader) {
+        let Some(endpoint) = self.endpoint.as_mut().filter(|endpoint| endpoint.is_in_flight(quoted.sequence))
+        else {
+            return;
+        };
+        match obstacle {
+            Obstacle::TooBig(mtu) => {
+                if let Some(mtu) = self.ip.learn_path_mtu(peer(), mtu, self.now) {
+                    endpoint.handle_fragmentation_needed(mtu, self.now);
+                }
+            }
+            Obstacle::Network | Obstacle::Host | Obstacle::Port => endpoint.handle_unreachable(),
         }
         self.flush();
     }

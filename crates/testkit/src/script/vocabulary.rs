@@ -1,6 +1,6 @@
 //! The words of the language, each said once: what the parser reads, the printer writes, and errors suggest.
 
-use super::{Departure, Quantity, Value};
+use super::{Departure, Obstacle, Quantity, Value};
 use wasp_tcp::{Event, State};
 use wasp_wire::Flags;
 
@@ -21,6 +21,16 @@ pub(super) const FLAGS: Table<Flags> = &[
 
 /// How a segment without control bits is written.
 pub(super) const NO_FLAGS: &str = "none";
+
+/// How a report begins whose MTU follows.
+pub(super) const TOO_BIG: &str = "too-big";
+
+/// Reports without an MTU.
+pub(super) const OBSTACLES: Table<Obstacle> = &[
+    ("network-unreachable", Obstacle::Network),
+    ("host-unreachable", Obstacle::Host),
+    ("port-unreachable", Obstacle::Port),
+];
 
 pub(super) const STATES: Table<State> = &[
     ("syn-sent", State::SynSent),
