@@ -35,7 +35,22 @@ MEASURING = {"bench", "run", "capacity"}
 """Commands that take ``--mode``."""
 ENDLESS = {"serve"}
 """Commands that run until Ctrl-C."""
-NOT_RUN = {"pip", "python3", "cargo", "ln", "source", "jq", "cd", "git", "go", "docker", "mkdir", "tar", "chown"}
+NOT_RUN = {
+    "pip",
+    "python3",
+    "cargo",
+    "ln",
+    "source",
+    "jq",
+    "cd",
+    "git",
+    "go",
+    "docker",
+    "mkdir",
+    "tar",
+    "chown",
+    "nsenter",
+}
 """Other programs that the documentation calls."""
 PARTS_OF_RUN = set(re.findall(r"; valid: nothing, (.*)\" ;;", (ROOT / "run").read_text())[-1].split(", "))
 """What `./run` does. It is not run either."""

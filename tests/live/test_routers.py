@@ -1,109 +1,22 @@
-"""Routers and clients before a kernel: what ping and traceroute see of them from the server's side."""
+"""What routers and clients answer to a kernel: errors and their limit, fragments, and nothing where nobody is."""
 
 from __future__ import annotations
 
-import re
-import statistics
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from measuring import conclusive
 from waspbench.experiment import Experiment, parse
-from waspbench.experiment.load import load
-from waspbench.testbed import Testbed
-from waspbench.topology import Topology, resolved
+from waspbench.topology import resolved
 
-from .harness import Run, bed_for, inside, measure, needs
+from .harness import needs
+from .probing import addresses, backbone, seen_beside
 
-pytestmark = [pytest.mark.root, pytest.mark.slow, needs("nginx", "nsenter", "ping", "traceroute")]
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-SETTINGS = [
-    "server.kind=nginx",
-    "network.link.delay=5ms",
-    "clients.count=1",
-    "clients.think=50ms",
-    "measure.duration=8s",
-]
-NEAR = 0.3
-"""Milliseconds that the median round trip to a router or client may take beyond the configured delays."""
-FAR = {1: 10.0, 2: 20.0, 3: 30.0, 4: 40.0, 5: 40.2}
-"""Milliseconds to each hop: four routers, and a client behind 0.1 ms in each direction."""
-
-
-@dataclass
-class Seen:
-    """What the programs printed, and the run beside which they ran."""
-
-    printed: dict[str, str] = field(default_factory=dict)
-    run: Run | None = None
-
-    def hops(self, name: str) -> list[tuple[str, list[float]]]:
-        """Address and round-trip times in milliseconds of each hop that traceroute tells, `*` of a silent one."""
-        found = []
-        for line in self.printed[name].splitlines()[1:]:
-            address = re.match(r"\s*\d+  (\S+)", line)
-            assert address is not None, line
-            found.append((address[1], [float(ms) for ms in re.findall(r"([\d.]+) ms", line)]))
-        return found
-
-
-def addresses(network: Topology) -> dict[str, str]:
-    """The address of each node, and of the first client of each group."""
-    nodes = {node.name: node.address or "" for node in network.nodes}
-    return nodes | {group.name: group.first_address for group in network.groups}
-
-
-def seen_beside(asked: Experiment, commands: dict[str, list[str]]) -> Seen:
-    """What these commands print in the server's namespace while a run goes on."""
-    seen = Seen()
-    with bed_for(asked) as bed:
-        seen.run = measure(bed, asked, lambda: seen.printed.update(printed(bed, commands)))
-    return seen
-
-
-def printed(bed: Testbed, commands: dict[str, list[str]]) -> dict[str, str]:
-    # A ping without an answer ends with status 1.
-    return {name: inside(bed, "sh", "-c", f"{' '.join(command)} || true") for name, command in commands.items()}
-
-
-def test_ping_and_traceroute_see_each_router_and_the_client_at_its_distance() -> None:
-    asked = load(EXAMPLES / "backbone.toml", SETTINGS)
-    at = addresses(resolved(asked))
-    routers = [at[f"r{number}"] for number in range(1, 5)]
-    trace = ["traceroute", "-n", "-q", "5", "-w", "1", "-z", "0.02", "-N", "1"]
-    commands = {
-        "udp": [*trace, at["homes-r4"]],
-        "icmp": [*trace, "-I", at["homes-r4"]],
-        "long": [*trace, at["homes-r4"], "3000"],
-        "router": [*trace, at["r4"]],
-        "ping": ["ping", "-n", "-c", "20", "-i", "0.05", "-W", "1", at["r3"]],
-    }
-
-    def attempt() -> Seen:
-        seen = seen_beside(asked, commands)
-        for name in ("udp", "icmp", "long"):
-            assert [address for address, _ in seen.hops(name)] == [*routers, at["homes-r4"]], seen.printed
-        assert [address for address, _ in seen.hops("router")] == routers, seen.printed
-        assert "20 received, 0% packet loss" in seen.printed["ping"]
-        return seen
-
-    def wrong(seen: Seen) -> str | None:
-        times = {name: [ms for _, ms in seen.hops(name)] for name in ("udp", "icmp", "router")}
-        medians = {(name, hop): statistics.median(ms) for name, hops in times.items() for hop, ms in enumerate(hops, 1)}
-        pings = [float(ms) for ms in re.findall(r"time=([\d.]+) ms", seen.printed["ping"])]
-        medians["ping", 3] = statistics.median(pings)
-        far = {place: ms for place, ms in medians.items() if not FAR[place[1]] <= ms <= FAR[place[1]] + NEAR}
-        return f"{far} in place of {FAR}" if far else None
-
-    conclusive(attempt, wrong, lambda seen: seen.run.disturbed if seen.run else None)
+pytestmark = [pytest.mark.root, pytest.mark.slow, needs("nginx", "nsenter", "ping")]
 
 
 def test_who_is_not_there_is_unreachable_and_errors_stay_within_their_limit() -> None:
-    limited = load(EXAMPLES / "backbone.toml", [*SETTINGS, "network.icmp.rate=1/h", "network.icmp.burst=3"])
+    limited = backbone("network.icmp.rate=1/h", "network.icmp.burst=3")
     at = addresses(resolved(limited))
     ping = ["ping", "-n", "-i", "0.05", "-W", "1"]
     seen = seen_beside(
@@ -146,7 +59,6 @@ def test_long_packets_are_fragmented_where_they_may_be_and_put_together_at_their
         "refused": [*ping, "-M", "do", "-s", "1472", at["narrow"]],
     }
     seen = seen_beside(asked, commands)
-    assert seen.run is not None
     for name in ("kernel", "router", "longest", "both", "emulated"):
         assert "3 received, 0% packet loss" in seen.printed[name], seen.printed[name]
     assert f"From {at['r2']} icmp_seq=1 Frag needed and DF set (mtu = 576)" in seen.printed["refused"]
@@ -164,7 +76,6 @@ def test_a_client_tells_of_fragments_whose_others_are_lost() -> None:
     at = addresses(resolved(asked))
     ping = ["ping", "-n", "-c", "40", "-i", "0.02", "-W", "1", "-s", "4000", at["near"], ";"]
     seen = seen_beside(asked, {"ping": [*ping, "sleep", "31;", "grep", "Icmp:", "/proc/net/snmp"]})
-    assert seen.run is not None
     names, values = [line.split() for line in seen.printed["ping"].splitlines()[-2:]]
     told = int(values[names.index("InTimeExcds")])
     assert 5 < told < 40, seen.printed["ping"]

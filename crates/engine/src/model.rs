@@ -11,7 +11,7 @@ use wasp_http::LastHead;
 use wasp_kernel::{Process, Scheduler, Stage};
 use wasp_net::topology::{Layout, Port};
 use wasp_net::{Delivery, Fate, Network, NetworkEvent, Observer};
-use wasp_packet::{FrameError, Packet, PayloadPool, cut};
+use wasp_packet::{Packet, PayloadPool, cut};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant};
 use wasp_workload::Site;
@@ -106,7 +106,7 @@ impl<O: Observer> Model<O> {
         let result = cut(frame, None, &mut network.pool, &mut |packet| inbox.push_back((now, end, packet)));
         match result {
             Ok(cut) => network.stillborn(Fate::PoolExhausted, u64::from(cut.exhausted)),
-            Err(error) => network.stillborn(fate_of(error), 1),
+            Err(error) => network.stillborn(error.into(), 1),
         }
         // All packets of a frame have the same addresses.
         if let Some((_, _, packet)) = self.inbox.get(before) {
@@ -273,12 +273,4 @@ fn modelled_server(scenario: &Scenario, site: &Arc<Site>, at: &Port, root: Key) 
         accept_queue: model.accept_queue,
     };
     Some(Server::new(place, service, Cpu::new(model.cores as usize, costs), identities))
-}
-
-/// The fate of a frame that gives no packet.
-fn fate_of(error: FrameError) -> Fate {
-    match error {
-        FrameError::Packet(error) => error.into(),
-        _ => Fate::Malformed,
-    }
 }

@@ -1,7 +1,7 @@
 //! What became of a packet.
 
 use std::fmt;
-use wasp_packet::Unassembled;
+use wasp_packet::{FrameError, Unassembled};
 use wasp_wire::ParseError;
 
 /// The end of a packet: delivered, or the reason of its drop.
@@ -92,6 +92,15 @@ impl From<ParseError> for Fate {
             ParseError::Checksum(_) => Self::BadChecksum,
             ParseError::NotIpv4 | ParseError::UnsupportedProtocol(_) => Self::Unsupported,
             ParseError::Truncated(_) | ParseError::HeaderLength(_) | ParseError::Length(_) => Self::Malformed,
+        }
+    }
+}
+
+impl From<FrameError> for Fate {
+    fn from(error: FrameError) -> Self {
+        match error {
+            FrameError::Packet(error) => error.into(),
+            _ => Self::Malformed,
         }
     }
 }

@@ -1,0 +1,121 @@
+//! The account of packets, in all and at each link.
+
+use wasp_net::topology::{Layout, Port};
+use wasp_net::{Direction, Fate, LinkId, Network, Observer, Sighting};
+use wasp_packet::{Packet, PayloadPool};
+use wasp_units::Instant;
+
+/// How often packets were seen at each link.
+#[derive(Default)]
+pub(super) struct Seen(Vec<Sightings>);
+
+#[derive(Clone, Copy, Default)]
+struct Sightings {
+    entered: u64,
+    left: u64,
+    /// Dropped at the entrance or from the queue.
+    dropped: u64,
+}
+
+impl Seen {
+    fn at(&self, link: LinkId) -> Sightings {
+        self.0.get(link.0 as usize).copied().unwrap_or_default()
+    }
+}
+
+impl Observer for Seen {
+    fn observe(&mut self, _: Instant, link: LinkId, _: &Packet, _: &PayloadPool, sighting: Sighting) {
+        let place = link.0 as usize;
+        if self.0.len() <= place {
+            self.0.resize(place + 1, Sightings::default());
+        }
+        let Sightings { entered, left, dropped } = &mut self.0[place];
+        *match sighting {
+            Sighting::Entered => entered,
+            Sighting::Left => left,
+            Sighting::Dropped(_) => dropped,
+        } += 1;
+    }
+}
+
+/// The ports of all hosts, and the server's, which is the last.
+pub(super) fn ports(layout: &Layout) -> impl Iterator<Item = &Port> {
+    layout.hosts().iter().chain([&layout.server])
+}
+
+/// Each direction of each link.
+fn links(layout: &Layout) -> impl Iterator<Item = LinkId> {
+    let of_ports = ports(layout).flat_map(|port| [port.out, port.into]);
+    of_ports.chain(layout.links.iter().flat_map(|link| [link.forward, link.backward]))
+}
+
+/// Packets on a link: of those that came and the copies that it made, those that neither left nor were dropped.
+fn in_flight_at(network: &Network<Seen>, link: LinkId) -> u64 {
+    let (counters, Sightings { left, dropped, .. }) =
+        (network.link(link).counters(), network.observer.at(link));
+    let came = counters.packets + counters.duplicated;
+    came.checked_sub(left + dropped)
+        .unwrap_or_else(|| panic!("{link:?} let out more than came: {counters:?}"))
+}
+
+/// Holds what was made, was dropped and is on its way against each other. So many packets were handed to hosts, and so many of those they refused.
+pub(super) fn check(network: &Network<Seen>, layout: &Layout, (handed_over, refused_by_hosts): (u64, u64)) {
+    let fates = network.fates();
+    assert_eq!(network.made(), fates.total() + network.in_flight(), "packets in all");
+    let (mut in_flight, mut lost, mut early, mut refused) = (0, 0, 0, 0);
+    for link in links(layout) {
+        let counters = network.link(link).counters();
+        let Sightings { entered, left, dropped } = network.observer.at(link);
+        assert_eq!(dropped, counters.loss.lost + counters.dropped, "packets dropped at {link:?}");
+        let still_here = in_flight_at(network, link);
+        let most = counters.packets + counters.duplicated;
+        assert!((left + still_here..=most).contains(&entered), "{entered} entered {link:?}: {counters:?}");
+        in_flight += still_here;
+        lost += counters.loss.lost;
+        early += counters.dropped_early;
+        refused += counters.dropped - counters.dropped_early;
+    }
+    assert_eq!(in_flight, network.in_flight(), "packets on links");
+    let met = |fate| fates.get(fate);
+    assert_eq!(
+        (lost, early),
+        (met(Fate::RandomLoss), met(Fate::QueueEarly)),
+        "packets lost and dropped early"
+    );
+    assert_eq!(refused, met(Fate::QueueFull) + met(Fate::TooBig), "packets without room and too long ones");
+    let arrived: u64 = ports(layout).map(|port| network.observer.at(port.into).left).sum();
+    assert_eq!(arrived, handed_over, "packets handed to hosts");
+    // Routers take packets, too.
+    assert!(met(Fate::Delivered) + refused_by_hosts >= handed_over, "packets that hosts took");
+    check_crossings(network, layout);
+}
+
+/// Holds the sums over the links of hosts against those links.
+fn check_crossings(network: &Network<Seen>, layout: &Layout) {
+    for direction in Direction::BOTH {
+        let link = |port: &Port| if direction == Direction::Forward { port.out } else { port.into };
+        let counters = || layout.hosts().iter().map(|port| network.link(link(port)).counters());
+        let crossed = network.crossed(direction);
+        assert_eq!(
+            crossed.packets,
+            counters().map(|counters| counters.packets).sum::<u64>(),
+            "packets {direction:?}"
+        );
+        assert_eq!(
+            crossed.lost,
+            counters().map(|counters| counters.loss.lost).sum::<u64>(),
+            "lost {direction:?}"
+        );
+    }
+}
+
+/// When nothing happens any more, no packet is on its way and no payload is held, but for those before a trace that does not repeat.
+pub(super) fn check_end(network: &Network<Seen>, layout: &Layout) {
+    for link in links(layout) {
+        let may_end = network.link(link).config().trace.as_ref().is_some_and(|trace| !trace.options.repeat);
+        assert!(may_end || in_flight_at(network, link) == 0, "packets stay on {link:?}");
+    }
+    if network.in_flight() == 0 {
+        assert_eq!(network.pool.in_use(), 0, "payload of packets that have ended");
+    }
+}
