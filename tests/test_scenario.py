@@ -244,8 +244,14 @@ ENDS = {"from": "a", "to": "b", "from_address": "10.0.9.1", "to_address": "10.0.
 NODES: dict[str, Any] = {"a": {"subnet": "10.0.4.0/22", "routes": {"server": "core"}}, "b": {"address": "10.0.9.3"}}
 ADDRESSED = {"kind": "graph", "nodes": NODES, "prefix": "10.0.0.0/16", "icmp": {"rate": "9/s", "burst": 3}}
 server_at: dict[str, Any] = {"server": {"at": "b"}}
+CROSS_TRAFFIC: dict[str, dict[str, Any]] = {
+    "a": {"link": "shared", "direction": "down", "rate": "1Mbit/s", "packet": "500B", "flows": 9},
+    "b": {"link": "homes", "direction": "up", "model": "on-off", "rate": "9Mbit/s", "on": "1s", "off": DELAYS[1]},
+    "c": {"link": "shared", "direction": "up", "model": "constant", "rate": 0},
+}
 CHANGES: dict[str, dict[str, Any]] = {
     "everything": {},
+    "cross traffic": {"network": {"cross_traffic": CROSS_TRAFFIC}} | group(),
     **{f"loss {index}": group(loss=loss) for index, loss in enumerate(LOSSES)},
     **{f"jitter {jitter['model']}": group(jitter=jitter) for jitter in JITTERS},
     **{f"queue {index}": group(bandwidth="1Mbit/s", queue=queue) for index, queue in enumerate(QUEUES)},

@@ -203,3 +203,28 @@ def test_the_command_refuses_what_cannot_be(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err.startswith(expected)
     assert invoke(["topology", str(BOTTLENECKS), "--json", "--format", "dot"]) == 2
     assert "--format" in capsys.readouterr().err
+
+
+CROSS = EXAMPLES / "cross-traffic.toml"
+OTHERS = "network.cross_traffic.others"
+
+
+def test_cross_traffic_is_told_with_its_mean_rate_and_where_it_has_no_effect_or_too_much() -> None:
+    network = resolved(load(CROSS, [f"{OTHERS}.rate=18Mbit/s"]))
+    [others] = network.cross_traffic
+    assert (others.link, others.direction, others.mean_bps, others.packet_bytes) == ("shared", "down", 9e6, 1_000)
+    title, listing = tables(network)[-1]
+    law = "pareto shape=1.5 scale=100ms"
+    sends = f"18Mbit/s on-off (on {law}, off {law}), packets of 1000B"
+    assert (title, listing.cells) == ("Cross traffic", [["others", "shared", "down", "9 Mbit/s", sends]])
+    assert notes(network) == []
+    too_much = resolved(load(CROSS, [f"{OTHERS}.rate=50Mbit/s"]))
+    said = "cross traffic alone offers as much as the link carries, or more: shared down (25 Mbit/s for 20 Mbit/s)"
+    assert notes(too_much) == [said]
+    idle = resolved(load(CROSS, [f"{OTHERS}.rate=50Mbit/s", f"{OTHERS}.direction=up"]))
+    assert notes(idle) == ["cross traffic without effect, because its link has no rate: others"]
+    assert notes(resolved(load(CROSS, [f"{OTHERS}.direction=up"]))) == []
+    at_homes = resolved(load(CROSS, [f"{OTHERS}.link=homes", f"{OTHERS}.rate=2Mbit/s", f"{OTHERS}.flows=9"]))
+    name, *_, mean, sends = tables(at_homes)[-1][1].cells[0]
+    assert (name, mean) == ("others", "1 Mbit/s on each of 4 links")
+    assert sends.endswith(", packets of 1000B in 9 flows")

@@ -14,7 +14,7 @@ from waspbench.experiment.network import directions_of
 from waspbench.experiment.resolve import accept, resolve
 from waspbench.experiment.trace_files import described
 from waspbench.results.formats import Record
-from waspbench.results.wording import OPTIONS, besides, queue
+from waspbench.results.wording import OPTIONS, besides, load, queue
 from waspbench.tabular import Column, Listing, whole
 
 SERVER = "server"
@@ -119,6 +119,23 @@ class Group(Record):
     """Path from the server to a client."""
 
 
+class CrossTraffic(Record):
+    """Cross traffic, which loads a link beside the packets of clients and server."""
+
+    name: str
+    """Name of the cross traffic."""
+    link: str
+    """Name of the link that it loads. The access links of a group have the name of the group."""
+    direction: str
+    """Direction that it loads."""
+    mean_bps: float
+    """Mean rate in bits of IP packets per second; for access links the rate on each of them."""
+    packet_bytes: int
+    """Length of its packets in bytes, headers included."""
+    sends: str = ""
+    """When packets come, in words."""
+
+
 class Topology(Record):
     """The network of an experiment."""
 
@@ -129,12 +146,19 @@ class Topology(Record):
     each group."""
     groups: list[Group]
     """Groups of clients."""
+    cross_traffic: list[CrossTraffic] = Field(default_factory=list)
+    """What loads links beside the packets of clients and server."""
 
     @property
     def between(self) -> Iterator[tuple[Link, Link]]:
         """Both directions of each link between two nodes, the server among them."""
         links = [link for link in self.links if link.kind != "access"]
         return zip(links[::2], links[1::2], strict=True)
+
+    @property
+    def server_link(self) -> str:
+        """Name of the link before the server."""
+        return next(link.link for link in self.links if link.kind == "server")
 
     @property
     def unused_routes(self) -> list[tuple[Node, Route]]:
@@ -167,7 +191,28 @@ def resolved(experiment: Experiment, traces: Mapping[str, str] | None = None) ->
         link.model_copy(update={"does": does.get((_written_as(link, experiment), link.direction), [])})
         for link in found.links
     ]
-    return found.model_copy(update={"links": links})
+    sends = [load(traffic) for traffic in scenario["network"].get("cross_traffic") or ()]
+    loads = [each.model_copy(update={"sends": text}) for each, text in zip(found.cross_traffic, sends, strict=True)]
+    return found.model_copy(update={"links": links, "cross_traffic": loads})
+
+
+def _idle(network: Topology) -> list[str]:
+    """Cross traffic that changes nothing: packets do not wait for its link, which draws nothing for them either."""
+    idle = {(link.link, link.direction) for link in network.links if link.rate_bps is None and not link.impairments}
+    return [each.name for each in network.cross_traffic if each.mean_bps and (each.link, each.direction) in idle]
+
+
+def _too_much(network: Topology) -> list[str]:
+    """Links that cross traffic alone would fill, each with its direction."""
+    offered: dict[tuple[str, str], float] = {}
+    for each in network.cross_traffic:
+        place = each.link, each.direction
+        offered[place] = offered.get(place, 0.0) + each.mean_bps
+    return [
+        f"{link.link} {link.direction} ({rate_text(round(bps))} for {rate_text(link.rate_bps)})"
+        for link in network.links
+        if link.rate_bps is not None and (bps := offered.get((link.link, link.direction), 0.0)) >= link.rate_bps
+    ]
 
 
 def _does(scenario: Mapping[str, Any]) -> dict[tuple[str, str], list[str]]:
@@ -196,6 +241,8 @@ def notes(network: Topology) -> list[str]:
         "no packets of clients or server cross": unused,
         "no packets of clients or server take the static routes from": routes,
         "no address is left in network.prefix for a router, which sends no ICMP messages:": silent,
+        "cross traffic without effect, because its link has no rate:": ", ".join(_idle(network)),
+        "cross traffic alone offers as much as the link carries, or more:": ", ".join(_too_much(network)),
     }
     return [f"{text} {what}" for text, what in told.items() if what]
 
@@ -206,11 +253,18 @@ def tables(network: Topology) -> list[tuple[str, Listing]]:
     own = {node.name: node.address for node in network.nodes}
     for link in told["links"]:
         link |= {f"{end}_port": _port(link[end], link[f"{end}_address"], own) for end in ("from", "to")}
+    clients = {group.name: group.count for group in network.groups}
+    loads = [{**load, "each": _on_each(clients.get(load["link"], 1))} for load in told["cross_traffic"]]
     return [
         ("Nodes", Listing(_NODES, told["nodes"])),
         ("Links", Listing(_LINKS, told["links"])),
         ("Groups of clients, and their paths to the server and back", Listing(_GROUPS, told["groups"])),
+        *([("Cross traffic", Listing(_CROSS_TRAFFIC, loads))] if loads else []),
     ]
+
+
+def _on_each(links: int) -> str:
+    return f" on each of {links} links" if links > 1 else ""
 
 
 def _port(node: str, address: str | None, own: Mapping[str, str | None]) -> str:
@@ -294,6 +348,15 @@ _GROUPS = {
     "down_least": Column("bottleneck down", of_row=lambda row: _least(row["down"]), left=True),
     "up": Column("path up", of_row=lambda row: hops_text(row["up"]["links"]), left=True),
     "down": Column("path down", of_row=lambda row: hops_text(row["down"]["links"]), left=True),
+}
+
+
+_CROSS_TRAFFIC = {
+    "name": Column("cross traffic", left=True),
+    "link": Column("link", left=True),
+    "direction": Column("direction", left=True),
+    "mean": Column("mean rate", of_row=lambda row: rate_text(round(row["mean_bps"])) + row["each"]),
+    "sends": Column("sends", left=True),
 }
 
 

@@ -154,6 +154,13 @@ nodes.edge = { subnet = "10.0.4.0/22" }
 nodes.core = { address = "10.0.1.1", routes = { clients = "wan" } }
 links.wan = { from = "edge", to = "core", from_address = "10.0.1.2", to_address = "10.0.1.3" }
 ---
+name = "loaded"
+clients = [{ name = "homes" }]
+[network.cross_traffic]
+even = { link = "shared", direction = "up", model = "constant", rate = 0, packet = "200B" }
+random = { link = "shared", direction = "down", rate = "1Mbit/s" }
+bursts = { link = "homes", direction = "down", model = "on-off", rate = "1Mbit/s", on = "1s", off = { model = "none" } }
+---
 name = "queued"
 clients = [{ bandwidth = "1Mbit/s", queue = { up = { kind = "pie", target = "20ms" }, down = { kind = "fq-codel" } } }]
 ---

@@ -7,14 +7,24 @@ from typing import Any
 
 import pytest
 
-from measured_runs import summary
+from measured_runs import populations_of_a_run, result, summary
 from waspbench.experiment import Clients, parse
 from waspbench.experiment.resolve import resolve
 from waspbench.experiment.trace_files import described
 from waspbench.experiment.traces import RateTrace
 from waspbench.results.mtu_notes import notes_of_mtus
+from waspbench.results.result import combine
+from waspbench.results.summary import RunCrossTraffic
 from waspbench.results.trace_notes import notes_of_traces
-from waspbench.results.wording import impairments, queues, shared_links, trace
+from waspbench.results.wording import (
+    carried,
+    cross_traffic,
+    impairments,
+    queues,
+    shared_links,
+    trace,
+)
+from waspbench.results.wording import described as heading_of
 
 CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({}, []),
@@ -180,3 +190,42 @@ DROPPED = "were longer than the MTU of a link and were dropped, because their he
 def test_packets_that_were_too_long_for_a_link_are_noted(fates: dict[str, int], burst: int, noted: list[str]) -> None:
     runs = [summary(9.0, run).model_copy(update={"fates": fates}) for run in range(2)]
     assert notes_of_mtus({"network": {"icmp": {"rate": "1000/s", "burst": burst}}}, runs) == noted
+
+
+ON_SHARED = {"link": "shared", "direction": "down", "packet": "1000B", "flows": 1}
+OTHERS = {"name": "others", **ON_SHARED, "rate": "6Mbit/s", "model": {"kind": "poisson"}}
+
+
+def test_cross_traffic_is_told_by_its_name_and_link() -> None:
+    lengths = {"on": {"model": "constant", "value": "1s"}, "off": {"model": "none"}}
+    bursts = {"name": "bursts", **ON_SHARED, "rate": "1Mbit/s", "model": {"kind": "on-off", **lengths}}
+    silent = {"name": "silent", **ON_SHARED, "model": {"kind": "constant"}}
+    assert cross_traffic({"cross_traffic": [OTHERS, bursts, silent]}) == [
+        ("Cross traffic others on shared down", "6Mbit/s poisson, packets of 1000B"),
+        ("Cross traffic bursts on shared down", "1Mbit/s on-off (on 1s, off none), packets of 1000B"),
+        ("Cross traffic silent on shared down", "none"),
+    ]
+    assert cross_traffic({}) == []
+
+
+def test_a_heading_tells_a_few_sources_and_counts_many() -> None:
+    def heading(count: int) -> str:
+        told = {"measure": {"duration": "9s", "warmup": "1s"}, "network": {"cross_traffic": [OTHERS] * count}}
+        return heading_of(result([5.0]).model_copy(update={"scenario": told}))
+
+    assert ", cross traffic others on shared down: 6Mbit/s poisson, packets of 1000B. " in heading(1)
+    assert ", cross traffic from 4 sources. " in heading(4)
+
+
+def test_what_became_of_cross_traffic_is_told_in_shares() -> None:
+    counts = {"packets": 1_000, "lost": 5, "dropped": 20, "dropped_early": 3}
+    told = {"name": "others", "link": "shared", "direction": "down", "links": 2, "offered_bps": 6e6, **counts}
+    runs = [summary(9.0, run).model_copy(update={"cross_traffic": [RunCrossTraffic(**told)]}) for run in range(2)]
+    [found] = combine(runs, [populations_of_a_run(run) for run in runs], name="x", mode="sim", seed=1).cross_traffic
+    assert (found.packets, found.dropped_early, found.offered_bps.mean) == (2_000, 6, 6e6)
+    shares = "10 lost (0.50 %), 40 dropped (6 of them early) (2.00 %)"
+    assert carried(found) == f"others on shared down: 3 Mbit/s offered on each of 2 links, 2,000 packets, {shares}"
+    few = found.model_copy(update={"links": 1, "lost": 0, "dropped_early": 0})
+    assert carried(few) == "others on shared down: 6 Mbit/s offered, 2,000 packets, 40 dropped (2.00 %)"
+    # They came before the interval.
+    assert carried(found.model_copy(update={"packets": 0})) == "others on shared down: no packets"

@@ -724,6 +724,17 @@ def test_a_shared_link_with_a_trace_is_full_at_its_mean_rate() -> None:
         assert ("the shared link (trace twelve.down (mean 12 Mbit/s)) was full" in why) is (who == "network")
 
 
+def test_a_shared_link_with_cross_traffic_is_full_by_what_it_carried() -> None:
+    others = {"link": "shared", "direction": "down", "rate": "4Mbit/s"}
+    network = {"shared": {"rate": "9Mbit/s"}, "cross_traffic": {"others": others}}
+    experiment = parse({"name": "x", "clients": [{}], "network": network})
+    assert rates_of(resolved(experiment)) == {("shared", "up"): 9_000_000, ("shared", "down"): 9_000_000}
+    who, why = bottleneck_of(experiment, found(), [reading(64, 1000.0, full_links=["shared down"])])
+    said = "the link shared down (9 Mbit/s, to which cross traffic offers 4 Mbit/s) was full"
+    assert (who, said in why) == ("network", True)
+    assert bottleneck_of(experiment, found(), [reading(64, 1000.0)])[0] == "unknown"
+
+
 GRAPH: dict[str, Any] = {
     "kind": "graph",
     "nodes": ["village", "town", "core"],
@@ -769,6 +780,13 @@ def test_a_link_is_full_by_what_it_carried_in_the_whole_run(tmp_path: Path) -> N
         write_table(pl.DataFrame([row | {"lost": 0, "dropped": lost}, other]), tmp_path / "links" / "run-0.parquet")
         assert (full_links(run, tmp_path, rates) == ["outer backward"]) is full
     assert full_links(run, tmp_path, {}) == []
+    # Half of the long packets of cross traffic were dropped, and many short ones were not: 7 MB and 1 MB.
+    cross = {"cross_bytes": 14_000_000, "cross_packets": 1000, "cross_lost": 0, "cross_dropped": 500}
+    mixed = row | {"bytes": 15_000_000, "packets": 26_000, "lost": 0, "dropped": 500} | cross
+    for dropped, full in ((500, False), (200, True)):
+        counted = mixed | {"dropped": dropped, "cross_dropped": dropped}
+        write_table(pl.DataFrame([counted]), tmp_path / "links" / "run-0.parquet")
+        assert (full_links(run, tmp_path, rates) == ["outer backward"]) is full
 
 
 def test_a_capacity_of_the_future_is_refused(whole: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@
 
 mod build;
 mod control;
+mod cross;
 mod edge;
 mod gauges;
 mod lateness;
@@ -34,16 +35,16 @@ pub use port::{
 };
 pub use run::{RunError, simulate};
 pub use scenario::{
-    Abort, ArrivalModel, Arrivals, Directions, GraphNode, Group, GroupLoss, Http, Internetwork,
+    Abort, ArrivalModel, Arrivals, CrossTraffic, Directions, GraphNode, Group, GroupLoss, Http, Internetwork,
     LinkDirection, LinkDirections, Measure, Method, Mode, NamedLink, NetworkKind, NextAfter, QueueOption,
     Scenario, ScenarioError, Server, ServerModel, SharedLink, Start, StaticRoute, TraceOption, Version,
     Workload, queue_defaults, tcp_constants,
 };
 pub use shard::{Shard, Share};
 pub use summary::{
-    Alike, Beginning, Censoring, CongestionWindows, Course, DirectionSummary, Emulator, FirstLosses,
-    Fortieths, GroupFigures, GroupLateness, GroupSummary, GroupTogether, Lengths, LinkRow, Little,
-    NetworkSummary, OpenLoop, PacketSummary, Part, Reason, ReasonCode, ResponseTime, RunFigures, RunOutput,
-    ServerCpu, Stability, Summary, Together, Trend, Unseen, Waits, Window, alike, sum_up,
+    Alike, Beginning, Censoring, CongestionWindows, Course, CrossSummary, DirectionSummary, Emulator,
+    FirstLosses, Fortieths, GroupFigures, GroupLateness, GroupSummary, GroupTogether, Lengths, LinkRow,
+    Little, NetworkSummary, OpenLoop, PacketSummary, Part, Reason, ReasonCode, ResponseTime, RunFigures,
+    RunOutput, ServerCpu, Stability, Summary, Together, Trend, Unseen, Waits, Window, alike, sum_up,
 };
 pub use wasp_workload::Site;

@@ -1,6 +1,7 @@
 //! The model of one run: a network, and at each of its ports a modelled host or the place where a device is attached.
 
 use crate::build::topology;
+use crate::cross::CrossSources;
 use crate::population::{clients, content};
 use crate::scenario::{Group, Scenario};
 use crate::{End, GroupLedger, Interval, Ledger, Mode, Shard};
@@ -10,7 +11,7 @@ use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Serv
 use wasp_http::LastHead;
 use wasp_kernel::{Process, Scheduler, Stage};
 use wasp_net::topology::{Layout, Port};
-use wasp_net::{Delivery, Fate, Network, NetworkEvent, Observer};
+use wasp_net::{Delivery, Fate, Network, NetworkEvent, Observer, is_cross_traffic};
 use wasp_packet::{Packet, PayloadPool, cut};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant};
@@ -28,6 +29,8 @@ pub struct Model<O = ()> {
     pub layout: Layout,
     /// What was written down.
     pub ledger: Ledger,
+    /// What loads links beside the clients.
+    pub(crate) cross: CrossSources,
     /// Empty where a device is attached instead.
     clients: Vec<Client>,
     last_head: LastHead,
@@ -65,6 +68,7 @@ impl<O: Observer> Model<O> {
             clients,
             last_head: LastHead::default(),
             server: modelled_server(scenario, site, &layout.server, root),
+            cross: CrossSources::new(scenario, &layout, &mut network, root),
             network,
             layout,
             egress: VecDeque::new(),
@@ -72,8 +76,9 @@ impl<O: Observer> Model<O> {
         }
     }
 
-    /// Each of the shard's clients begins.
+    /// Each of the shard's clients begins, and with them what else loads their links.
     pub(crate) fn start(&mut self, shard: Shard, scheduler: &mut Scheduler<Event>) {
+        self.cross.start(|client| shard.has(client), scheduler);
         for (client, _) in self.clients.iter_mut().zip(0..).filter(|(_, number)| shard.has(*number)) {
             let mut world = World {
                 network: &mut self.network,
@@ -146,8 +151,11 @@ impl<O: Observer> Model<O> {
     /// A packet of the inbox enters the network at this end.
     pub(crate) fn ingress(&mut self, end: End, packet: Packet, scheduler: &mut Scheduler<Event>) {
         match self.entrance(end, &packet) {
-            Some(&Port { out, .. }) => self.network.send(out, packet, scheduler),
-            None => {
+            Some(&Port { out, .. }) if !is_cross_traffic(&packet) => {
+                self.network.send(out, packet, scheduler);
+            }
+            // Nobody outside has the addresses of cross traffic.
+            Some(_) | None => {
                 self.network.pool.release(packet.payload);
                 self.network.stillborn(Fate::NoRoute, 1);
             }
@@ -205,7 +213,10 @@ impl<O: Observer> Process for Model<O> {
             | Event::ClientReading { client, .. }
             | Event::ClientReassembly { client }
             | Event::ClientAlarm { client } => Some(client),
-            Event::ServerConnection { .. } | Event::ServerResponse { .. } | Event::ServerReassembly => None,
+            Event::ServerConnection { .. }
+            | Event::ServerResponse { .. }
+            | Event::ServerReassembly
+            | Event::CrossTraffic { .. } => None,
         };
         if let Some(client) = client.and_then(|client| self.clients.get(client as usize)) {
             client.prepare(stage, &self.network);
@@ -236,6 +247,9 @@ impl<O: Observer> Process for Model<O> {
                 self.clients[client as usize].handle_reassembly(&mut world);
             }
             (Event::ClientAlarm { client }, _) => self.clients[client as usize].handle_alarm(&mut world),
+            (Event::CrossTraffic { source }, _) => {
+                self.cross.handle(source, world.network, world.scheduler);
+            }
             (Event::ServerConnection { slot }, Some(server)) => {
                 server.handle_connection_timer(slot, &mut world)
             }

@@ -2,7 +2,7 @@
 
 use crate::Site;
 use crate::build::Addresses;
-use crate::scenario::{Mode, Scenario, ScenarioError};
+use crate::scenario::{CrossTraffic, LoadedLink, Mode, Scenario, ScenarioError};
 use std::sync::Arc;
 
 /// Every `count`th client, from the one with this index. The parts of a run meet only in the device: see [`Scenario::check_threads`].
@@ -66,6 +66,18 @@ impl Scenario {
                     ),
                 ));
             }
+        }
+        let shared =
+            |traffic: &&CrossTraffic| !matches!(self.loaded_link(&traffic.link), Some(LoadedLink::Access(_)));
+        if let Some(traffic) = self.network.cross_traffic.iter().find(shared).filter(|_| threads > 1) {
+            return Err(ScenarioError::new(
+                "emulator_cpus",
+                format!(
+                    "{threads} CPUs; network.cross_traffic.{} loads a link that all clients share, so that one thread must \
+                     have them all: one CPU would be valid",
+                    traffic.name
+                ),
+            ));
         }
         if threads > 1 && !Addresses::of(self)?.are_consecutive() {
             return Err(ScenarioError::new(

@@ -347,6 +347,13 @@ fn threads_that_share_the_clients_find_what_one_would() {
     open["arrivals"] = json!({"model": "poisson", "rate": "50/s"});
     scenario["clients"] = json!([scenario["clients"][0], open]);
     threads_find_what_one_would(&scenario);
+    // Each client shares its access link with others.
+    scenario["network"]["cross_traffic"] = json!([{
+        "name": "others", "link": "open", "direction": "up", "rate": "200kbit/s", "packet": "500B",
+        "model": {"kind": "poisson"},
+    }]);
+    scenario["clients"][1]["bandwidth"] = json!({"up": "300kbit/s"});
+    threads_find_what_one_would(&scenario);
     // The same clients along a backbone, whose links only take time.
     let delay = json!({"delay": "3ms"});
     scenario["network"] = json!({
@@ -389,6 +396,7 @@ fn threads_find_what_one_would(scenario: &Value) {
     assert_eq!(format!("{:?}", three.open_loop), format!("{:?}", one.open_loop));
     assert_eq!(format!("{:?}", three.censoring), format!("{:?}", one.censoring));
     assert_eq!((three.packets.made, three.network.up.lost), (one.packets.made, one.network.up.lost));
+    assert_eq!(three.cross_traffic, one.cross_traffic);
     // The parts are added up in another order.
     let expected = |summary: &Summary| summary.network.up.expected_loss_rate.expect("packets went up");
     assert!((expected(three) - expected(one)).abs() < 1e-12);

@@ -3,6 +3,7 @@
 mod addresses;
 mod behaviour;
 mod common;
+mod cross_traffic;
 mod errors;
 mod groups;
 mod live_loop;

@@ -211,3 +211,30 @@ fn programs_need_a_device_and_one_thread_and_emulated_clients_have_none() {
     assert_eq!(emulated.check_client_device(true).unwrap_err().field, "client_device");
     assert_eq!(emulated.check_client_device(false), Ok(()));
 }
+
+#[test]
+fn nobody_outside_has_the_addresses_of_cross_traffic() {
+    let mut scenario = scenario(2, "1KB");
+    scenario["network"]["shared"]["down"] = json!({"rate": "10kbit/s", "queue": "1KB"});
+    scenario["network"]["cross_traffic"] = json!([{
+        "name": "others", "link": "shared", "direction": "up", "packet": "500B", "rate": "100kbit/s",
+        "model": {"kind": "constant"},
+    }]);
+    let forged = |port: u16| Packet {
+        ip: IpHeader::new("240.0.0.1".parse().unwrap(), "240.0.0.2".parse().unwrap(), 1),
+        body: Body::Udp { source_port: 0, destination_port: port },
+        payload: Payload::Virtual(400),
+        flipped: None,
+    };
+    let scenario = of_programs(&scenario);
+    let site = scenario.site(None).expect("the site is built");
+    // More than the queue takes.
+    let mut ports = [Device::new((0..100).map(forged), refuse), Device::new([], try_again)];
+    let mut clock = VirtualClock::default();
+    let output = drive(&scenario, &site, &Control::default(), (), &mut clock, &mut ports, &mut NoMeters);
+    assert_eq!(output.summary.fates["no route"], 100);
+    let [others] = &output.summary.cross_traffic[..] else { panic!("one source") };
+    assert_eq!((others.packets, others.dropped), (250, 0));
+    let made: u64 = output.summary.fates.values().sum();
+    assert_eq!(output.summary.packets.made, made + output.summary.packets.in_flight);
+}

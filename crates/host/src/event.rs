@@ -31,6 +31,11 @@ pub enum Event {
         /// Index of the client.
         client: u32,
     },
+    /// A packet of cross traffic is due.
+    CrossTraffic {
+        /// Which source sends it.
+        source: u32,
+    },
     /// Fragments that came to the modelled server may have waited for too long.
     ServerReassembly,
     /// A deadline of one connection of the modelled server.

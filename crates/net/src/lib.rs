@@ -24,7 +24,10 @@ pub use impairment::{
     TraceTransmitter,
 };
 pub use link::{Link, LinkConfig, LinkCounters};
-pub use network::{Crossings, Delivery, LinkId, Network, NetworkEvent};
+pub use network::{
+    CrossConfig, CrossCounters, CrossSource, Crossings, Delivery, LinkId, Network, NetworkEvent,
+    is_cross_traffic,
+};
 pub use node::{ErrorRate, RouterId};
 pub use observer::{Observer, Sighting};
 pub use option_error::OptionError;

@@ -2,6 +2,7 @@
 
 mod common;
 mod conservation;
+mod cross_traffic;
 mod impaired_links;
 mod impairment;
 mod link;

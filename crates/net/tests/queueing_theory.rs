@@ -8,8 +8,9 @@ use wasp_kernel::{LogicalProcess, NodeId};
 use wasp_net::queue::{DropTailConfig, QueueConfig};
 use wasp_net::topology::AccessConfig;
 use wasp_net::{Fate, LinkConfig, LinkCounters, Scope};
-use wasp_random::{Key, Purpose, Stream};
-use wasp_units::{Bytes, Instant, Rate};
+use wasp_random::{Key, Purpose};
+use wasp_units::{Bytes, Duration, Instant, Rate};
+use wasp_workload::{Delay, PacketModel, PacketTimes};
 
 const HEADERS: u32 = 40;
 /// Bytes of each packet, and the rate at which one takes a millisecond.
@@ -39,10 +40,6 @@ fn assert_near(case: &str, theory: f64, (mean, half): (f64, f64)) {
     assert!((mean - theory).abs() <= half, "{case}: {mean} +- {half} instead of {theory}");
 }
 
-fn stream(name: &str, replication: u32) -> Stream {
-    Key::root(3, replication).purpose(Purpose::Arrival).name(name).stream()
-}
-
 /// A link with this room at 1,000 packets a second.
 fn link(queue: Option<QueueConfig>) -> LinkConfig {
     LinkConfig { rate: Rate::from_bits_per_second(RATE), queue, ..LinkConfig::default() }
@@ -69,13 +66,17 @@ fn counters(model: &Model) -> &LinkCounters {
     model.network.link(model.layout.hosts()[0].out).counters()
 }
 
+fn times(model: PacketModel, load: f64, replication: u32) -> impl Iterator<Item = u64> {
+    let rate = Rate::from_bits_per_second((load * RATE as f64).round() as u64).unwrap();
+    let packet = Bytes::new(PACKET.into());
+    model.check(packet, Some(rate)).unwrap();
+    let key = Key::root(3, replication).purpose(Purpose::CrossTraffic);
+    let mut times = PacketTimes::new(&model, packet, rate, key);
+    std::iter::from_fn(move || Some(times.next_time().as_nanos()))
+}
+
 fn poisson(load: f64, packets: u32, replication: u32) -> impl Iterator<Item = u64> {
-    let mut draws = stream("poisson", replication);
-    let mut at = 0.0;
-    (0..packets).map(move |_| {
-        at += draws.exponential(SERVICE_NS / load);
-        at as u64
-    })
+    times(PacketModel::Poisson {}, load, replication).take(packets as usize)
 }
 
 #[test]
@@ -133,18 +134,6 @@ fn the_share_of_packets_blocked_is_that_of_m_d_1_k() {
     }
 }
 
-/// Times of an on/off source: bursts and pauses are exponential, and within a burst packets come evenly.
-fn on_off(gap: f64, on: f64, off: f64, bursts: u32, replication: u32) -> impl Iterator<Item = u64> {
-    let (mut lengths, mut pauses) = (stream("on", replication), stream("off", replication));
-    let mut at = 0.0;
-    (0..bursts).flat_map(move |_| {
-        let start = at + pauses.exponential(off);
-        at = start + lengths.exponential(on);
-        let packets = ((at - start) / gap) as u64;
-        (1..=packets).map(move |number| (start + number as f64 * gap) as u64)
-    })
-}
-
 /// Numbers of packets that are compared with the fluid model.
 const LEVELS: [i64; 3] = [20, 60, 100];
 
@@ -152,10 +141,16 @@ const LEVELS: [i64; 3] = [20, 60, 100];
 fn the_queue_of_an_on_off_source_has_the_tail_of_the_fluid_model() {
     // Peak h = 2 C, bursts of 200 packets on average, load rho = h on / (on + off) / C = 0.6.
     let (h, c, load, on) = (2.0, 1.0, 0.6, 100.0 * SERVICE_NS);
-    let (gap, off) = (SERVICE_NS / h, on * (h / load - 1.0));
+    let off = on * (h / load - 1.0);
     let decay = 1.0 / on / (h - c) - 1.0 / off / c;
+    let exponential = |mean: f64| Delay::Exponential { mean: Duration::from_nanos(mean as u64) };
+    let bursts = PacketModel::OnOff { on: exponential(on), off: exponential(off) };
+    let end = 18_000.0 * (on + off);
     let shares: Vec<_> = (0..REPLICATIONS)
-        .map(|replication| time_above(&on_off(gap, on, off, 18_000, replication).collect::<Vec<_>>()))
+        .map(|replication| {
+            let arrivals = times(bursts, h, replication);
+            time_above(&arrivals.take_while(|at| *at < end as u64).collect::<Vec<_>>())
+        })
         .collect();
     for (place, level) in LEVELS.into_iter().enumerate() {
         let theory = load * libm::exp(-decay * level as f64 * SERVICE_NS);

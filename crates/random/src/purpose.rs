@@ -47,4 +47,6 @@ pub enum Purpose {
     Topology = 19,
     /// Where in a rate trace a link starts.
     TraceStart = 20,
+    /// When packets of cross traffic come.
+    CrossTraffic = 21,
 }

@@ -69,6 +69,8 @@ def _figures(result: Result) -> list[str]:
             lines.append(_row("", f"{others} of its CPU used by other programs, run delay {delay}"))
     lines += _wrapped("network down", wording.direction(result.network.down))
     lines += _wrapped("network up", wording.direction(result.network.up))
+    for traffic in result.cross_traffic:
+        lines += _wrapped("cross traffic", wording.carried(traffic))
     return lines
 
 

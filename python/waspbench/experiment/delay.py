@@ -1,4 +1,4 @@
-"""Random lengths of time: how long people pause between pages, and within one."""
+"""Random lengths of time: pauses of people between pages and within one, bursts of traffic."""
 
 from __future__ import annotations
 
@@ -14,61 +14,61 @@ Deviation = Annotated[float, Field(ge=0.001, le=20)]
 
 
 class NoDelay(Part):
-    """There is no pause."""
+    """All lengths are zero."""
 
     model: Literal["none"]
     """Selects this distribution."""
 
 
 class ConstantDelay(Part):
-    """All pauses are equally long."""
+    """All lengths are equal."""
 
     model: Literal["constant"]
     """Selects this distribution."""
     value: Duration
-    """Length of each pause."""
+    """Each length."""
 
 
 class ExponentialDelay(Part):
-    """Exponential pauses, like the times between Poisson arrivals."""
+    """Exponential lengths, like the times between Poisson arrivals."""
 
     model: Literal["exponential"]
     """Selects this distribution."""
     mean: PositiveDuration
-    """Mean pause."""
+    """Mean length."""
 
 
 class ParetoDelay(Part):
-    """Pareto pauses, as the inactive OFF time of SURGE."""
+    """Pareto lengths, as the inactive OFF time of SURGE. Without a cap their mean is scale * shape / (shape - 1)."""
 
     model: Literal["pareto"]
     """Selects this distribution."""
     shape: Shape
     """Tail index, alpha; above 0."""
     scale: PositiveDuration
-    """Shortest pause, k."""
+    """Shortest length, k."""
     cap: PositiveDuration | None = None
-    """Longest pause; 24h unless set."""
+    """Longest length; 24h unless set."""
 
 
 class WeibullDelay(Part):
-    """Weibull pauses, as the active OFF time of SURGE."""
+    """Weibull lengths, as the active OFF time of SURGE."""
 
     model: Literal["weibull"]
     """Selects this distribution."""
     shape: Shape
     """Shape, the exponent; above 0."""
     scale: PositiveDuration
-    """Scale, which is the 63rd percentile of the pauses."""
+    """Scale, which is the 63rd percentile of the lengths."""
 
 
 class LognormalDelay(Part):
-    """Lognormal pauses."""
+    """Lognormal lengths."""
 
     model: Literal["lognormal"]
     """Selects this distribution."""
     mu: Annotated[float, Field(ge=-30, le=11)]
-    """Mean of the natural logarithm of the pause in seconds."""
+    """Mean of the natural logarithm of the length in seconds."""
     sigma: Deviation
     """Standard deviation of that logarithm."""
 

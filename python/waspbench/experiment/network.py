@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from waspbench.experiment.base import Part, one_of
+from waspbench.experiment.cross_traffic import CrossTraffic
 from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.links import BackboneLink, BothDirections, LinkDirection, NamedLink, SharedLink
 from waspbench.experiment.units import Frequency, Ipv4Address, Ipv4Prefix, PlaceName
@@ -104,6 +105,12 @@ def _by_name(value: Any) -> Any:
     return value
 
 
+def _sources_by_name(value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise ValueError("must be tables by name, such as [network.cross_traffic.others]")
+    return value
+
+
 def _without_an_end(name: str, links: Mapping[str, Any]) -> str:
     others = [other for other, link in links.items() if isinstance(link, dict) and {"from", "to"} <= link.keys()]
     known = hint(name, others) or (f"other links are {', '.join(others[:8])}; " if others else "")
@@ -142,6 +149,12 @@ class Network(Part):
     prefix: Ipv4Prefix = PREFIX
     """IPv4 prefix in which all addresses lie: that of the server, then those of the clients, then those of the routers.
     A server that runs already (a URL) keeps its own address."""
+    cross_traffic: Annotated[
+        dict[PlaceName, CrossTraffic],
+        Field(json_schema_extra={"additionalProperties": False}),
+        BeforeValidator(_sources_by_name),
+    ] = Field(default_factory=dict)
+    """Traffic that loads links beside that of the clients, each a table [network.cross_traffic.NAME]."""
     icmp: Icmp = Field(default_factory=Icmp)
     """How often routers send ICMP errors. In a simulation they have no reason to send one."""
 
@@ -214,7 +227,9 @@ class Network(Part):
 
     def resolve(self) -> dict[str, Any]:
         """As the engine takes it, without traces."""
-        return {"prefix": self.prefix, **self._resolve_kind(), "icmp": self.icmp.model_dump()}
+        cross_traffic = [{"name": name, **traffic.resolve()} for name, traffic in self.cross_traffic.items()]
+        told = {"prefix": self.prefix, **self._resolve_kind(), "icmp": self.icmp.model_dump()}
+        return told | ({"cross_traffic": cross_traffic} if cross_traffic else {})
 
     def _resolve_kind(self) -> dict[str, Any]:
         if self.kind == "star":

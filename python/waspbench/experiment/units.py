@@ -97,8 +97,30 @@ PositiveSize = Annotated[
 ]
 """An amount of data above zero."""
 
-Rate = Annotated[str, BeforeValidator(_checked(_core.parse_rate, "10Mbit/s")), _schema("rate", "10Mbit/s", "56kbit/s")]
+_rate = _checked(_core.parse_rate, "10Mbit/s")
+
+Rate = Annotated[str, BeforeValidator(_rate), _schema("rate", "10Mbit/s", "56kbit/s")]
 """Bits a second, above zero: bit/s, kbit/s, Mbit/s, Gbit/s."""
+
+NO_RATE = "0"
+"""What stands for a rate of zero."""
+
+
+def _rate_or_zero(value: Any) -> str:
+    if value == NO_RATE or (value == 0 and not isinstance(value, bool)):
+        return NO_RATE
+    try:
+        return _rate(value)
+    except ValueError as error:
+        raise ValueError(f"{error}; 0 is no traffic") from None
+
+
+RateOrZero = Annotated[
+    str,
+    BeforeValidator(_rate_or_zero),
+    WithJsonSchema({"anyOf": [{"type": "string", "format": "rate", "examples": ["10Mbit/s"]}, {"const": 0}]}),
+]
+"""Bits a second, or 0 (``"0"``)."""
 
 Frequency = Annotated[
     str, BeforeValidator(_checked(_core.parse_frequency, "100/s")), _schema("frequency", "100/s", "30/min")

@@ -108,7 +108,7 @@ def _named(path: str) -> tuple[str, str, FieldKind] | None:
     """The names of a field, and its kind; None of one that has none here."""
     first, *steps = path.split(".")
     if first != "clients":
-        return _OTHERS.get(path) or _of_link(path)
+        return _OTHERS.get(path) or _of_link(path) or _of_cross_traffic(path)
     for length in range(len(steps), 0, -1):
         found = _OF_CLIENTS.get(tuple(steps[-length:]))
         if found is not None:
@@ -133,6 +133,19 @@ def _of_link(path: str) -> tuple[str, str, FieldKind] | None:
             text = " ".join([f"{link}'s {name}", *([found["way"]] if found["way"] else [])])
             return text, text, kind
     return None
+
+
+_OF_CROSS_TRAFFIC = {"rate": "rate", "packet": "packet length", "model": "model"}
+
+
+def _of_cross_traffic(path: str) -> tuple[str, str, FieldKind] | None:
+    """The names of an option of cross traffic."""
+    found = re.fullmatch(r"network\.cross_traffic\.([^.]+)\.(\w+)", path)
+    name = None if found is None else _OF_CROSS_TRAFFIC.get(found[2])
+    if found is None or name is None:
+        return None
+    text = f"{name} of cross traffic {found[1]}"
+    return text, text, "other"
 
 
 def kind_of(path: str) -> FieldKind:
@@ -170,9 +183,11 @@ def axis_of(path: str, values: Sequence[Any]) -> tuple[Axis, list[float]]:
 
 
 def numbers_of(path: str, values: Sequence[Any]) -> tuple[list[float], str] | None:
-    """The values of a field as numbers of one unit; None where they are none, or of several units."""
+    """The values of a field as numbers of one unit, which 0 need not have; None where they are none, or of several
+    units.
+    """
     read = [each for value in values if (each := _number(path, value)) is not None]
-    units = {unit for _, unit in read}
+    units = {unit for number, unit in read if unit or number} or {""}
     if not read or len(read) < len(values) or len(units) > 1:
         return None
     numbers, [unit] = [number for number, _ in read], units
@@ -182,8 +197,9 @@ def numbers_of(path: str, values: Sequence[Any]) -> tuple[list[float], str] | No
 def _sizes(sizes: Sequence[float], values: Sequence[Any]) -> tuple[list[float], str]:
     """Bytes in the unit that their texts have: one that is binary as they are."""
     binary = any("i" in str(value) for value in values)
+    least = min(filter(None, sizes), default=0)
     units = (("MiB", 1 << 20), ("KiB", 1 << 10)) if binary else (("MB", 10**6), ("KB", 10**3))
-    unit, scale = next(((unit, scale) for unit, scale in units if min(sizes) >= scale), ("B", 1))
+    unit, scale = next(((unit, scale) for unit, scale in units if least >= scale), ("B", 1))
     return [size / scale for size in sizes], unit
 
 

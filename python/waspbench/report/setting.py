@@ -13,7 +13,7 @@ from waspbench.report.content import Block, Section, Table, Words, items, table
 from waspbench.report.sources import ComparisonSource, Origin, SearchSource, Side, StudySource
 from waspbench.results.columns import value_text
 from waspbench.results.comparing import ComparisonResult
-from waspbench.results.wording import described, impairments, losses, queues, shared_links, trace
+from waspbench.results.wording import cross_traffic, described, impairments, losses, queues, shared_links, trace
 from waspbench.results.workload import site_text, workload_text
 from waspbench.tabular import NONE, Column, Listing, whole
 
@@ -27,7 +27,8 @@ def of_study(source: StudySource) -> Section:
     if result.lengths is not None and result.lengths.why is None:
         said.append(f"Lengths: {result.lengths.text}")
     title = f"Groups of clients{f' at {settings_of(point.varied)}' if swept else ''}"
-    said += [f"{name}: {text}" for name, text in shared_links(result.scenario)]
+    network = result.scenario.get("network") or {}
+    said += [f"{name}: {text}" for name, text in [*shared_links(result.scenario), *cross_traffic(network)]]
     blocks: list[Block] = [items("", said), clients_table(title, result.clients)]
     return _section([*blocks, *_varied(source.origin, [each.varied for each in study.points])])
 
@@ -39,8 +40,9 @@ def of_search(source: SearchSource) -> Section:
     if origin.points and workload is not None:
         varied = "the rate of their arrivals" if source.search.find == "rate" else "their number"
         groups = [group.resolve() for group in origin.points[0].experiment.clients]
-        network = {"network": origin.points[0].experiment.network.resolve()}
-        links = [f"{name}: {text}" for name, text in shared_links(network)]
+        network = origin.points[0].experiment.network.resolve()
+        met = [*shared_links({"network": network}), *cross_traffic(network)]
+        links = [f"{name}: {text}" for name, text in met]
         blocks.append(items("", [f"Workload: {workload}", *links]))
         blocks.append(clients_table(f"Groups of clients; the search varies {varied}", groups))
     return _section([*blocks, *_varied(origin, [each.varied for each in source.search.points])])

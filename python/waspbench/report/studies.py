@@ -16,7 +16,7 @@ from waspbench.results.brief import advice, notes
 from waspbench.results.columns import column_of
 from waspbench.results.remarks import remarks
 from waspbench.results.result import Result
-from waspbench.results.wording import described, direction, hidden
+from waspbench.results.wording import carried, described, direction, hidden
 from waspbench.results.wording import server as server_text
 from waspbench.results.workload import workload_text
 
@@ -150,7 +150,9 @@ def _emulator(source: StudySource) -> list[Block]:
     if len(source.study.points) == 1:
         [(_, result)] = source.made
         ways = {"down": result.network.down, "up": result.network.up}
-        blocks.append(items("The network as it was", [f"{name}: {direction(way)}" for name, way in ways.items()]))
+        loads = [f"cross traffic {carried(traffic)}" for traffic in result.cross_traffic]
+        told = [f"{name}: {direction(way)}" for name, way in ways.items()]
+        blocks.append(items("The network as it was", [*told, *loads]))
     return blocks
 
 

@@ -92,7 +92,9 @@ class _Narrow:
 def _full_links(
     experiment: Experiment, readings: Sequence[LoadReading], traces: Mapping[str, str] | None
 ) -> _Narrow | None:
-    """The links between nodes that were full in one of these runs, if any were."""
+    """The links between nodes, and the one before the server if cross traffic loads it, that were full in one of these
+    runs, if any were.
+    """
     full = list(dict.fromkeys(link for each in readings for link in each.full_links))
     if not full:
         return None
@@ -105,7 +107,8 @@ def _full_links(
         if group.name in measured
         and any(f"{hop.link} {hop.direction}" in full for hop in (*group.up.links, *group.down.links))
     ]
-    named = ", ".join(f"{link} ({rate_text(rates.get(link))})" for link in full)
+    offered = _offered(network)
+    named = ", ".join(f"{link} ({rate_text(rates.get(link))}{offered.get(link, '')})" for link in full)
     text = f"the link {named} was full" if len(full) == 1 else f"the links {named} were full"
     if len(crossing) < len(measured):
         of = f"{', '.join(crossing[:MOST_NAMED])}{', ...' if len(crossing) > MOST_NAMED else ''}" or "no group"
@@ -117,9 +120,22 @@ MOST_NAMED = 4
 """Groups that cross a full link that are named."""
 
 
+def _offered(network: Topology) -> dict[str, str]:
+    """What cross traffic offers to links, each with its direction, in words."""
+    offered: dict[str, float] = {}
+    for load in network.cross_traffic:
+        place = f"{load.link} {load.direction}"
+        offered[place] = offered.get(place, 0.0) + load.mean_bps
+    return {place: f", to which cross traffic offers {rate_text(round(bps))}" for place, bps in offered.items() if bps}
+
+
 def rates_of(network: Topology) -> dict[tuple[str, str], int]:
-    """The rates of the links between nodes in bits a second, of a trace the mean, by link and direction."""
-    links = [link for link in network.links if link.kind == "between"]
+    """The rates of the links between nodes, and of the one before the server if cross traffic loads it, in bits a
+    second, of a trace the mean, by link and direction.
+    """
+    loaded = {load.link for load in network.cross_traffic}
+    judged = {"between": True, "server": network.server_link in loaded, "access": False}
+    links = [link for link in network.links if judged[link.kind]]
     return {(link.link, link.direction): link.rate_bps for link in links if link.rate_bps is not None}
 
 

@@ -37,8 +37,8 @@ class LoadReading(Record):
     goodput_bps: float = 0.0
     """Bits of bodies a second, background groups included."""
     full_links: list[str] = Field(default_factory=list)
-    """Links between nodes of a backbone or a graph, each with its direction, that carried at least 90 % of their rate
-    over the whole run. Empty for a star, and in results of older versions."""
+    """Links between nodes of a backbone or a graph, and the shared link of a star if it has cross traffic, that carried
+    at least 90 % of their rate over the whole run; each with its direction. Empty in results of older versions."""
     interval_s: float | None = None
     """Length of the measured interval in seconds. It is longer than that of the file if that was too short."""
     server_cpu: float | None

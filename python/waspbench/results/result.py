@@ -98,9 +98,35 @@ class Direction(Record):
     duplicated: int | None = None
     """Copies of packets that links made (duplicate). None in results of older versions."""
     held: int | None = None
-    """Packets that links held back so that later packets overtake them (reorder). None in results of older versions."""
+    """Packets that links held back so that later packets overtake them (reorder), those of cross traffic included. None
+    in results of older versions."""
     reordered: int | None = None
-    """Packets that were held back, and that at least one later packet overtook. None in results of older versions."""
+    """Packets that were held back, and that at least one later packet overtook, those of cross traffic included. None
+    in results of older versions."""
+
+
+class CrossTraffic(Record):
+    """Packets of one cross traffic in all runs. For access links they are those on all of them together."""
+
+    name: str
+    """Name of the cross traffic."""
+    link: str
+    """Link that it loads: the name of the link, or of a group of clients for their access links."""
+    direction: str
+    """Direction that it loads."""
+    links: int
+    """Number of links that it loads: the clients of the group, or 1."""
+    offered_bps: Estimate
+    """Bits of IP packets per second that arrived at all these links together."""
+    packets: int
+    """Packets that arrived at these links."""
+    lost: int
+    """Packets that the loss model dropped."""
+    dropped: int
+    """Packets that were dropped for another reason, such as a full queue; copies that the link made among them."""
+    dropped_early: int
+    """Those of them that a queue dropped although it was not full, to slow their senders (red, codel, fq-codel,
+    pie)."""
 
 
 class Network(Record):
@@ -199,7 +225,10 @@ class Result(WithTables):
     """The emulator itself. cpu and others are means over the runs; run_delay, run_delay_by_others, lag_us and unread_us
     are the largest of all runs. All its figures are None in simulation."""
     network: Network
-    """Packets in the emulated network, and what became of them, summed over the runs."""
+    """Packets of clients and server in the emulated network, and what became of them, summed over the runs."""
+    cross_traffic: list[CrossTraffic] = Field(default_factory=list)
+    """What became of each cross traffic, in the order of the file: mean rate, and packets summed over the runs. Empty
+    without cross traffic, and in results of older versions."""
     censoring: Censoring | None = None
     """How much the measured intervals of all runs together miss, because they were too short for some transactions.
     None with too few transactions to tell, and in results of older versions."""
@@ -351,6 +380,7 @@ def combine(
             up=_direction([run.network.up for run in runs], _label(about, "up")),
             down=_direction([run.network.down for run in runs], _label(about, "down")),
         ),
+        cross_traffic=_cross_traffic(runs),
         censoring=None if judged is None else judged.censoring,
         trend=None if judged is None else judged.trend,
         stability=None if judged is None else judged.stability,
@@ -468,6 +498,25 @@ def _direction(runs: Sequence[RunDirection], label: float | None) -> Direction:
         held=_sum([run.held for run in runs]),
         reordered=_sum([run.reordered for run in runs]),
     )
+
+
+def _cross_traffic(runs: Sequence[RunSummary]) -> list[CrossTraffic]:
+    """What became of each cross traffic in all runs, which have the same."""
+    of_all = zip(*(run.cross_traffic for run in runs), strict=True)
+    return [
+        CrossTraffic(
+            name=each[0].name,
+            link=each[0].link,
+            direction=each[0].direction,
+            links=each[0].links,
+            offered_bps=estimate_of([run.offered_bps for run in each]),
+            packets=sum(run.packets for run in each),
+            lost=sum(run.lost for run in each),
+            dropped=sum(run.dropped for run in each),
+            dropped_early=sum(run.dropped_early for run in each),
+        )
+        for each in of_all
+    ]
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:

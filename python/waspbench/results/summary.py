@@ -348,15 +348,38 @@ class RunDirection(Finite):
     duplicated: Count | None = None
     """Copies of packets that links made (duplicate)."""
     held: Count | None = None
-    """Packets that links held back so that later packets overtake them (reorder)."""
+    """Packets that links held back so that later packets overtake them (reorder), those of cross traffic included."""
     reordered: Count | None = None
-    """Packets that were held back, and that at least one later packet overtook."""
+    """Packets that were held back, and that at least one later packet overtook, those of cross traffic included."""
     expected_loss_rate: float | None = None
     """Expected loss rate: mean of the packets' conditional probabilities of loss."""
     expected_standard_error: float | None = None
     """Standard error of loss_rate around expected_loss_rate."""
     stationary_loss_rate: float | None = None
     """Long-run loss rate of the loss models."""
+
+
+class RunCrossTraffic(Finite):
+    """Packets of one cross traffic. For access links they are those on all of them together."""
+
+    name: str
+    """Name of the cross traffic."""
+    link: str
+    """Link that it loads: the name of the link, or of a group of clients for their access links."""
+    direction: str
+    """Direction that it loads."""
+    links: Count
+    """Number of links that it loads: the clients of the group, or 1."""
+    packets: Count
+    """Packets that arrived at these links."""
+    offered_bps: float
+    """Bits of these packets per second on all links together, IP headers included."""
+    lost: Count
+    """Packets that the loss model dropped."""
+    dropped: Count
+    """Packets that were dropped for another reason, such as a full queue; copies that the link made among them."""
+    dropped_early: Count
+    """Those of them that a queue dropped although it was not full."""
 
 
 class RunNetwork(Record):
@@ -538,7 +561,9 @@ class RunSummary(Record):
     """How late the emulator was with the packets of each group of clients. None in simulation and in results of older
     versions."""
     network: RunNetwork
-    """Packets in the emulated network, and what became of them."""
+    """Packets of clients and server in the emulated network, and what became of them."""
+    cross_traffic: list[RunCrossTraffic] = Field(default_factory=list)
+    """What became of each cross traffic, in the order of the file. Empty in results of older versions."""
     device: dict[str, int] | None = None
     """Increase of the counters of the emulator's network device over the measured interval. None in simulation."""
     client_device: dict[str, int] | None = None

@@ -122,12 +122,13 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
                 "packets",
                 "UInt64",
                 "Packets that arrived at the link. For an access link they are those of its client in `connections`, "
-                "and `strays`. Copies that the link made are not among them.",
+                "`strays` and `cross_packets`. Copies that the link made are not among them.",
             ),
             (
                 "strays",
                 "UInt64",
-                "Packets that belong to no connection of the run: those of an earlier run, or not TCP, or fragments. "
+                "Packets that belong to no connection of the run and are no cross traffic: those of an earlier run, or "
+                "not TCP, or fragments. "
                 "Null for links that clients share.",
             ),
             ("bytes", "UInt64", "Number of bytes of these packets, IP headers included."),
@@ -139,6 +140,15 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
                 "Those of them that the queue dropped although it was not full, to slow their senders. Null in results "
                 "of older versions.",
             ),
+            (
+                "cross_packets",
+                "UInt64",
+                "Packets of cross traffic among `packets`. This and the next three are null in results of older "
+                "versions.",
+            ),
+            ("cross_bytes", "UInt64", "Bytes of cross traffic among `bytes`."),
+            ("cross_lost", "UInt64", "Packets of cross traffic among `lost`."),
+            ("cross_dropped", "UInt64", "Packets of cross traffic among `dropped`."),
             ("corrupted", "UInt64", "Packets in which the link flipped a bit. Null in results of older versions."),
             ("duplicated", "UInt64", "Copies that the link made of packets. Null in results of older versions."),
             (
@@ -154,7 +164,11 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
                 "other by jitter are not counted. Null in results of older versions.",
             ),
             ("max_queue_bytes", "UInt64", "Largest number of bytes in the queue."),
-            ("mean_queue_bytes", "Float64", "Mean number of bytes in the queue over the run."),
+            (
+                "mean_queue_bytes",
+                "Float64",
+                "Mean number of bytes in the queue over the run, without the packet in transmission.",
+            ),
         ),
     ),
     "histogram": (

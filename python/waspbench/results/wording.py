@@ -12,7 +12,7 @@ from waspbench.experiment.network import directions_of
 from waspbench.experiment.queues import DISCIPLINES
 from waspbench.experiment.traces import RateTrace
 from waspbench.results.columns import value_text
-from waspbench.results.result import Direction, Result
+from waspbench.results.result import CrossTraffic, Direction, Result
 
 
 def title(result: Result) -> str:
@@ -63,8 +63,48 @@ def _network(scenario: Mapping[str, Any]) -> list[str]:
     if network.get("kind") == "graph" and len(network["links"]) > MOST_LINKS:
         routes = _routes(network)
         graph = f"graph of {len(network['nodes'])} nodes and {len(network['links'])} links"
-        return [graph, *([f"static routes: {routes}"] if routes else [])]
-    return [f"{name[:1].lower()}{name[1:]}: {text}" for name, text in shared_links(scenario)]
+        return [graph, *([f"static routes: {routes}"] if routes else []), *_loads(network)]
+    links = [f"{name[:1].lower()}{name[1:]}: {text}" for name, text in shared_links(scenario)]
+    return [*links, *_loads(network)]
+
+
+MOST_LOADS = 3
+"""Sources of cross traffic that are told one by one where there is little room."""
+
+
+def _loads(network: Mapping[str, Any]) -> list[str]:
+    """The cross traffic of a network, where there is little room."""
+    told = cross_traffic(network)
+    if len(told) > MOST_LOADS:
+        return [f"cross traffic from {len(told)} sources"]
+    return [f"{name[:1].lower()}{name[1:]}: {text}" for name, text in told]
+
+
+def cross_traffic(network: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The cross traffic of a network, each with its name and the link that it loads."""
+    return [
+        (f"Cross traffic {each['name']} on {each['link']} {each['direction']}", load(each))
+        for each in network.get("cross_traffic") or ()
+    ]
+
+
+def load(traffic: Mapping[str, Any]) -> str:
+    """When packets of cross traffic come, and how long they are."""
+    model = traffic["model"]
+    if "rate" not in traffic:
+        return "none"
+    bursts = [f"{name} {lengths(model[name])}" for name in ("on", "off") if name in model]
+    kind = f"{model['kind']} ({', '.join(bursts)})" if bursts else model["kind"]
+    flows = f" in {traffic['flows']:,d} flows" if traffic["flows"] > 1 else ""
+    return f"{traffic['rate']} {kind}, packets of {traffic['packet']}{flows}"
+
+
+def lengths(law: Mapping[str, Any]) -> str:
+    """A distribution of lengths of time, with its parameters."""
+    if law["model"] in ("none", "constant"):
+        return str(law.get("value", "none"))
+    told = " ".join(f"{name}={value}" for name, value in law.items() if name != "model" and value is not None)
+    return f"{law['model']} {told}"
 
 
 def shared_links(scenario: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -254,6 +294,19 @@ def hidden(result: Result) -> str:
     """What the measured intervals were too short for, by the upper estimate; empty where that is not known."""
     most = None if result.censoring is None else result.censoring.at_most
     return "" if most is None else f"long transactions may hide up to {max(0.1, 100 * most):.1f} % of the mean"
+
+
+def carried(traffic: CrossTraffic) -> str:
+    """What became of the packets of one cross traffic."""
+    where = f"{traffic.name} on {traffic.link} {traffic.direction}"
+    if not traffic.packets:
+        return f"{where}: no packets"
+    offered = f"{_rate((traffic.offered_bps.mean or 0.0) / traffic.links)} offered"
+    offered += f" on each of {traffic.links} links" if traffic.links > 1 else ""
+    early = f" ({traffic.dropped_early:,d} of them early)" if traffic.dropped_early else ""
+    shares = {f"{traffic.lost:,d} lost": traffic.lost, f"{traffic.dropped:,d} dropped{early}": traffic.dropped}
+    told = [f"{what} ({100 * count / traffic.packets:.2f} %)" for what, count in shares.items() if count]
+    return ", ".join([f"{where}: {offered}", f"{traffic.packets:,d} packets", *told])
 
 
 def direction(way: Direction) -> str:

@@ -101,8 +101,9 @@ class CapacityStudy(Pipeline[CapacityResult]):
         ]
 
     def _rates(self, point: Point) -> Mapping[tuple[str, str], int]:
-        is_star = point.experiment.network.kind == "star"
-        return {} if is_star else rates_of(resolved(point.experiment, self._traces))
+        network = point.experiment.network
+        has_none = network.kind == "star" and not network.cross_traffic
+        return {} if has_none else rates_of(resolved(point.experiment, self._traces))
 
     @classmethod
     def _check_servers(cls, plan: StudyPlan, found: Sequence[Point]) -> None:

@@ -2,7 +2,7 @@
 
 use super::{GroupPaths, topology};
 use crate::Scenario;
-use crate::scenario::{Group, StaticRoute};
+use crate::scenario::{CrossTraffic, Group, StaticRoute};
 use serde::Serialize;
 use std::sync::Arc;
 use wasp_net::queue::QueueConfig;
@@ -22,6 +22,23 @@ pub struct TopologyReport {
     pub links: Vec<LinkReport>,
     /// The groups of clients.
     pub groups: Vec<GroupReport>,
+    /// What loads links beside them.
+    pub cross_traffic: Vec<CrossReport>,
+}
+
+/// Cross traffic, by the names of links and directions of [`LinkReport`].
+#[derive(Clone, Debug, Serialize)]
+pub struct CrossReport {
+    /// Its name.
+    pub name: String,
+    /// The link that it loads.
+    pub link: String,
+    /// The direction of it.
+    pub direction: String,
+    /// Its mean rate, with headers; on each of several access links.
+    pub mean_bps: f64,
+    /// The length of its packets in bytes, headers included.
+    pub packet_bytes: u64,
 }
 
 /// A router, or the server.
@@ -137,6 +154,19 @@ pub fn topology_report(scenario: &Scenario) -> TopologyReport {
         nodes: nodes(scenario, &resolved),
         links: links(scenario, &resolved, server_link),
         groups,
+        cross_traffic: scenario.network.cross_traffic.iter().map(cross_traffic).collect(),
+    }
+}
+
+fn cross_traffic(traffic: &CrossTraffic) -> CrossReport {
+    let CrossTraffic { name, link, direction, rate, packet, model, flows: _ } = traffic;
+    let within_bursts = rate.map_or(0.0, |rate| rate.bits_per_second() as f64);
+    CrossReport {
+        name: name.clone(),
+        link: link.clone(),
+        direction: direction.clone(),
+        mean_bps: within_bursts * model.duty_cycle(),
+        packet_bytes: packet.get(),
     }
 }
 

@@ -23,7 +23,8 @@ impl Scenario {
         self.check_places(&nodes)?;
         self.check_routes()?;
         Addresses::of(self)?;
-        check_paths(self)
+        check_paths(self)?;
+        self.check_cross_traffic()
     }
 
     /// Fields of other kinds of network are errors, not ignored.
@@ -181,7 +182,7 @@ impl Nodes {
 }
 
 /// Some of these names, as part of a message.
-fn names(of: &[String]) -> String {
+pub(super) fn names(of: &[String]) -> String {
     const MOST: usize = 8;
     let some = of.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = of.len().saturating_sub(MOST);
@@ -189,6 +190,6 @@ fn names(of: &[String]) -> String {
 }
 
 /// Why something cannot have this name, and which one it could have.
-fn taken(name: &str, why: &str, what: &str) -> String {
+pub(super) fn taken(name: &str, why: &str, what: &str) -> String {
     format!("{name:?}; the name {why}; {name}-{what} would be valid")
 }

@@ -7,6 +7,7 @@ mod behaviour;
 mod check;
 mod check_behaviour;
 mod check_network;
+mod cross;
 mod network;
 mod queue;
 mod tcp;
@@ -16,6 +17,8 @@ pub use behaviour::{Abort, ArrivalModel, Arrivals, Http, Method, NextAfter, Star
 pub use check::ScenarioError;
 pub(crate) use check::{ensure, prefix};
 pub(crate) use check_behaviour::of_option;
+pub use cross::CrossTraffic;
+pub(crate) use cross::LoadedLink;
 pub use network::{
     GraphNode, Internetwork, LinkDirection, LinkDirections, NamedLink, NetworkKind, SharedLink, StaticRoute,
 };

@@ -1,6 +1,6 @@
 //! The network between clients and server.
 
-use super::{QueueOption, TraceOption};
+use super::{CrossTraffic, QueueOption, TraceOption};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use wasp_net::{Corrupt, Duplicate, ErrorRate, Jitter, Loss, Reorder, Trace};
@@ -33,6 +33,9 @@ pub struct Internetwork {
     /// How often each router may send ICMP errors.
     #[serde(default)]
     pub icmp: ErrorRate,
+    /// Traffic beside that of the clients.
+    #[serde(default)]
+    pub cross_traffic: Vec<CrossTraffic>,
     /// The rate traces that links ask for, by the paths of their files.
     #[serde(default)]
     pub traces: BTreeMap<String, Trace>,

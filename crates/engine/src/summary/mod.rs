@@ -32,16 +32,18 @@ pub use trend::Trend;
 pub use windows::CongestionWindows;
 
 use crate::build::{GroupPaths, group_paths};
+use crate::cross::by_link;
 use crate::lateness::Lateness;
 use crate::ledger::{GroupLedger, GroupTimes};
-use crate::{Counters, Ledger, MachineReport, RunError, Scenario};
+use crate::scenario::LoadedLink;
+use crate::{Counters, CrossTraffic, Ledger, MachineReport, RunError, Scenario};
 use hdrhistogram::{Counter, Histogram};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use totals::DirectionTotals;
 use wasp_host::{Arrival, Outcome, TcpTotals};
 use wasp_net::topology::Layout;
-use wasp_net::{Fate, Flow, LinkId, Network, Observer, Pair};
+use wasp_net::{CrossCounters, Fate, Flow, LinkId, Network, Observer, Pair};
 
 /// What a run leaves behind.
 #[derive(Debug)]
@@ -95,6 +97,8 @@ pub struct Summary {
     pub lateness: Option<Vec<GroupLateness>>,
     /// The network's own account over the measured interval.
     pub network: NetworkSummary,
+    /// What became of each cross traffic over the measured interval.
+    pub cross_traffic: Vec<CrossSummary>,
     /// How far the device's counters grew in the measured interval of a live run.
     pub device: Option<Counters>,
     /// The same of the clients' device, where the clients are programs.
@@ -268,7 +272,30 @@ pub struct NetworkSummary {
     pub down: DirectionSummary,
 }
 
-/// One direction of the network over the measured interval.
+/// One cross traffic over the measured interval. What crosses several access links is counted on all of them together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CrossSummary {
+    /// Its name.
+    pub name: String,
+    /// The link that it loads: its name, or the group whose access links it loads.
+    pub link: String,
+    /// The direction of the link.
+    pub direction: String,
+    /// How many links those are.
+    pub links: u32,
+    /// Packets that came to their entrances.
+    pub packets: u64,
+    /// Bits of them a second, headers included.
+    pub offered_bps: f64,
+    /// Packets lost at random.
+    pub lost: u64,
+    /// Packets dropped for another reason, copies among them.
+    pub dropped: u64,
+    /// Those of them that a queue discipline dropped early: although there was room.
+    pub dropped_early: u64,
+}
+
+/// One direction of the network over the measured interval, without cross traffic (but `held` and `reordered` include it).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct DirectionSummary {
     /// Packets that came to the access links.
@@ -328,9 +355,9 @@ pub struct LinkRow {
     pub link: String,
     /// `up` or `down`; of a link between nodes `forward` or `backward`.
     pub direction: &'static str,
-    /// Packets that came to it. Those of an access link are the packets of its client's connections and [`Self::strays`].
+    /// Packets that came to it. Those of an access link are the packets of its client's connections, [`Self::strays`] and [`Self::cross_packets`].
     pub packets: u64,
-    /// Those of them that are of no connection of the run; absent for a link that clients share, which keeps no account of connections.
+    /// Those of them that are neither of a connection of the run nor cross traffic; absent for a link that clients share, which keeps no account of connections.
     pub strays: Option<u64>,
     /// Their bytes.
     pub bytes: u64,
@@ -340,6 +367,14 @@ pub struct LinkRow {
     pub dropped: u64,
     /// Those of them that a queue discipline dropped early: although there was room.
     pub dropped_early: u64,
+    /// Packets of cross traffic among all that came.
+    pub cross_packets: u64,
+    /// Their bytes.
+    pub cross_bytes: u64,
+    /// Packets of cross traffic among those lost at random.
+    pub cross_lost: u64,
+    /// Packets of cross traffic among those dropped for another reason.
+    pub cross_dropped: u64,
     /// Packets in which a bit was flipped.
     pub corrupted: u64,
     /// Copies that were made.
@@ -363,6 +398,10 @@ impl LinkRow {
         self.lost += other.lost;
         self.dropped += other.dropped;
         self.dropped_early += other.dropped_early;
+        self.cross_packets += other.cross_packets;
+        self.cross_bytes += other.cross_bytes;
+        self.cross_lost += other.cross_lost;
+        self.cross_dropped += other.cross_dropped;
         self.corrupted += other.corrupted;
         self.duplicated += other.duplicated;
         self.held += other.held;
@@ -413,6 +452,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
             up: direction(&part.measured.totals.up),
             down: direction(&part.measured.totals.down),
         },
+        cross_traffic: cross_traffic(scenario, &part.measured.totals.cross, seconds),
         device: part.machine.counters.device.clone(),
         client_device: part.machine.counters.client_device.clone(),
         tcpext: part.machine.counters.tcp.clone(),
@@ -602,6 +642,25 @@ fn direction(totals: &DirectionTotals) -> DirectionSummary {
     }
 }
 
+/// What became of each cross traffic of the scenario in so many seconds.
+fn cross_traffic(scenario: &Scenario, counters: &[CrossCounters], seconds: f64) -> Vec<CrossSummary> {
+    let summary = |(traffic, counters): (&CrossTraffic, &CrossCounters)| CrossSummary {
+        name: traffic.name.clone(),
+        link: traffic.link.clone(),
+        direction: traffic.direction.clone(),
+        links: match scenario.loaded_link(&traffic.link) {
+            Some(LoadedLink::Access(group)) => scenario.clients[group].count,
+            _ => 1,
+        },
+        packets: counters.packets,
+        offered_bps: per_second(counters.bytes * 8, seconds),
+        lost: counters.loss.lost,
+        dropped: counters.dropped,
+        dropped_early: counters.dropped_early,
+    };
+    scenario.network.cross_traffic.iter().zip(counters).map(summary).collect()
+}
+
 /// `strays` are the flows that are of no connection.
 fn links<O: Observer>(
     scenario: &Scenario,
@@ -610,8 +669,10 @@ fn links<O: Observer>(
     nanos: u64,
     strays: &[Flow],
 ) -> Vec<LinkRow> {
+    let cross_traffic = by_link(network);
     let row = |name: &str, direction, id: LinkId, strays: Option<u64>| {
         let counters = network.link(id).counters();
+        let cross = cross_traffic.get(&id).copied().unwrap_or_default();
         LinkRow {
             link: name.to_owned(),
             direction,
@@ -621,6 +682,10 @@ fn links<O: Observer>(
             lost: counters.loss.lost,
             dropped: counters.dropped,
             dropped_early: counters.dropped_early,
+            cross_packets: cross.packets,
+            cross_bytes: cross.bytes,
+            cross_lost: cross.loss.lost,
+            cross_dropped: cross.dropped,
             corrupted: counters.corrupted,
             duplicated: counters.duplicated,
             held: counters.held,

@@ -1,11 +1,12 @@
 //! What network and modelled server have done, at the boundaries of the measured interval.
 
 use crate::Model;
+use crate::cross::by_link;
 use wasp_host::TcpTotals;
-use wasp_net::{Direction, LinkId, Network, Observer, Pair};
+use wasp_net::{CrossCounters, Direction, LinkCounters, LinkId, Loss, Observer, Pair};
 use wasp_units::{Duration, Instant};
 
-/// Sums over the links of one direction.
+/// Sums over the links of one direction. What cross traffic did there is left out, but from `held` and `reordered`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DirectionTotals {
     pub(crate) packets: u64,
@@ -25,41 +26,72 @@ pub(crate) struct DirectionTotals {
 }
 
 /// Both directions.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) up: DirectionTotals,
     pub(crate) down: DirectionTotals,
+    /// What became of each cross traffic of the scenario.
+    pub(crate) cross: Vec<CrossCounters>,
 }
 
 impl Totals {
     pub(crate) fn of<O: Observer>(model: &Model<O>) -> Self {
         let (network, layout) = (&model.network, &model.layout);
         let mut totals = Self::default();
+        let cross = by_link(network);
+        let link = |id: &LinkId| {
+            let link = network.link(*id);
+            let counters = cross.get(id).map_or(*link.counters(), |cross| link.counters().without(cross));
+            (counters, link.config().loss)
+        };
         for port in layout.hosts() {
-            totals.up.add(network, port.out, true);
-            totals.down.add(network, port.into, true);
+            totals.up.add_access(link(&port.out));
+            totals.down.add_access(link(&port.into));
         }
-        totals.up.add(network, layout.server.into, false);
-        totals.down.add(network, layout.server.out, false);
+        totals.up.add(link(&layout.server.into));
+        totals.down.add(link(&layout.server.out));
         for (Pair { forward, backward }, towards_server) in layout.links.iter().zip(&layout.towards_server) {
             let (up, down) = match towards_server {
                 Direction::Forward => (forward, backward),
                 Direction::Backward => (backward, forward),
             };
-            totals.up.add(network, *up, false);
-            totals.down.add(network, *down, false);
+            totals.up.add(link(up));
+            totals.down.add(link(down));
         }
+        totals.cross = model.cross.counters(network);
         totals
+    }
+
+    /// What has been done since an earlier time.
+    fn since(&self, earlier: &Self) -> Self {
+        // Of a run that was stopped before the interval nothing was counted earlier.
+        let before = |place: usize| earlier.cross.get(place).copied().unwrap_or_default();
+        let cross = self.cross.iter().enumerate();
+        Self {
+            up: self.up.since(&earlier.up),
+            down: self.down.since(&earlier.down),
+            cross: cross.map(|(place, now)| now.since(&before(place))).collect(),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.up.merge(&other.up);
+        self.down.merge(&other.down);
+        for (mine, theirs) in self.cross.iter_mut().zip(&other.cross) {
+            mine.add(theirs);
+        }
     }
 }
 
 impl DirectionTotals {
-    /// Adds a link. Every packet crosses one access link, so only there is it counted as a packet.
-    fn add<O: Observer>(&mut self, network: &Network<O>, id: LinkId, access: bool) {
-        let link = network.link(id);
-        let (counters, loss) = (link.counters(), link.config().loss);
+    /// Adds an access link. Every packet crosses one, so only there is it counted as a packet.
+    fn add_access(&mut self, (counters, loss): (LinkCounters, Loss)) {
+        self.packets += counters.packets;
+        self.add((counters, loss));
+    }
+
+    fn add(&mut self, (counters, loss): (LinkCounters, Loss)) {
         let (expected, variance) = loss.expected(&counters.loss);
-        self.packets += if access { counters.packets } else { 0 };
         self.lost += counters.loss.lost;
         self.dropped += counters.dropped;
         self.dropped_early += counters.dropped_early;
@@ -104,7 +136,7 @@ impl DirectionTotals {
 }
 
 /// The account when the measured interval began.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
     totals: Totals,
     server_cpu: Duration,
@@ -112,7 +144,7 @@ pub(crate) struct Watch {
 }
 
 /// The account over the measured interval.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Measured {
     pub(crate) totals: Totals,
     /// CPU time that the modelled server used, and its cores.
@@ -124,8 +156,7 @@ pub(crate) struct Measured {
 impl Measured {
     /// Adds the account of other clients before the same server.
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.totals.up.merge(&other.totals.up);
-        self.totals.down.merge(&other.totals.down);
+        self.totals.merge(&other.totals);
     }
 }
 
@@ -140,7 +171,7 @@ impl Watch {
         let end = Totals::of(model);
         let used = |(used, cores): (Duration, usize)| (used.saturating_sub(self.server_cpu), cores);
         Measured {
-            totals: Totals { up: end.up.since(&self.totals.up), down: end.down.since(&self.totals.down) },
+            totals: end.since(&self.totals),
             server_cpu: model.server_cpu(now).map(used),
             server_tcp: model.server_tcp().map(|end| end.since(&self.server_tcp)),
         }

@@ -1,6 +1,6 @@
 //! What happened at a link.
 
-use crate::LossTally;
+use crate::{CrossCounters, LossTally};
 use wasp_units::{Duration, Instant};
 
 /// What happened at a link since the start.
@@ -34,6 +34,25 @@ pub struct LinkCounters {
 }
 
 impl LinkCounters {
+    /// Those of all packets but cross traffic, as far as they are counted for that.
+    #[must_use]
+    pub const fn without(&self, cross: &CrossCounters) -> Self {
+        Self {
+            packets: self.packets - cross.packets,
+            bytes: self.bytes - cross.bytes,
+            loss: LossTally {
+                from_good: self.loss.from_good - cross.loss.from_good,
+                from_bad: self.loss.from_bad - cross.loss.from_bad,
+                lost: self.loss.lost - cross.loss.lost,
+            },
+            dropped: self.dropped - cross.dropped,
+            dropped_early: self.dropped_early - cross.dropped_early,
+            corrupted: self.corrupted - cross.corrupted,
+            duplicated: self.duplicated - cross.duplicated,
+            ..*self
+        }
+    }
+
     /// So many bytes wait in the queue.
     pub(super) fn note_queue(&mut self, bytes: u64) {
         self.queue_max = self.queue_max.max(bytes);

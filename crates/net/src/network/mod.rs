@@ -1,5 +1,6 @@
 //! Nodes joined by links: how a packet moves, and where it ends.
 
+mod cross;
 mod router;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,9 @@ use wasp_packet::{Body, Packet, PayloadPool, View};
 use wasp_random::Key;
 use wasp_units::{Duration, Instant};
 use wasp_wire::{Address, ipv4};
+
+use cross::CrossSources;
+pub use cross::{CrossConfig, CrossCounters, CrossSource, is_cross_traffic};
 
 /// Bytes of a payload that are fetched ahead: a request or the head of a response. The processor itself fetches what is read one after the other.
 const HEAD: usize = 256;
@@ -68,6 +72,8 @@ pub struct Network<O = ()> {
     routers: Vec<Router>,
     /// The links to the hosts whose packets are counted.
     metered: Routes,
+    /// What loads links beside what hosts send.
+    cross: CrossSources,
     packets: PacketStore,
     made: u64,
     fates: Fates,
@@ -112,6 +118,7 @@ impl<O: Observer> Network<O> {
             links: Vec::new(),
             routers: Vec::new(),
             metered: Routes::default(),
+            cross: CrossSources::default(),
             packets: PacketStore::default(),
             made: 0,
             fates: Fates::default(),
@@ -298,6 +305,9 @@ impl<O: Observer> Network<O> {
             let router = match self.links[link.0 as usize].to {
                 Node::Router(router) => router,
                 Node::Host(node) => {
+                    if self.end_cross_packet(link, id) {
+                        return None;
+                    }
                     self.fates.add(Fate::Delivered, 1);
                     return Some(Delivery { node, packet: self.packets.remove(id) });
                 }
@@ -481,7 +491,9 @@ impl<O: Observer> Network<O> {
         counters.dropped_early += u64::from(fate == Fate::QueueEarly);
         self.sight(link, id, Sighting::Dropped(fate), scheduler);
         self.fates.add(fate, 1);
-        self.packets.remove(id)
+        let packet = self.packets.remove(id);
+        self.note_end(link, &packet, fate);
+        packet
     }
 
     /// A second packet like this one.
@@ -497,6 +509,10 @@ impl<O: Observer> Network<O> {
     fn lose(&mut self, id: LinkId, packet: PacketId, too_big: bool, now: Instant) -> bool {
         let link = &mut self.links[id.0 as usize];
         let Some(meter) = &mut link.meter else { return !too_big && link.lose() };
+        if !self.cross.is_empty() && is_cross_traffic(self.packets.get(packet)) {
+            let scope = meter.scope;
+            return !too_big && self.lose_cross_packet(id, packet, scope);
+        }
         let flow = self.flows.of_packet(meter, self.packets.get(packet), now);
         let (direction, scope) = (meter.direction, meter.scope);
         let lost = !too_big && lose(link, flow, direction, scope);

@@ -36,6 +36,9 @@ impl<O: Observer> Network<O> {
         has_route: bool,
         scheduler: &mut Scheduler<E>,
     ) {
+        if self.end_cross_packet(port.1, id) {
+            return;
+        }
         let ip = self.packets.get(id).ip;
         let (fate, error) = match self.routers[port.0.0 as usize].routes.stop(ip.destination) {
             _ if has_route => (Fate::Ttl, IcmpError::TimeExceeded),

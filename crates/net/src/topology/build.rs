@@ -64,7 +64,8 @@ impl Topology {
         let server = add_server(network, &self.server, &routers);
         let links = self.links.iter().map(|link| add_link(network, link, &routers)).collect();
         let hosts = self.add_hosts(network, &routers);
-        let layout = Layout::new(server, hosts, links, paths.towards_server()?);
+        let next_node = NodeId(1 + routers.len() as u32 + hosts.len() as u32);
+        let layout = Layout::new(server, hosts, links, paths.towards_server()?, next_node);
         self.set_routes(network, &routers, &layout, &mut paths);
         self.meter(network, &layout, &mut paths);
         Ok(layout)

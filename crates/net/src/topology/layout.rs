@@ -30,6 +30,8 @@ pub struct Layout {
     pub links: Vec<Pair<LinkId>>,
     /// Which direction of each of those leads towards the server.
     pub towards_server: Vec<Direction>,
+    /// The first number that no node has.
+    pub next_node: NodeId,
     hosts: Vec<Port>,
     first: Option<Port>,
     /// The hosts in the order of their addresses.
@@ -59,13 +61,14 @@ impl Layout {
         hosts: Vec<Port>,
         links: Vec<Pair<LinkId>>,
         towards_server: Vec<Direction>,
+        next_node: NodeId,
     ) -> Self {
         let next = |port: &Port| (port.node.0 + 1, port.into.0 + Self::STEP);
         let follows = |pair: &[Port]| next(&pair[0]) == (pair[1].node.0, pair[1].into.0);
         assert!(hosts.windows(2).all(follows), "the hosts are consecutive");
         let mut runs = runs(&hosts, 0);
         runs.sort_by_key(|run| run.first);
-        Self { server, links, towards_server, first: hosts.first().copied(), hosts, runs }
+        Self { server, links, towards_server, next_node, first: hosts.first().copied(), hosts, runs }
     }
 
     /// The ports of the hosts, in the order of their addresses.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, NodeId, Process, Scheduler};
 use wasp_net::topology::{self, AccessConfig, Block, Layout, ServerConfig};
-use wasp_net::{Delivery, Fate, LinkConfig, Network, NetworkEvent, Pair};
+use wasp_net::{CrossSource, Delivery, Fate, LinkConfig, Network, NetworkEvent, Pair};
 use wasp_packet::{Body, Checksums, Packet, Payload, PayloadPool, emit};
 use wasp_random::Key;
 use wasp_units::Instant;
@@ -20,11 +20,12 @@ pub(crate) struct Model {
     pub(crate) marked: Vec<u32>,
 }
 
-/// What happens at links, and packets to send: client, towards the server or from it, sequence number, payload bytes.
+/// What happens at links, and packets to send: client, towards the server or from it, sequence number, payload bytes; or a source of cross traffic.
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
     Link(NetworkEvent),
     Send { client: u32, up: bool, number: u32, bytes: u32 },
+    Cross(CrossSource),
 }
 
 impl From<NetworkEvent> for Event {
@@ -55,6 +56,7 @@ impl Process for Model {
                     }
                 }
             }
+            Event::Cross(source) => self.network.send_cross_packet(source, scheduler),
             Event::Send { client, up, number, bytes } => {
                 let packet = segment(&self.layout, client, up, number, bytes);
                 let from = if up { self.layout.hosts()[client as usize] } else { self.layout.server };

@@ -1,7 +1,7 @@
 //! The account of packets, in all and at each link.
 
 use wasp_net::topology::{Layout, Port};
-use wasp_net::{Direction, Fate, LinkId, Network, Observer, Sighting};
+use wasp_net::{CrossCounters, Direction, Fate, LinkId, Network, Observer, Sighting};
 use wasp_packet::{Packet, PayloadPool};
 use wasp_units::Instant;
 
@@ -44,7 +44,7 @@ pub(super) fn ports(layout: &Layout) -> impl Iterator<Item = &Port> {
 }
 
 /// Each direction of each link.
-fn links(layout: &Layout) -> impl Iterator<Item = LinkId> {
+pub(super) fn links(layout: &Layout) -> impl Iterator<Item = LinkId> {
     let of_ports = ports(layout).flat_map(|port| [port.out, port.into]);
     of_ports.chain(layout.links.iter().flat_map(|link| [link.forward, link.backward]))
 }
@@ -83,27 +83,51 @@ pub(super) fn check(network: &Network<Seen>, layout: &Layout, (handed_over, refu
         "packets lost and dropped early"
     );
     assert_eq!(refused, met(Fate::QueueFull) + met(Fate::TooBig), "packets without room and too long ones");
-    let arrived: u64 = ports(layout).map(|port| network.observer.at(port.into).left).sum();
+    let to_hosts = |port: &Port| network.observer.at(port.into).left - cross_at(network, port.into).arrived;
+    let arrived: u64 = ports(layout).map(to_hosts).sum();
     assert_eq!(arrived, handed_over, "packets handed to hosts");
     // Routers take packets, too.
     assert!(met(Fate::Delivered) + refused_by_hosts >= handed_over, "packets that hosts took");
     check_crossings(network, layout);
+    check_cross_traffic(network);
+}
+
+/// Of each source, what ended is at most what came and was copied.
+fn check_cross_traffic(network: &Network<Seen>) {
+    for (link, counters) in network.cross_traffic() {
+        assert!(cross_in_flight(counters).is_some(), "{counters:?} at {link:?}");
+        assert!(counters.packets <= network.link(link).counters().packets, "{counters:?} at {link:?}");
+    }
+}
+
+/// Packets of a source on its link.
+fn cross_in_flight(counters: &CrossCounters) -> Option<u64> {
+    let CrossCounters { packets, duplicated, dropped, arrived, loss, .. } = counters;
+    (packets + duplicated).checked_sub(loss.lost + dropped + arrived)
+}
+
+/// What became of cross traffic on a link.
+fn cross_at(network: &Network<Seen>, link: LinkId) -> CrossCounters {
+    let mut sum = CrossCounters::default();
+    network.cross_traffic().filter(|(other, _)| *other == link).for_each(|(_, more)| sum.add(more));
+    sum
 }
 
 /// Holds the sums over the links of hosts against those links.
 fn check_crossings(network: &Network<Seen>, layout: &Layout) {
     for direction in Direction::BOTH {
         let link = |port: &Port| if direction == Direction::Forward { port.out } else { port.into };
-        let counters = || layout.hosts().iter().map(|port| network.link(link(port)).counters());
+        let links = || layout.hosts().iter().map(link);
+        let own = |link| (network.link(link).counters(), cross_at(network, link));
         let crossed = network.crossed(direction);
         assert_eq!(
             crossed.packets,
-            counters().map(|counters| counters.packets).sum::<u64>(),
+            links().map(own).map(|(all, cross)| all.packets - cross.packets).sum::<u64>(),
             "packets {direction:?}"
         );
         assert_eq!(
             crossed.lost,
-            counters().map(|counters| counters.loss.lost).sum::<u64>(),
+            links().map(own).map(|(all, cross)| all.loss.lost - cross.loss.lost).sum::<u64>(),
             "lost {direction:?}"
         );
     }
@@ -117,5 +141,8 @@ pub(super) fn check_end(network: &Network<Seen>, layout: &Layout) {
     }
     if network.in_flight() == 0 {
         assert_eq!(network.pool.in_use(), 0, "payload of packets that have ended");
+        for (link, counters) in network.cross_traffic() {
+            assert_eq!(cross_in_flight(counters), Some(0), "{counters:?} at {link:?}");
+        }
     }
 }

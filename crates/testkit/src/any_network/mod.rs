@@ -13,18 +13,22 @@ pub use case::{Case, Cases};
 use account::Seen;
 use arbitrary::{Result, Unstructured};
 use frame::Frame;
+use std::num::NonZeroU16;
 use traffic::Traffic;
 use wasp_kernel::{LogicalProcess, NodeId, Process, Scheduler, Stage};
 use wasp_net::topology::{Layout, Port};
-use wasp_net::{Delivery, Fate, Fates, Network, NetworkEvent};
+use wasp_net::{CrossConfig, CrossSource, Delivery, Fate, Fates, Network, NetworkEvent};
 use wasp_packet::{Body, Dropped, Packet, PayloadPool, Unassembled, cut};
+use wasp_random::Key;
 use wasp_stack::{Answer, Ip, PathMtuDiscovery, Received};
-use wasp_units::Instant;
+use wasp_units::{Bytes, Instant};
 
 /// Bytes that the graph is made of. A larger one ends with the least of everything.
 const GRAPH: usize = 600;
 /// Most packets and frames that are sent.
 const MOST_SENT: usize = 300;
+/// After so many packets of hosts a source of cross traffic sends one, each in its turn.
+const CROSS_TRAFFIC: usize = 3;
 /// More events than any input needs, and fewer than at which the kernel says that the clock stands still.
 const MOST_EVENTS: u64 = 5_000_000;
 
@@ -42,6 +46,8 @@ struct Model {
     network: Network<Seen>,
     layout: Layout,
     hosts: Vec<Ip>,
+    /// One for each direction of each link.
+    sources: Vec<CrossSource>,
     /// Packets that came to hosts.
     handed_over: u64,
     /// Those of them that the hosts refused.
@@ -124,6 +130,11 @@ impl Model {
         }
     }
 
+    /// A source of cross traffic sends a packet.
+    fn load(&mut self, turn: usize, scheduler: &mut Scheduler<NetworkEvent>) {
+        self.network.send_cross_packet(self.sources[turn % self.sources.len()], scheduler);
+    }
+
     fn note_cases(&mut self, packet: &Packet) {
         let is_error = matches!(packet.body, Body::Icmp { kind: 3 | 11, .. });
         self.cases.note(Case::NoTimeToLive, packet.ip.ttl == 0);
@@ -158,12 +169,15 @@ pub fn check(bytes: &[u8]) -> Option<Checked> {
     let (mut kernel, mut source) = begin(&mut Unstructured::new(graph))?;
     let mut bytes = Unstructured::new(traffic);
     let mut now = Instant::ZERO;
-    for _ in 0..MOST_SENT {
+    for number in 0..MOST_SENT {
         if bytes.is_empty() {
             break;
         }
         send(&mut kernel, &mut source, &mut now, &mut bytes)
             .expect("there is always something to choose from");
+        if number % CROSS_TRAFFIC == 0 {
+            kernel.inject(now, |model, scheduler| model.load(number / CROSS_TRAFFIC, scheduler));
+        }
         kernel.process.check_account();
     }
     source.end(&mut kernel.process.network.pool);
@@ -177,7 +191,14 @@ fn begin(bytes: &mut Unstructured<'_>) -> Option<(Kernel, Traffic)> {
     let addresses: Vec<_> = account::ports(&layout).map(|port| port.address).collect();
     let hosts = addresses.iter().map(|address| Ip::new(*address, PathMtuDiscovery::Off)).collect();
     let cases = Cases::default();
-    let model = Model { network, layout, hosts, handed_over: 0, refused: 0, cases, is_over: false };
+    let links: Vec<_> = account::links(&layout).collect();
+    let sources = links.into_iter().zip(0..);
+    let sources = sources.map(|(link, number)| {
+        let packet = Bytes::new(28 + 90 * (number % 8));
+        network.add_cross_source(link, CrossConfig { packet, flows: NonZeroU16::MIN, key: Key::root(1, 0) })
+    });
+    let sources = sources.collect();
+    let model = Model { network, layout, hosts, sources, handed_over: 0, refused: 0, cases, is_over: false };
     Some((LogicalProcess::new(model), Traffic::new(addresses)))
 }
 
