@@ -120,6 +120,7 @@ GROUP: dict[str, Any] = {
     "name": "homes",
     "count": 12,
     "background": False,
+    "observe": False,
     "rtt": "60ms",
     "loss": LOSSES[-1],
     "bandwidth": {"up": "1Mbit/s", "down": "5Mbit/s"},
@@ -267,7 +268,9 @@ CHANGES: dict[str, dict[str, Any]] = {
         )
     },
     **{f"think {delay['model']}": group(think=delay) for delay in DELAYS},
-    "profile": {"clients": [{"name": "homes", "profile": "lte"}, {"name": "others", "background": True}]},
+    "profile": {
+        "clients": [{"name": "homes", "profile": "lte"}, {"name": "others", "background": True, "observe": True}]
+    },
     "conditional": group(http={"conditional": True, "pipeline": 2}),
     "arrivals": group(arrivals={"model": "constant", "rate": "9/s", "outstanding": 300}),
     "tuned buffers": group(tcp=TUNED),

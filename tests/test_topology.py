@@ -9,7 +9,8 @@ import pytest
 
 from waspbench.cli.app import invoke
 from waspbench.experiment.load import load
-from waspbench.topology import Topology, dot, mermaid, notes, queue_text, rate_text, resolved, tables
+from waspbench.tabular import rate_text
+from waspbench.topology import Topology, dot, mermaid, notes, queue_text, resolved, tables
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 BOTTLENECKS = EXAMPLES / "two-bottlenecks.toml"

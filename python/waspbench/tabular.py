@@ -98,6 +98,19 @@ def whole(value: int) -> str:
     return f"{value:,d}"
 
 
+def rate_text(bps: int | None) -> str:
+    """A rate (bit/s) in the largest unit in which it is at least 1; None is no limit."""
+    if bps is None:
+        return UNLIMITED
+    for unit, size in (("Gbit/s", 10**9), ("Mbit/s", 10**6), ("kbit/s", 10**3)):
+        if bps >= size:
+            return f"{bps / size:.4g} {unit}"
+    return f"{bps} bit/s"
+
+
+UNLIMITED = "unlimited"
+"""What stands for a rate, or a length, that has no limit."""
+
 _LEAST = 24
 """Characters that are left of a column of words at least."""
 

@@ -15,10 +15,9 @@ from waspbench.experiment.resolve import accept, resolve
 from waspbench.experiment.trace_files import described
 from waspbench.results.formats import Record
 from waspbench.results.wording import OPTIONS, besides, load, queue
-from waspbench.tabular import Column, Listing, whole
+from waspbench.tabular import UNLIMITED, Column, Listing, rate_text, whole
 
 SERVER = "server"
-UNLIMITED = "unlimited"
 MOST_GROUPS = 6
 """Groups at one node that a drawing names; of more it says how many."""
 
@@ -275,16 +274,6 @@ def _port(node: str, address: str | None, own: Mapping[str, str | None]) -> str:
 def routes_text(routes: Sequence[Mapping[str, Any]]) -> str:
     """The static routes of a node."""
     return ", ".join(f"{route['to']} via {route['via']}" for route in routes) or "none"
-
-
-def rate_text(bps: int | None) -> str:
-    """A rate in the largest unit in which it is at least 1."""
-    if bps is None:
-        return UNLIMITED
-    for unit, size in (("Gbit/s", 10**9), ("Mbit/s", 10**6), ("kbit/s", 10**3)):
-        if bps >= size:
-            return f"{bps / size:.4g} {unit}"
-    return f"{bps} bit/s"
 
 
 def time_text(nanoseconds: int) -> str:

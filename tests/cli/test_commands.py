@@ -40,6 +40,7 @@ def test_the_defaults_of_bench(engine: FakeEngine) -> None:
         "name": "clients",
         "count": 256,
         "background": False,
+        "observe": False,
         "rtt": "100ms",
         "loss": {"up": None, "down": None, "scope": "direction"},
         "bandwidth": {"up": None, "down": None},

@@ -52,7 +52,7 @@ def test_flags_and_a_file_that_says_the_same_give_the_same_bytes(
     bench = capsys.readouterr().out
     assert invoke(["run", "e.toml", *both.split(), "-o", "file"]) == 0
     assert files(here / "bench") == files(here / "file")
-    assert len(files(here / "bench")) == 2 * 6
+    assert len(files(here / "bench")) == 2 * 8
     assert manifest(here / "bench") == manifest(here / "file")
     assert capsys.readouterr().out == bench.replace("results         bench", "results         file")
 

@@ -250,7 +250,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (
         group(lost="3%"),
         "clients.homes.lost: unknown field; did you mean loss? "
-        "valid here: name, count, background, at, profile, rtt, loss, bandwidth, trace, queue, jitter, reorder, duplicate, "
+        "valid here: name, count, background, observe, at, profile, rtt, loss, bandwidth, trace, queue, jitter, reorder, duplicate, "
         "corrupt, mtu, http, think, start, arrivals, tcp",
     ),
     (group(loss="100%"), f'clients.homes.loss.rate: "100%": {LIMIT}'),

@@ -91,8 +91,8 @@ def test_the_document_itself_is_left_alone() -> None:
         (
             "clients.hotels.rtt=5ms",
             "clients.hotels: neither a group nor a field of one; "
-            "valid here: homes, offices, name, count, background, at, profile, rtt, loss, bandwidth, trace, queue, "
-            "jitter, reorder, duplicate, corrupt, mtu, http, think, start, arrivals, tcp",
+            "valid here: homes, offices, name, count, background, observe, at, profile, rtt, loss, bandwidth, trace, "
+            "queue, jitter, reorder, duplicate, corrupt, mtu, http, think, start, arrivals, tcp",
         ),
     ],
 )

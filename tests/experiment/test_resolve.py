@@ -67,6 +67,7 @@ def test_a_simulated_run_is_told_everything() -> None:
                 "name": "homes",
                 "count": 4,
                 "background": False,
+                "observe": False,
                 "rtt": "50ms",
                 "loss": {"up": None, "down": None, "scope": "direction"},
                 "bandwidth": {"up": None, "down": "10Mbit/s"},

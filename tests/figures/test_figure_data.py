@@ -450,7 +450,16 @@ def test_results_say_which_figures_they_have(swept: StudyResult, single: StudyRe
 
     assert names(single) == {"response-time-cdf", "response-time-ccdf", "series", "queues"}
     rtt = {name for name in KINDS if name.endswith("-vs-rtt")}
-    of_others = {"series", "queues", "normal-probability", "comparison", "load-search", "capacity-vs-load", "outcomes"}
+    of_others = {
+        "series",
+        "queues",
+        "waiting",
+        "normal-probability",
+        "comparison",
+        "load-search",
+        "capacity-vs-load",
+        "outcomes",
+    }
     assert names(swept) == set(KINDS) - rtt - of_others
     reasons = {kind.name: why for kind, why in available(swept)}
     assert reasons["throughput-vs-rtt"] == (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
 from figure_results import SIM, all_errors, only, points, simulated, untrusted
@@ -135,6 +136,61 @@ def test_links_before_which_nothing_waits_have_no_figure(tmp_path: Any) -> None:
         NoFigureError, match=r"is made of the tables of runs \(links\), which these results do not have"
     ):
         figure(result([1.0]), "queues")
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
+    """Clients behind a shared link that is too narrow for them."""
+    parts = {
+        "clients": [{"name": "homes", "count": 4, "rtt": "20ms", "bandwidth": "2Mbit/s", "observe": True}],
+        "workload": {"size": "60KB"},
+        "network": {"shared": {"down": {"rate": "4Mbit/s", "queue": "codel"}}},
+        "measure": {"warmup": "1s", "duration": "3s", "runs": 2, "max_errors": "100%"},
+    }
+    return simulated(tmp_path_factory.mktemp("points") / "narrow", **parts)
+
+
+def test_waiting_is_that_of_observed_links_by_second(narrow: StudyResult) -> None:
+    made = figure(narrow, "waiting")
+    assert [panel.y.label for panel in made.panels] == [
+        "waiting (KiB)",
+        "carried (Mbit/s)",
+        "dropped or marked (packets/s)",
+        "share of packets that waited longer",
+    ]
+    assert "no packet waited or was dropped at shared up" in made.notes
+    assert "a group's values are means over the links of its clients" in made.notes
+    waiting, carried, longer = traces(made), traces(made, 1), traces(made, 3)
+    assert list(longer) == ["shared down", "homes up", "homes down"]
+    rows = only(narrow).link_series()
+    down = rows.filter((pl.col("link") == "shared") & (pl.col("direction") == "down"))
+    second = down.filter(pl.col("second") == 2)
+    assert waiting["shared down"].x == (0, 1, 2, 3, 4)
+    assert waiting["shared down"].y[2] == pytest.approx(second["mean_queue_bytes"].to_numpy().mean() / 1024)
+    assert carried["shared down"].y[2] == pytest.approx(8 * second["carried_bytes"].to_numpy().sum() / 2 / 1e6)
+    homes = rows.filter(pl.col("link").str.starts_with("homes/") & (pl.col("direction") == "down"))
+    of_second = homes.filter(pl.col("second") == 2)
+    assert carried["homes down"].y[2] == pytest.approx(8 * of_second["carried_bytes"].to_numpy().mean() / 1e6)
+    assert (waiting["end of warm-up"].kind, waiting["end of warm-up"].x) == ("reference", (1, 1))
+    curve = longer["shared down"]
+    waits = only(narrow).link_waits().filter((pl.col("link") == "shared") & (pl.col("direction") == "down"))
+    assert curve.y[0] == 1
+    assert curve.y[-1] == pytest.approx(1 / waits["count"].sum())
+    assert list(curve.y) == sorted((y for y in curve.y if y is not None), reverse=True)
+    assert curve.x[-1] == waits["upper_ns"].to_numpy().max() / 1e6
+
+
+def test_values_of_an_invalid_result_are_marked(narrow: StudyResult) -> None:
+    result = only(narrow).model_copy(update={"valid": False})
+    made = figure(result, "waiting")
+    assert all(all(trace.invalid) for panel in made.panels for trace in panel.traces if trace.kind == "steps")
+
+
+def test_links_at_which_nothing_waits_have_no_figure_of_waiting(tmp_path: Any, groups: StudyResult) -> None:
+    with pytest.raises(NoFigureError, match="waiting would show nothing: at no observed link a packet waited"):
+        figure(groups, "waiting")
+    with pytest.raises(NoFigureError, match=r"waiting is made of the tables of runs \(link_series\), which these"):
+        figure(result([1.0]), "waiting")
 
 
 GRID = [

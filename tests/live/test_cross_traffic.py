@@ -54,6 +54,11 @@ def test_ping_waits_behind_poisson_traffic_as_m_d_1_says(tmp_path: Path) -> None
         sent = LOAD * 1000 / SERVICE * 26
         assert abs(told["packets"] - sent) < 5 * sent**0.5
         assert told["lost"] == told["dropped"] == 0
+        # The same wait as the results tell it. Some twelve packets that follow each other count as one.
+        observed = {(link["link"], link["direction"]): link for link in seen.run.summary["observed"]}
+        loaded = observed["b1", "forward"]
+        assert abs(loaded["waiting_ms"]["mean"] - WAIT) < 4 * DEVIATION / (sent / 12) ** 0.5
+        assert abs(loaded["utilization"] - LOAD) < 5 * LOAD / sent**0.5 + 0.01
         return seen
 
     def wrong(seen: Seen) -> str | None:

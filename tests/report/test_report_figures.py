@@ -51,12 +51,12 @@ def left_out(report: Report) -> list[str]:
         (
             ["one-group"],
             ["response-time-cdf", "response-time-ccdf", "series", "queues", "normal-probability"],
-            ["outcomes"],
+            ["outcomes", "waiting"],
         ),
         (
             ["all-errors"],
             ["response-time-cdf", "response-time-ccdf", "series", "outcomes"],
-            ["queues", "normal-probability"],
+            ["queues", "waiting", "normal-probability"],
         ),
         (
             ["sweep"],

@@ -774,19 +774,12 @@ def test_a_link_is_full_by_what_it_carried_in_the_whole_run(tmp_path: Path) -> N
     group = SimpleNamespace(ages=SimpleNamespace(window=SimpleNamespace(warmup=15.0, duration=5.0)))
     run: Any = SimpleNamespace(run=0, by_group=[group])
     (tmp_path / "links").mkdir()
-    for megabytes, lost, full in ((11.4, 0, True), (11.0, 0, False), (14.0, 250, False), (14.0, 150, True)):
-        row = {"link": "outer", "direction": "backward", "bytes": int(megabytes * 1e6), "packets": 1000}
-        other = {"link": "outer", "direction": "forward", "bytes": 0, "packets": 0, "lost": 0, "dropped": 0}
-        write_table(pl.DataFrame([row | {"lost": 0, "dropped": lost}, other]), tmp_path / "links" / "run-0.parquet")
+    for megabytes, full in ((11.4, True), (11.0, False)):
+        row = {"link": "outer", "direction": "backward", "carried_bytes": int(megabytes * 1e6)}
+        other = {"link": "outer", "direction": "forward", "carried_bytes": 0}
+        write_table(pl.DataFrame([row, other]), tmp_path / "links" / "run-0.parquet")
         assert (full_links(run, tmp_path, rates) == ["outer backward"]) is full
     assert full_links(run, tmp_path, {}) == []
-    # Half of the long packets of cross traffic were dropped, and many short ones were not: 7 MB and 1 MB.
-    cross = {"cross_bytes": 14_000_000, "cross_packets": 1000, "cross_lost": 0, "cross_dropped": 500}
-    mixed = row | {"bytes": 15_000_000, "packets": 26_000, "lost": 0, "dropped": 500} | cross
-    for dropped, full in ((500, False), (200, True)):
-        counted = mixed | {"dropped": dropped, "cross_dropped": dropped}
-        write_table(pl.DataFrame([counted]), tmp_path / "links" / "run-0.parquet")
-        assert (full_links(run, tmp_path, rates) == ["outer backward"]) is full
 
 
 def test_a_capacity_of_the_future_is_refused(whole: Path, tmp_path: Path) -> None:

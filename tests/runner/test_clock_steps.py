@@ -82,5 +82,5 @@ def test_durations_estimates_and_records_do_not_follow_the_clock(mode: str, step
 
 def test_simulated_tables_are_the_same_to_the_byte(undisturbed: dict[str, bytes], step: int, tmp_path: Path) -> None:
     study(DOCUMENT, output=tmp_path / "out")
-    assert len(undisturbed) == 10
+    assert len(undisturbed) == 14
     assert tables(tmp_path / "out") == undisturbed

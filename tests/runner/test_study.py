@@ -210,7 +210,7 @@ def test_results_of_the_future_are_refused_and_left_alone(whole: Path, tmp_path:
     file = directory / name
     file.write_text(json.dumps(json.loads(file.read_text()) | {"format": FORMAT + 1}))
     before = files(directory)
-    with pytest.raises(InputError, match=r"format: 4: .* newer than this version of waspbench"):
+    with pytest.raises(InputError, match=rf"format: {FORMAT + 1}: .* newer than this version of waspbench"):
         load_study(directory) if name.endswith("manifest.json") else resume(directory, jobs=1)
     assert files(directory) == before
 

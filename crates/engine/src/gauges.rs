@@ -1,6 +1,7 @@
 //! What is read once a second: the network's counts, the server's CPU, the worst lag.
 
-use crate::{Gauges, Model};
+use crate::links::{LinkSampler, NamedDirection};
+use crate::{Gauges, Model, ObservedLink};
 use wasp_net::{Crossings, Direction, Observer};
 use wasp_units::{Duration, Instant};
 
@@ -12,11 +13,14 @@ pub(crate) struct Sampler {
     next: Instant,
     crossed: [Crossings; 2],
     server_cpu: Duration,
+    links: LinkSampler,
 }
 
 impl Sampler {
-    pub(crate) fn new() -> Self {
-        Self { next: Instant::ZERO + SECOND, crossed: Default::default(), server_cpu: Duration::ZERO }
+    /// `observed` are the links of the model that are observed.
+    pub(crate) fn new<O: Observer>(observed: Vec<NamedDirection>, model: &mut Model<O>) -> Self {
+        let links = LinkSampler::new(observed, model);
+        Self { next: Instant::ZERO + SECOND, crossed: Default::default(), server_cpu: Duration::ZERO, links }
     }
 
     /// The next boundary between seconds.
@@ -24,7 +28,7 @@ impl Sampler {
         self.next
     }
 
-    /// Closes the second that has ended by `now`, if one has. `machine` reads the server's busy share since its last call and the worst lag.
+    /// Closes the second that has ended by `now`, if one has; everything before its end has happened, and nothing since. `machine` reads the server's busy share since its last call and the worst lag.
     pub(crate) fn sample<O: Observer>(
         &mut self,
         now: Instant,
@@ -48,8 +52,19 @@ impl Sampler {
             lag_max_ns,
         };
         model.ledger.note_gauges(self.next, gauges);
+        self.links.sample(self.next, model);
         self.crossed = [up, down];
         self.next += SECOND;
+    }
+
+    /// The measured interval begins `now`, before which everything has happened.
+    pub(crate) fn mark_start<O: Observer>(&mut self, now: Instant, model: &mut Model<O>) {
+        self.links.mark_start(now, model);
+    }
+
+    /// Closes what is left of a second at the `end` of the run, and returns the links that were observed.
+    pub(crate) fn finish<O: Observer>(self, end: Instant, model: &mut Model<O>) -> Vec<ObservedLink> {
+        self.links.finish(end, model)
     }
 }
 

@@ -11,6 +11,7 @@ mod edge;
 mod gauges;
 mod lateness;
 mod ledger;
+mod links;
 mod live;
 mod model;
 mod population;
@@ -28,6 +29,7 @@ pub use ledger::{
     Ages, ConnectionRow, Gauges, GroupLedger, GroupTimes, Interval, Ledger, Rows, Second, Strata, Tally,
     TransactionRow,
 };
+pub use links::{LinkRow, LinkSecond, ObservedLink};
 pub use live::{drive, drive_share};
 pub use model::Model;
 pub use port::{
@@ -43,8 +45,9 @@ pub use scenario::{
 pub use shard::{Shard, Share};
 pub use summary::{
     Alike, Beginning, Censoring, CongestionWindows, Course, CrossSummary, DirectionSummary, Emulator,
-    FirstLosses, Fortieths, GroupFigures, GroupLateness, GroupSummary, GroupTogether, Lengths, LinkRow,
+    FirstLosses, Fortieths, GroupFigures, GroupLateness, GroupSummary, GroupTogether, Lengths, LinkSummary,
     Little, NetworkSummary, OpenLoop, PacketSummary, Part, Reason, ReasonCode, ResponseTime, RunFigures,
-    RunOutput, ServerCpu, Stability, Summary, Together, Trend, Unseen, Waits, Window, alike, sum_up,
+    RunOutput, ServerCpu, Stability, Summary, Together, Trend, Unseen, WaitingTime, Waits, Window, alike,
+    sum_up,
 };
 pub use wasp_workload::Site;

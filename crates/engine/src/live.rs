@@ -4,7 +4,7 @@
 //! reading, but never later than the next pending event: while the emulator is behind, what arrives is taken to have
 //! arrived before what is still to be done, so time never goes back.
 //!
-//! Neither starves the other: each turn has a batch of both. Which of them keeps waiting when there is more to do than time is decided by `batches_to_read`, and
+//! Neither starves the other: each turn has a batch of both, but for the ends of seconds, before which all that was due is handled. Which of them keeps waiting when there is more to do than time is decided by `batches_to_read`, and
 //! both waits are measured: lag where packets leave, and where frames are read the time since nothing was left to be read.
 //!
 //! Reading and writing are done in batches: packets that are written one right after another share the interrupt that tells the server's
@@ -66,10 +66,9 @@ pub fn drive_share<O: Observer>(
     let edge = Edge::new(clock, ports, interval, Lateness::new(share.scenario));
     let mut live = Live { run, edge, meters, interval, measuring: false, housekeeping_at: Instant::ZERO };
     let (end, failure) = match live.follow() {
-        Ok(end) => (end, live.handle_before(end).err()),
+        Ok(end) => (end, live.close_seconds(end).and_then(|()| live.handle_before(end)).err()),
         Err(failure) => (live.run.kernel.now(), Some(failure)),
     };
-    live.close_second(end);
     live.meters.mark(Mark::MeasureEnd, end);
     let machine = live.meters.report();
     live.run.finish(end, failure, Some(live.edge.lateness), machine)
@@ -136,23 +135,28 @@ impl<O: Observer, C: Clock, P: PacketPort, M: Meters> Live<'_, O, C, P, M> {
     /// Begins the measured interval, closes seconds, reports progress: whatever of this is due.
     fn keep_house(&mut self, now: Instant) -> Result<(), RunError> {
         if !self.measuring && now >= self.interval.start() {
+            self.close_seconds(self.interval.start())?;
             self.handle_before(self.interval.start())?;
             self.run.mark_start();
             self.meters.mark(Mark::MeasureStart, self.interval.start());
             self.measuring = true;
         }
-        self.close_second(now);
+        self.close_seconds(now)?;
         self.run.report(now);
         let boundary = if self.measuring { self.interval.end() } else { self.interval.start() };
         self.housekeeping_at = (now + REPORT_INTERVAL).min(self.run.sampler.next()).min(boundary);
         Ok(())
     }
 
-    /// Closes the second that has ended by `now`, if one has.
-    fn close_second(&mut self, now: Instant) {
-        let (meters, edge) = (&mut *self.meters, &mut self.edge);
-        let machine = || (meters.server_busy(), Some(edge.take_worst_lag()));
-        self.run.sampler.sample(now, &mut self.run.kernel.process, machine);
+    /// Closes each second that has ended by `now`, when everything before its end has happened.
+    fn close_seconds(&mut self, now: Instant) -> Result<(), RunError> {
+        while self.run.sampler.next() <= now {
+            self.handle_before(self.run.sampler.next())?;
+            let (meters, edge) = (&mut *self.meters, &mut self.edge);
+            let machine = || (meters.server_busy(), Some(edge.take_worst_lag()));
+            self.run.sampler.sample(now, &mut self.run.kernel.process, machine);
+        }
+        Ok(())
     }
 
     /// Handles every event before `limit`, which has passed.

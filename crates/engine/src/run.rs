@@ -2,6 +2,7 @@
 
 use crate::gauges::Sampler;
 use crate::lateness::Lateness;
+use crate::links::observed;
 use crate::summary::{Watch, sum_up};
 use crate::{Control, MachineReport, Model, Part, PortError, Progress, RunOutput, Scenario, Shard, Share};
 use std::sync::Arc;
@@ -51,9 +52,11 @@ pub(crate) struct Run<'a, O: Observer> {
 impl<'a, O: Observer> Run<'a, O> {
     pub(crate) fn new(share: &Share<'a>, control: &'a Control, observer: O) -> Self {
         let Share { scenario, site, shard } = *share;
-        let mut kernel = LogicalProcess::new(Model::new(scenario, site, observer));
+        let mut model = Model::new(scenario, site, observer);
+        let sampler = Sampler::new(observed(scenario, &model.layout, shard), &mut model);
+        let mut kernel = LogicalProcess::new(model);
         kernel.inject(Instant::ZERO, |model, scheduler| model.start(shard, scheduler));
-        Self { scenario, control, kernel, watch: Watch::default(), sampler: Sampler::new() }
+        Self { scenario, control, kernel, watch: Watch::default(), sampler }
     }
 
     /// Warm-up and measured interval in virtual time; returns the end, or when the run was stopped.
@@ -77,8 +80,10 @@ impl<'a, O: Observer> Run<'a, O> {
 
     /// The measured interval begins.
     pub(crate) fn mark_start(&mut self) {
-        let model = &self.kernel.process;
-        self.watch = Watch::new(model, model.ledger.interval().start());
+        let model = &mut self.kernel.process;
+        let start = model.ledger.interval().start();
+        self.watch = Watch::new(model, start);
+        self.sampler.mark_start(start, model);
     }
 
     /// Tells whoever watches how far the run has come.
@@ -105,6 +110,8 @@ impl<'a, O: Observer> Run<'a, O> {
         self.kernel.inject(end, |model, scheduler| model.finish(scheduler));
         self.report(end);
         let events = self.kernel.handled();
-        Part::new(self.scenario, self.kernel.process, measured, lateness, machine, events, failure)
+        let mut model = self.kernel.process;
+        let observed = self.sampler.finish(end, &mut model);
+        Part::new(self.scenario, model, (measured, observed), lateness, machine, events, failure)
     }
 }

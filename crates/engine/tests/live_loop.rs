@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use wasp_engine::{
-    Control, MachineReport, Mark, Meters, PacketPort, PortError, ReasonCode, RunOutput, Scenario, Shard,
-    Share, Summary, Transmitted, drive, drive_share, sum_up,
+    Control, LinkSecond, MachineReport, Mark, Meters, ObservedLink, PacketPort, PortError, ReasonCode,
+    RunOutput, Scenario, Shard, Share, Summary, Transmitted, drive, drive_share, sum_up,
 };
 use wasp_kernel::{Clock, VirtualClock};
 use wasp_packet::{Body, MAX_FRAME_LEN, Packet, Payload, PayloadPool, cut, frame};
@@ -295,6 +295,7 @@ fn a_run_that_is_stopped_keeps_what_it_measured_and_says_so() {
     let (output, _) = live_with(&scenario(3, "1KB"), &control, VirtualClock::default(), port);
     assert!(output.summary.invalid.iter().any(|reason| reason.code == ReasonCode::Stopped));
     assert_eq!(output.summary.interval_s, 0.0);
+    assert!(output.summary.observed.is_empty());
 }
 
 /// A device that is gone after so many packets.
@@ -324,6 +325,21 @@ fn what_was_measured_before_the_device_failed_is_kept() {
     assert!(summary.outcomes["refused"] > 50);
     assert!((summary.little.integral_s - summary.little.records_s).abs() < 1e-6);
     assert_eq!(marks.0.last().unwrap().0, Mark::MeasureEnd);
+    let shared = &output.summary.observed[0];
+    assert!(shared.packets > 0 && shared.carried_bps.is_finite(), "{shared:?}");
+}
+
+#[test]
+fn a_device_may_fail_at_any_time() {
+    // The interval begins in the third second.
+    for packets in 20..60 {
+        let port = Vanishing(Refuser::new(usize::MAX), packets);
+        let (output, _) = live_with(&scenario(3, "1KB"), &Control::default(), VirtualClock::default(), port);
+        assert!(output.failure.is_some());
+        let measured = output.summary.interval_s > 0.0;
+        assert_eq!(output.summary.observed.is_empty(), !measured, "{packets}");
+        assert!(output.summary.observed.iter().all(|link| link.carried_bps.is_finite()));
+    }
 }
 
 /// End, client, request of a transaction.
@@ -353,6 +369,7 @@ fn threads_that_share_the_clients_find_what_one_would() {
         "model": {"kind": "poisson"},
     }]);
     scenario["clients"][1]["bandwidth"] = json!({"up": "300kbit/s"});
+    scenario["clients"][1]["observe"] = json!(true);
     threads_find_what_one_would(&scenario);
     // The same clients along a backbone, whose links only take time.
     let delay = json!({"delay": "3ms"});
@@ -403,6 +420,12 @@ fn threads_find_what_one_would(scenario: &Value) {
     assert_eq!(one.emulator.unwrap().threads, 1);
     assert_eq!(three.emulator.unwrap().threads, 3);
     assert_eq!(parts.links, whole.links);
+    let by_name = |output: &RunOutput| {
+        let mut observed = output.observed.clone();
+        observed.sort_by(|one, two| (&one.link, one.direction).cmp(&(&two.link, two.direction)));
+        observed
+    };
+    assert_eq!(by_name(&parts), by_name(&whole));
     let in_flight =
         |output: &RunOutput| output.ledger.seconds.iter().map(|second| second.in_flight).collect::<Vec<_>>();
     assert_eq!(in_flight(&parts), in_flight(&whole));
@@ -461,6 +484,72 @@ fn a_frame_that_waits_at_the_end_of_the_run_is_not_read_after_it() {
         let summary = &output.summary;
         assert_eq!(summary.packets.made, summary.fates.values().sum::<u64>() + summary.packets.in_flight);
         assert!((summary.little.integral_s - summary.little.records_s).abs() < 1e-6);
+    }
+}
+
+/// A clock on which the run stalls for three seconds, once.
+struct Stalling(VirtualClock, bool);
+
+impl Clock for Stalling {
+    fn now(&mut self) -> Instant {
+        let now = self.0.now();
+        if now >= Instant::ZERO + Duration::from_millis(1_500) && !std::mem::replace(&mut self.1, true) {
+            self.0.wait_until(Some(now + Duration::from_secs(3)));
+        }
+        self.0.now()
+    }
+
+    fn wait_until(&mut self, deadline: Option<Instant>) {
+        self.0.wait_until(deadline);
+    }
+}
+
+/// Fails unless the seconds of each observed link add up to its row, each is possible, and there is one for each second of the run.
+fn seconds_and_rows_agree(output: &RunOutput, length: f64) {
+    for ObservedLink { link, direction, seconds, .. } in &output.observed {
+        let row = output.links.iter().find(|row| (&row.link, row.direction) == (link, *direction)).unwrap();
+        assert_eq!(seconds.len(), length.ceil() as usize, "{link} {direction}");
+        let sum = |value: fn(&LinkSecond) -> u64| seconds.iter().map(value).sum::<u64>();
+        assert_eq!(sum(|second| second.packets), row.packets, "{link} {direction}");
+        assert_eq!(sum(|second| second.carried_bytes), row.carried_bytes, "{link} {direction}");
+        assert_eq!(sum(|second| second.dropped), row.dropped, "{link} {direction}");
+        let (last, others) = seconds.split_last().unwrap();
+        let mean: f64 = others.iter().map(|second| second.mean_queue_bytes).sum();
+        let mean = mean + last.mean_queue_bytes * (length - others.len() as f64);
+        assert!((mean - length * row.mean_queue_bytes).abs() < 1e-6 * (1.0 + mean), "{link} {direction}");
+        for second in seconds {
+            assert!(
+                second.mean_queue_bytes <= second.max_queue_bytes as f64,
+                "{link} {direction} {second:?}"
+            );
+            let rate = row.rate_bps.unwrap_or(u64::MAX);
+            assert!(second.carried_bytes <= rate / 8 + 1_500, "{link} {direction} {second:?}");
+        }
+    }
+}
+
+#[test]
+fn seconds_of_links_are_whole_on_any_clock() {
+    for queue in [json!("20KB"), json!({"kind": "codel"})] {
+        let mut asked = scenario(200, "1KB");
+        asked["clients"][0]["rtt"] = json!("20ms");
+        // Each client asks for a connection that is refused, pauses, and asks again: far more than the link carries.
+        asked["network"]["shared"] = json!({"up": {"rate": "100kbit/s", "queue": queue}, "down": {}});
+        // The stall passes the beginning of some intervals.
+        for (warmup, duration, length) in
+            [("1s", "5s", 6.0), ("1s", "5300ms", 6.3), ("2700ms", "4s", 6.7), ("2s", "4s", 6.0)]
+        {
+            asked["measure"] = json!({"warmup": warmup, "duration": duration});
+            let slow =
+                live_with(&asked, &Control::default(), SlowClock(Instant::ZERO), Refuser::new(usize::MAX));
+            let clock = Stalling(VirtualClock::default(), false);
+            let stalled = live_with(&asked, &Control::default(), clock, Refuser::new(usize::MAX));
+            for (output, _) in [slow, stalled] {
+                let up = output.observed.iter().find(|link| link.direction == "up").unwrap();
+                assert!(up.seconds.iter().any(|second| second.mean_queue_bytes > 0.0), "{queue}");
+                seconds_and_rows_agree(&output, length);
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod common;
 mod cross_traffic;
 mod errors;
 mod groups;
+mod link_tables;
 mod live_loop;
 mod live_overload;
 mod narrow_paths;

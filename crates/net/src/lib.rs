@@ -23,7 +23,7 @@ pub use impairment::{
     Pass, RateTrace, Released, Reorder, Reorderer, Scope, Start, Trace, TraceError, TraceOptions, TraceStart,
     TraceTransmitter,
 };
-pub use link::{Link, LinkConfig, LinkCounters};
+pub use link::{Link, LinkConfig, LinkCounters, LinkView};
 pub use network::{
     CrossConfig, CrossCounters, CrossSource, Crossings, Delivery, LinkId, Network, NetworkEvent,
     is_cross_traffic,

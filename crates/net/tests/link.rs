@@ -4,8 +4,8 @@ use crate::common::{Event, Model, pair, star};
 use proptest::prelude::*;
 use wasp_kernel::NodeId;
 use wasp_net::queue::QueueConfig;
-use wasp_net::topology::AccessConfig;
-use wasp_net::{Fate, LinkConfig, Loss, Scope};
+use wasp_net::topology::{AccessConfig, Port};
+use wasp_net::{Fate, LinkConfig, LinkId, Loss, Network, Scope};
 use wasp_random::Key;
 use wasp_units::{Bytes, Duration, Instant, Probability, Rate};
 
@@ -88,12 +88,15 @@ proptest! {
     #[test]
     fn both_paths_bring_the_same_packets_at_the_same_times_over_two_links(
         gaps in prop::collection::vec((0..2_000_000_u64, 0..1_460_u32), 1..200), lost in 0..20_u32, mtu in 500..1_500_u16,
-        own in any_transport(), shared in any_transport(),
+        own in any_transport(), shared in any_transport(), since in 0..100_000_000_u64, looks in prop::collection::vec(1..100_000_000_u64, 1..10),
     ) {
         let loss = Loss::Independent { rate: Probability::from_f64(f64::from(lost) / 100.0).unwrap() };
         let found = [false, true].map(|by_queue| {
             let [own, shared] = [&own, &shared].map(|link| LinkConfig { loss, mtu: Some(mtu), by_queue, ..link.clone() });
             let mut kernel = star(&[access(own)], &shared);
+            let links = [kernel.process.layout.hosts()[0].out, kernel.process.layout.server.into];
+            let since = Instant::from_nanos(since);
+            links.iter().for_each(|link| kernel.process.network.observe(*link, since));
             kernel.inject(Instant::ZERO, |_, scheduler| {
                 let mut time = 0;
                 for ((gap, bytes), number) in gaps.iter().zip(0..) {
@@ -102,13 +105,27 @@ proptest! {
                     scheduler.schedule(NodeId(2), Instant::from_nanos(time), event);
                 }
             });
+            let mut now = Instant::ZERO;
+            let mut seen = Vec::new();
+            for gap in &looks {
+                now += Duration::from_nanos(*gap);
+                kernel.advance(now - Duration::from_nanos(1)).unwrap();
+                let network = &mut kernel.process.network;
+                seen.extend(links.map(|link| (network.look(link, now), waits(network, link, now))));
+            }
             kernel.advance(Instant::MAX).unwrap();
-            let Model { network, layout, delivered, .. } = kernel.process;
-            let counters = [layout.hosts()[0].out, layout.server.into].map(|link| *network.link(link).counters());
-            (delivered, counters, *network.fates(), network.flows.loss_events(0, 1000))
+            let Model { network, delivered, .. } = kernel.process;
+            let counters = links.map(|link| *network.link(link).counters());
+            (delivered, counters, *network.fates(), network.flows.loss_events(0, 1000), seen)
         });
         prop_assert_eq!(&found[0], &found[1]);
     }
+}
+
+/// The waiting times that a link kept before `now`, each with how many packets waited so long, to the precision of the histogram.
+fn waits(network: &mut Network, link: LinkId, now: Instant) -> Option<Vec<(u64, u32)>> {
+    let recorded = network.waits(link, now)?.iter_recorded();
+    Some(recorded.map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value())).collect())
 }
 
 /// A rate and room for what waits, or neither; and a delay.
@@ -207,6 +224,41 @@ fn the_queue_integral_is_bytes_times_waiting_time() {
 }
 
 #[test]
+fn a_link_that_is_observed_keeps_the_waits_of_packets_that_begin_transmission() {
+    let kept = |since: u64, until: u64| {
+        let mut kernel = star(
+            &[access(LinkConfig { rate: rate(8_000_000), ..LinkConfig::default() })],
+            &LinkConfig::default(),
+        );
+        let Port { out, into, .. } = kernel.process.layout.hosts()[0];
+        let shared = kernel.process.layout.server.into;
+        let [since, until] = [since, until].map(|millis| Instant::ZERO + Duration::from_millis(millis));
+        for link in [out, shared] {
+            kernel.process.network.observe(link, since);
+        }
+        kernel.inject(Instant::ZERO, |_, scheduler| {
+            for number in 0..4 {
+                let event = Event::Send { client: 0, up: true, number, bytes: 960 };
+                let at = Instant::ZERO + Duration::from_millis(u64::from(number / 3));
+                scheduler.schedule(NodeId(2), at, event);
+            }
+        });
+        kernel.advance(until - Duration::from_nanos(1)).unwrap();
+        let network = &mut kernel.process.network;
+        assert_eq!((waits(network, shared, until), waits(network, into, until)), (None, None));
+        let found = waits(network, out, until).unwrap();
+        found.into_iter().map(|(nanos, count)| (nanos / 1_000_000, count)).collect()
+    };
+    // Three packets come at once, and one after 1 ms; each takes 1 ms.
+    let all: Vec<(u64, u32)> = kept(0, 9);
+    assert_eq!(all, [(0, 1), (1, 1), (2, 2)]);
+    assert_eq!(kept(1, 9), [(1, 1), (2, 2)]);
+    assert_eq!(kept(3, 9), [(2, 1)]);
+    // The last one begins at 3 ms.
+    assert_eq!(kept(0, 3), [(0, 1), (1, 1), (2, 1)]);
+}
+
+#[test]
 fn a_layout_knows_which_host_a_link_a_node_or_an_address_is_of() {
     let layout = star(&vec![access(LinkConfig::default()); 3], &LinkConfig::default()).process.layout;
     for (number, port) in (0..).zip(layout.hosts()) {
@@ -241,7 +293,9 @@ fn what_is_too_big_meets_no_loss_model() {
     let (network, link) = (&kernel.process.network, kernel.process.layout.hosts()[0].out);
     let counters = network.link(link).counters();
     assert_eq!((counters.packets, counters.dropped), (40, 26));
+    assert_eq!((counters.dropped_too_big, counters.dropped_full(), counters.fragmented), (26, 0, 0));
     assert_eq!((counters.loss.packets(), counters.loss.lost), (14, 7));
     let fates = [Fate::TooBig, Fate::RandomLoss, Fate::Delivered].map(|fate| network.fates().get(fate));
     assert_eq!(fates, [26, 7, 7]);
+    assert_eq!(kernel.process.network.look(link, Instant::MAX).carried_bytes, 7 * 100);
 }

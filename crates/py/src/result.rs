@@ -12,7 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, PoisonError};
 use wasp_engine::{
-    ConnectionRow, Gauges, Ledger, LinkRow, Rows, RunOutput, Second, Strata, Summary, TransactionRow,
+    ConnectionRow, Gauges, Ledger, LinkRow, LinkSecond, ObservedLink, Rows, RunOutput, Second, Strata,
+    Summary, TransactionRow,
 };
 use wasp_host::Outcome;
 
@@ -20,13 +21,19 @@ use wasp_host::Outcome;
 #[pyclass(frozen, module = "waspbench._core")]
 pub(crate) struct RunResult {
     summary: Summary,
-    records: Mutex<Option<(Ledger, Vec<LinkRow>)>>,
+    records: Mutex<Option<(Ledger, LinkRecords)>>,
+}
+
+/// What is on record of links.
+struct LinkRecords {
+    rows: Vec<LinkRow>,
+    observed: Vec<ObservedLink>,
 }
 
 impl RunResult {
     pub(crate) fn new(output: RunOutput) -> Self {
-        let RunOutput { summary, ledger, links, .. } = output;
-        Self { summary, records: Mutex::new(Some((ledger, links))) }
+        let RunOutput { summary, ledger, links: rows, observed, .. } = output;
+        Self { summary, records: Mutex::new(Some((ledger, LinkRecords { rows, observed }))) }
     }
 }
 
@@ -47,7 +54,9 @@ impl RunResult {
         tables.set_item("transactions", transaction_table(transactions)?)?;
         tables.set_item("connections", connection_table(connections)?)?;
         tables.set_item("series", series_table(&seconds)?)?;
-        tables.set_item("links", link_table(&links)?)?;
+        tables.set_item("links", link_table(&links.rows)?)?;
+        tables.set_item("link_series", link_series_table(&links.observed)?)?;
+        tables.set_item("link_waits", link_wait_table(&links.observed)?)?;
         tables.set_item("histogram", histogram)?;
         Ok(tables)
     }
@@ -150,22 +159,74 @@ fn link_table(links: &[LinkRow]) -> PyResult<ArrowTable> {
     ArrowTable::single(vec![
         ("link", text(|link| &link.link)),
         ("direction", text(|link| link.direction)),
+        ("kind", text(|link| link.kind.name())),
+        ("from_node", text(|link| &link.from_node)),
+        ("to_node", text(|link| &link.to_node)),
+        ("rate_bps", array(links.iter().map(|link| link.rate_bps).collect::<UInt64Array>())),
         ("packets", of(|link| link.packets)),
         ("strays", array(links.iter().map(|link| link.strays).collect::<UInt64Array>())),
         ("bytes", of(|link| link.bytes)),
+        ("carried_bytes", of(|link| link.carried_bytes)),
         ("lost", of(|link| link.lost)),
         ("dropped", of(|link| link.dropped)),
+        ("dropped_full", of(|link| link.dropped_full)),
         ("dropped_early", of(|link| link.dropped_early)),
+        ("dropped_too_big", of(|link| link.dropped_too_big)),
+        ("fragmented", of(|link| link.fragmented)),
+        ("marked", of(|link| link.marked)),
         ("cross_packets", of(|link| link.cross_packets)),
         ("cross_bytes", of(|link| link.cross_bytes)),
         ("cross_lost", of(|link| link.cross_lost)),
         ("cross_dropped", of(|link| link.cross_dropped)),
+        ("cross_dropped_early", of(|link| link.cross_dropped_early)),
         ("corrupted", of(|link| link.corrupted)),
         ("duplicated", of(|link| link.duplicated)),
         ("held", of(|link| link.held)),
         ("reordered", of(|link| link.reordered)),
         ("max_queue_bytes", of(|link| link.max_queue_bytes)),
         ("mean_queue_bytes", array(links.iter().map(|link| link.mean_queue_bytes).collect::<Float64Array>())),
+    ])
+}
+
+/// A row for each second of each link, those of a link one after the other.
+fn link_series_table(links: &[ObservedLink]) -> PyResult<ArrowTable> {
+    let rows = || links.iter().flat_map(|link| link.seconds.iter().zip(0_u32..).map(move |row| (link, row)));
+    let of = |value: fn(&LinkSecond) -> u64| {
+        array(rows().map(|(_, (second, _))| value(second)).collect::<UInt64Array>())
+    };
+    ArrowTable::single(vec![
+        ("link", array(StringArray::from_iter_values(rows().map(|(link, _)| &link.link)))),
+        ("direction", array(StringArray::from_iter_values(rows().map(|(link, _)| link.direction)))),
+        ("second", array(rows().map(|(_, (_, number))| number).collect::<UInt32Array>())),
+        ("packets", of(|row| row.packets)),
+        ("bytes", of(|row| row.bytes)),
+        ("carried_bytes", of(|row| row.carried_bytes)),
+        ("lost", of(|row| row.lost)),
+        ("dropped", of(|row| row.dropped)),
+        ("marked", of(|row| row.marked)),
+        ("queue_bytes", of(|row| row.queue_bytes)),
+        ("max_queue_bytes", of(|row| row.max_queue_bytes)),
+        (
+            "mean_queue_bytes",
+            array(rows().map(|(_, (row, _))| row.mean_queue_bytes).collect::<Float64Array>()),
+        ),
+    ])
+}
+
+/// A row for each bucket of the waiting times at each link.
+fn link_wait_table(links: &[ObservedLink]) -> PyResult<ArrowTable> {
+    let of_link = |link: &ObservedLink| link.waits.iter().flat_map(edges).collect::<Vec<_>>();
+    let rows: Vec<_> =
+        links.iter().flat_map(|link| of_link(link).into_iter().map(move |bucket| (link, bucket))).collect();
+    let of = |value: fn(&Edges) -> u64| {
+        array(rows.iter().map(|(_, bucket)| value(bucket)).collect::<UInt64Array>())
+    };
+    ArrowTable::single(vec![
+        ("link", array(StringArray::from_iter_values(rows.iter().map(|(link, _)| &link.link)))),
+        ("direction", array(StringArray::from_iter_values(rows.iter().map(|(link, _)| link.direction)))),
+        ("lower_ns", of(|bucket| bucket.0)),
+        ("upper_ns", of(|bucket| bucket.1)),
+        ("count", of(|bucket| bucket.2)),
     ])
 }
 
@@ -203,9 +264,17 @@ fn buckets<C: Counter>(
     population: &'static str,
     histogram: &Histogram<C>,
 ) -> impl Iterator<Item = Bucket> {
+    edges(histogram).map(move |(lower, upper, count)| (group, population, lower, upper, count))
+}
+
+/// The least and the greatest value of a bucket, and how many it holds.
+type Edges = (u64, u64, u64);
+
+/// The buckets that hold something.
+fn edges<C: Counter>(histogram: &Histogram<C>) -> impl Iterator<Item = Edges> {
     histogram.iter_recorded().map(move |bucket| {
         let upper = bucket.value_iterated_to();
         let edges = (histogram.lowest_equivalent(upper), histogram.highest_equivalent(upper));
-        (group, population, edges.0, edges.1, bucket.count_since_last_iteration())
+        (edges.0, edges.1, bucket.count_since_last_iteration())
     })
 }

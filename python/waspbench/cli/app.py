@@ -87,7 +87,7 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
     "query": (
         "lookup:query",
         RESULTS,
-        "Query results with SQL: tables results, transactions, connections, series, links, histogram (needs DuckDB).",
+        "Query results with SQL: a table results, and transactions, series, links and the others (needs DuckDB).",
     ),
     "serve": ("tools:serve", TOOLS, "Run the built-in web server until Ctrl-C: it answers /N with N bytes."),
     "files": (

@@ -69,7 +69,7 @@ def query(
     root: Root = RESULTS,
     json: Json = False,
 ) -> int:
-    """Query results with SQL: tables results, transactions, connections, series, links, histogram (needs DuckDB)."""
+    """Query results with SQL: a table results, and transactions, series, links and the others (needs DuckDB)."""
     import json as jsonlib
 
     from waspbench.cli import science_text as words

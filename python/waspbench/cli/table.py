@@ -22,8 +22,8 @@ _WIDEST = 20
 """Characters of a column of results side by side, beyond which words go on below."""
 
 
-def report(result: Result) -> str:
-    """The table that ``wasp bench`` prints."""
+def report(result: Result, links: Sequence[str] = ()) -> str:
+    """The table that ``wasp bench`` prints; ``links`` are the lines of the table of observed links."""
     lines = [
         title(result),
         "",
@@ -32,7 +32,7 @@ def report(result: Result) -> str:
     lines += [] if result.asked is None else _wrapped("asked for", asked_text(result.asked))
     if result.lengths is not None and result.lengths.why is None:
         lines += _wrapped("lengths", result.lengths.text)
-    lines += [*_figures(result), *_groups(result), *drawing(result), "", *_verdict(result)]
+    lines += [*_figures(result), *_groups(result), *links, *drawing(result), "", *_verdict(result)]
     if result.results:
         lines.append(_row("results", result.results))
     return "\n".join(lines) + "\n"

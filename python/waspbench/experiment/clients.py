@@ -74,6 +74,10 @@ class Clients(Part):
     background: bool = False
     """Whether the group is background load. Its own figures are shown. The figures of all clients leave it out, and no
     reason is about it, though its load may disturb the run."""
+    observe: bool = False
+    """Whether results tell how long packets wait at the access links of the clients, in the table of observed links and
+    in link_series and link_waits. They always tell it of links that clients share. All groups with observe may have
+    1,000 clients together, and fewer in runs of more than 1,000 s."""
     at: PlaceName | None = None
     """Node of a backbone or a graph at which the clients are, such as r2. In a backbone, all makes a group of this size
     at each router: the group homes becomes homes-r1, homes-r2 and so on in results and conditions."""
@@ -136,6 +140,7 @@ class Clients(Part):
             "name": self.name,
             "count": self.count,
             "background": self.background,
+            "observe": self.observe,
             **({} if self.at is None else {"at": self.at}),
             "rtt": self.rtt,
             "loss": resolve_loss(self.loss),

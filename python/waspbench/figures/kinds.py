@@ -26,6 +26,7 @@ from waspbench.figures.sources import NoFigureError, Results, Source, source_of
 from waspbench.figures.style import is_empty
 from waspbench.figures.sweeps import QUANTITIES, Quantity, against, quantity_of
 from waspbench.figures.values import told
+from waspbench.figures.waiting import waiting
 from waspbench.suggestion import hint
 
 Maker = Callable[[Sequence[Source], Options], Figure]
@@ -132,6 +133,7 @@ def _every() -> Iterator[FigureKind]:
         several=True,
     )
     yield FigureKind("queues", "What waited before links, and the packets that did not pass, by group.", queues)
+    yield FigureKind("waiting", "What waited at observed links by second, and how long packets waited there.", waiting)
     yield _normal(None)
     yield FigureKind("series", "Throughput, errors, transactions in flight and server CPU by second.", series)
 

@@ -15,6 +15,8 @@ from waspbench.results.shape import links
 from waspbench.stats import mean_interval
 
 KIB = 1024
+CLIENT = r"/\d+$"
+"""What follows the name of a group in the name of a client's access link."""
 
 Link = tuple[str, str]
 """The access links of a group, or the shared one, and a direction."""
@@ -85,7 +87,7 @@ def queues(sources: Sequence[Source], options: Options) -> Figure:
 def _links(table: pl.DataFrame) -> dict[Link, Figures]:
     """The figures of the links of each group in a run."""
     grouped = (
-        table.with_columns(pl.col("link").str.replace(r"/\d+$", "").alias("place"))
+        table.with_columns(pl.col("link").str.replace(CLIENT, "").alias("place"))
         .group_by("place", "direction", maintain_order=True)
         .agg(
             pl.col("mean_queue_bytes").mean(),

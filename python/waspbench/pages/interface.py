@@ -351,7 +351,8 @@ def _frames() -> Iterator[str]:
     yield "### Tables\n"
     yield (
         "The [reference](reference.md#tables) lists the columns of `transactions()`, `connections()`, `series()`, "
-        "`links()` and `histogram()`. In the frames of a `StudyResult` the first column is the number of the `point`.\n"
+        "`links()`, `link_series()`, `link_waits()` and `histogram()`. In the frames of a `StudyResult` the first "
+        "column is the number of the `point`.\n"
     )
 
 

@@ -19,6 +19,7 @@ OF_POINT = (
     "series",
     "outcomes",
     "queues",
+    "waiting",
     "normal-probability",
 )
 """The figures of a bench, in their order."""

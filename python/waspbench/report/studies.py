@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from waspbench.experiment.metrics import Metric
 from waspbench.figures.sources import settings_of, short_name
 from waspbench.report import again, alerts, amounts, figures, server, setting, study_words
-from waspbench.report.content import Block, Cell, Report, Section, Table, Words, items, with_blocks
+from waspbench.report.content import Block, Cell, Report, Section, Table, Words, items, table, with_blocks
 from waspbench.report.costs import COSTS, UNTOLD, baselines, changed, costs_table, validity
 from waspbench.report.sources import Origin, StudySource
 from waspbench.report.tables import emulator_table, figures_table, points_table
 from waspbench.results.brief import advice, notes
 from waspbench.results.columns import column_of
+from waspbench.results.observed import interval, listing
 from waspbench.results.remarks import remarks
 from waspbench.results.result import Result
 from waspbench.results.wording import carried, described, direction, hidden
@@ -166,7 +167,16 @@ def tables(source: StudySource) -> Section:
         blocks = [points_table("A line for each point", study)]
         costs = _costs(source)
         blocks += [] if costs is None else [costs]
+    links = listing(study)
+    blocks += [] if links is None else [Words(text=OBSERVED), table("Observed links", links, interval)]
     return Section(name="tables", title="Numbers with their intervals", blocks=blocks)
+
+
+OBSERVED = (
+    "Links that clients share, and access links of groups with observe, in the measured interval: what they carried, "
+    "how long packets waited in the queue, and shares of the packets that arrived. Directions with little to say are "
+    "left out."
+)
 
 
 def _costs(source: StudySource) -> Table | None:

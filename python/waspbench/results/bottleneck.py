@@ -13,7 +13,8 @@ from waspbench.results.capacity import LINK_FULL, SATURATED, Bottleneck
 from waspbench.results.loads import LoadReading, load_text, readings_at
 from waspbench.results.wording import trace
 from waspbench.stats.capacity import Capacity
-from waspbench.topology import Topology, rate_text, resolved
+from waspbench.tabular import rate_text
+from waspbench.topology import Topology, resolved
 
 _FEWER = "; going by twice as many, fewer would hardly meet it"
 

@@ -13,6 +13,7 @@ from waspbench.results.capacity import CapacityResult
 from waspbench.results.check import Check
 from waspbench.results.comparing import ComparisonResult
 from waspbench.results.differences import listed as differences_listed
+from waspbench.results.observed import listing
 from waspbench.results.reasons import longest
 from waspbench.results.regression import untrusted
 from waspbench.results.study import StudyResult
@@ -36,6 +37,8 @@ class Brief:
     asked: str
     """What that answers; empty where the title says it."""
     table: Listing
+    links: Listing | None
+    """The table of observed links; None where there is nothing to say of them."""
     checks: Sequence[Check]
     beside: Mapping[str, Sequence[str]]
     """Lists by their headings: what speaks against the results, and what else is to be known. None is empty."""
@@ -65,6 +68,7 @@ def brief_of(result: Reported) -> Brief:
         found,
         asked,
         result.listing,
+        listing(result) if isinstance(result, StudyResult) else None,
         result.checks,
         {heading: texts for heading, texts in beside.items() if texts},
     )

@@ -46,6 +46,7 @@ def markdown(result: Reported) -> str:
     lines += [f"{told.asked}:", ""] if told.asked else []
     lines += [*map(_item, told.found), ""] if told.found else []
     lines += told.table.markdown()
+    lines += ["", *told.links.markdown()] if told.links else []
     if told.checks:
         lines += ["", *Listing(_CHECKS, [check.model_dump() for check in told.checks]).markdown()]
     for heading, texts in told.beside.items():

@@ -20,9 +20,10 @@ from waspbench.documented import Documented
 from waspbench.errors import InputError
 from waspbench.tabular import Figures
 
-FORMAT = 3
+FORMAT = 4
 """Version of the layout of a results directory. It rises when a field or a column is added, or changes its meaning,
-once after each release: what was measured by a version in the making may lack a field of its format, and is refused.
+once after each release, and when a table is added. What was measured by a version in the making may lack a field of its
+format, and is refused.
 """
 
 _FORMAT = "format"

@@ -128,7 +128,8 @@ def html(results: Shown) -> str:
     told: Reported = study_of(results) if isinstance(results, Result) else results  # type: ignore[assignment]
     short = brief_of(told)
     head = _bold(line(results), alarming=not told.valid or bool(unmet(told.checks)))
-    return f"<div><p>{head}</p>{_found(short)}{_drawn(short.table)}{_checks(short.checks)}{_beside(short)}</div>"
+    tables = f"{_drawn(short.table)}{_links(short.links)}{_checks(short.checks)}"
+    return f"<div><p>{head}</p>{_found(short)}{tables}{_beside(short)}</div>"
 
 
 def _found(short: Brief) -> str:
@@ -141,6 +142,10 @@ def _beside(short: Brief) -> str:
 
 def _checks(checks: Sequence[Check]) -> str:
     return _drawn(listing(checks)) if checks else ""
+
+
+def _links(table: Listing | None) -> str:
+    return "" if table is None else _drawn(table)
 
 
 def _drawn(table: Listing) -> str:

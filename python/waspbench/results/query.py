@@ -14,10 +14,10 @@ from waspbench.results.tables import TABLES
 def query(statement: str, results: Sequence[Entry]) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Column names and rows of the answer to ``statement``.
 
-    There is a view for each table of results (transactions, connections, series, links, histogram) over the files of
-    all ``results``, with the columns ``result`` (its id), ``experiment`` (its name) and ``point`` (the directory of
-    its point) in front, and a table ``results`` of what the catalogue has. A column that results of an older format do
-    not have is null in their rows.
+    There is a view for each table of results (transactions, connections, series, links, link_series, link_waits,
+    histogram) over the files of all ``results``, with the columns ``result`` (its id), ``experiment`` (its name) and
+    ``point`` (the directory of its point) in front, and a table ``results`` of what the catalogue has. A column that
+    results of an older format do not have is null in their rows.
 
     Raises:
         CannotRunError: DuckDB is not installed.
@@ -36,10 +36,9 @@ def query(statement: str, results: Sequence[Entry]) -> tuple[list[str], list[tup
         for entry in results:
             values = [getattr(entry, name) for name in Entry.model_fields]
             connection.execute("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-        for table in TABLES:
+        for table in TABLES if results else ():
             parts = [part for entry in results for part in _part(table, entry)]
-            if parts:
-                connection.execute(f"CREATE VIEW {table} AS {' UNION ALL BY NAME '.join([_no_rows(table), *parts])}")
+            connection.execute(f"CREATE VIEW {table} AS {' UNION ALL BY NAME '.join([_no_rows(table), *parts])}")
         try:
             answer = connection.execute(statement)
             names = [column[0] for column in answer.description or ()]

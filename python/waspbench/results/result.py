@@ -34,6 +34,7 @@ from waspbench.results.groups import (
 )
 from waspbench.results.lengths import FoundLengths
 from waspbench.results.mtu_notes import notes_of_mtus
+from waspbench.results.observed import ObservedLink, observed_links
 from waspbench.results.reasons import Advice, Reason, advice_of, reason_of
 from waspbench.results.shown import WithTables
 from waspbench.results.summary import (
@@ -229,6 +230,9 @@ class Result(WithTables):
     cross_traffic: list[CrossTraffic] = Field(default_factory=list)
     """What became of each cross traffic, in the order of the file: mean rate, and packets summed over the runs. Empty
     without cross traffic, and in results of older versions."""
+    observed: list[ObservedLink] = Field(default_factory=list)
+    """Observed links: those that clients share, and the access links of groups with ``observe``. Empty in results of
+    older versions."""
     censoring: Censoring | None = None
     """How much the measured intervals of all runs together miss, because they were too short for some transactions.
     None with too few transactions to tell, and in results of older versions."""
@@ -381,6 +385,7 @@ def combine(
             down=_direction([run.network.down for run in runs], _label(about, "down")),
         ),
         cross_traffic=_cross_traffic(runs),
+        observed=observed_links(runs),
         censoring=None if judged is None else judged.censoring,
         trend=None if judged is None else judged.trend,
         stability=None if judged is None else judged.stability,

@@ -43,8 +43,7 @@ def series(result: Result) -> list[pl.DataFrame] | None:
     Raises:
         InputError: a table cannot be read.
     """
-    tables = _tables(result, "series")
-    return None if tables is None else [read_table(table) for table in tables]
+    return _read(result, "series")
 
 
 def links(result: Result) -> list[pl.DataFrame] | None:
@@ -53,8 +52,25 @@ def links(result: Result) -> list[pl.DataFrame] | None:
     Raises:
         InputError: a table cannot be read.
     """
-    tables = _tables(result, "links")
-    return None if tables is None else [read_table(table) for table in tables]
+    return _read(result, "links")
+
+
+def link_series(result: Result) -> list[pl.DataFrame] | None:
+    """The table ``link_series`` of each run; None where one is not kept.
+
+    Raises:
+        InputError: a table cannot be read.
+    """
+    return _read(result, "link_series")
+
+
+def link_waits(result: Result) -> list[pl.DataFrame] | None:
+    """The table ``link_waits`` of each run; None where one is not kept.
+
+    Raises:
+        InputError: a table cannot be read.
+    """
+    return _read(result, "link_waits")
 
 
 def throughput_by_second(result: Result) -> list[list[int]] | None:
@@ -81,6 +97,12 @@ def warmup_of(result: Result) -> float:
 def whole_seconds(result: Result, run: RunSummary) -> int:
     """How many seconds a run filled from its start on."""
     return math.floor(warmup_of(result) + run.interval_s + 1e-6)
+
+
+def _read(result: Result, name: str) -> list[pl.DataFrame] | None:
+    """A table of each run; None where one is not kept."""
+    tables = _tables(result, name)
+    return None if tables is None else [read_table(table) for table in tables]
 
 
 def _tables(result: Result, name: str) -> list[Path] | None:

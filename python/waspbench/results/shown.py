@@ -130,6 +130,19 @@ class WithTables(WithFiles):
         """A data frame with a row for each link and direction of each run: its packets, and the bytes in its queue."""
         return self._table("links")
 
+    def link_series(self) -> pl.DataFrame:
+        """A data frame with a row for each second, observed link and direction of each run: its packets, the bytes that
+        it carried, and the bytes in its queue. Links that clients share are observed, and the access links of groups
+        with ``observe``.
+        """
+        return self._table("link_series")
+
+    def link_waits(self) -> pl.DataFrame:
+        """A data frame with a row for each bucket of the histogram of waiting times in the queue of each observed link
+        and direction, for each run. Times are in nanoseconds.
+        """
+        return self._table("link_waits")
+
     def histogram(self) -> pl.DataFrame:
         """A data frame with a row for each bucket of the histogram of response times, of all clients and of each group,
         for each run. Times are in nanoseconds.

@@ -2,7 +2,7 @@
 
     DIR/manifest.json                   what was measured, on what, whether to trust it, and each run's figures
     DIR/transactions/run-0.parquet      one row a transaction; a file a run, with the run's number in column ``run``
-    DIR/connections/  DIR/series/  DIR/links/  DIR/histogram/      likewise
+    DIR/connections/  DIR/series/  DIR/links/  DIR/link_series/  DIR/link_waits/  DIR/histogram/      likewise
     DIR/access_log/run-0.log            what the server logged, where it was asked to
 
 ``polars.read_parquet("DIR/transactions/")`` reads all runs of a table.

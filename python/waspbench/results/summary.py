@@ -382,6 +382,57 @@ class RunCrossTraffic(Finite):
     """Those of them that a queue dropped although it was not full."""
 
 
+class RunWaitingTime(Finite):
+    """Times that packets waited in the queue of a link in milliseconds, without transmission. Each figure is None if no
+    packet left the queue in the interval, or if the link has neither a rate nor a trace."""
+
+    mean: float | None
+    """Mean, within 0.5 %."""
+    p50: float | None
+    """Median. This and the next three are at most 1 % above the true value."""
+    p90: float | None
+    """90th percentile."""
+    p99: float | None
+    """99th percentile."""
+    max: float | None
+    """Longest time."""
+
+
+class RunLink(Finite):
+    """One direction of an observed link in the measured interval, cross traffic included. The access links of a group
+    are one entry."""
+
+    link: str
+    """Name of the link, or of the group whose access links are observed."""
+    direction: str
+    """Direction: up, down, forward or backward."""
+    links: Count
+    """Number of links: the clients of the group, or 1."""
+    rate_bps: Count | None
+    """Rate of each link in bits a second, or the mean rate of its trace; None without a rate."""
+    carried_bps: float
+    """Bits per second that the link carried; of several links their mean."""
+    utilization: float | None
+    """carried_bps / rate_bps. A packet counts when its transmission begins, so this may exceed 1 by a packet. None
+    without a rate, and with a trace, whose rate in the interval is not its mean rate."""
+    waiting_ms: RunWaitingTime
+    """Times that packets waited in the queue, of all these links together."""
+    mean_queue_bytes: float
+    """Mean number of bytes in the queue; of several links their mean."""
+    max_queue_bytes: Count
+    """Largest number of bytes in the queue of any of these links."""
+    packets: Count
+    """Packets that arrived at these links."""
+    duplicated: Count
+    """Copies that these links made."""
+    lost: Count
+    """Packets that the loss model dropped."""
+    dropped: Count
+    """Packets that were dropped for another reason, copies among them."""
+    marked: Count
+    """Packets that the queue marked."""
+
+
 class RunNetwork(Record):
     """Packets in the emulated network, and what became of them."""
 
@@ -562,6 +613,9 @@ class RunSummary(Record):
     versions."""
     network: RunNetwork
     """Packets of clients and server in the emulated network, and what became of them."""
+    observed: list[RunLink] = Field(default_factory=list)
+    """Observed links: those that clients share, and the access links of groups with ``observe``. Empty in results of
+    older versions."""
     cross_traffic: list[RunCrossTraffic] = Field(default_factory=list)
     """What became of each cross traffic, in the order of the file. Empty in results of older versions."""
     device: dict[str, int] | None = None

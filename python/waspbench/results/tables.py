@@ -9,6 +9,7 @@ import polars as pl
 CLIENT = ("client", "UInt32", "Index of the client in the run, from 0.")
 GROUP = ("group", "UInt16", "Index of the group of clients, from 0.")
 RUN = ("run", "UInt32", "Number of the run, from 0.")
+_OLDER = "Null in results of older versions."
 
 TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
     "transactions": (
@@ -119,6 +120,25 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
                 "directions `forward` and `backward` instead.",
             ),
             (
+                "kind",
+                "String",
+                "What the link joins: `access` a client and a node, `between` two nodes, `server` a node and the "
+                f"server. {_OLDER}",
+            ),
+            (
+                "from_node",
+                "String",
+                "Where the direction begins: a node, `server`, or the client as in `link`. The node of a star is "
+                f"`router`. {_OLDER}",
+            ),
+            ("to_node", "String", f"Where the direction ends. {_OLDER}"),
+            (
+                "rate_bps",
+                "UInt64",
+                "Rate of the direction in bits a second, or the mean rate of its trace. Null without a rate, and in "
+                "results of older versions.",
+            ),
+            (
                 "packets",
                 "UInt64",
                 "Packets that arrived at the link. For an access link they are those of its client in `connections`, "
@@ -132,23 +152,51 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
                 "Null for links that clients share.",
             ),
             ("bytes", "UInt64", "Number of bytes of these packets, IP headers included."),
+            (
+                "carried_bytes",
+                "UInt64",
+                "Number of bytes that the link carried: of packets and copies that left the queue before the run "
+                f"ended. {_OLDER}",
+            ),
             ("lost", "UInt64", "Packets that the loss model dropped."),
-            ("dropped", "UInt64", "Packets that were dropped for another reason, copies among them."),
+            (
+                "dropped",
+                "UInt64",
+                "Packets that were dropped for another reason, copies among them. The next three columns have each "
+                "reason.",
+            ),
+            ("dropped_full", "UInt64", f"Packets that found no room in the queue. {_OLDER}"),
             (
                 "dropped_early",
                 "UInt64",
-                "Those of them that the queue dropped although it was not full, to slow their senders. Null in results "
-                "of older versions.",
+                f"Packets that the queue dropped although it was not full, to slow their senders. {_OLDER}",
+            ),
+            (
+                "dropped_too_big",
+                "UInt64",
+                'Packets that were longer than the MTU of the link, and whose header said "do not fragment". ' + _OLDER,
+            ),
+            (
+                "fragmented",
+                "UInt64",
+                "Packets that were longer than the MTU of the link. Fragments took their place, which are counted in "
+                f"`packets`; the packets themselves are not. {_OLDER}",
+            ),
+            (
+                "marked",
+                "UInt64",
+                f"Packets that the queue marked instead of dropping them (ECN, RFC 3168). {_OLDER}",
             ),
             (
                 "cross_packets",
                 "UInt64",
-                "Packets of cross traffic among `packets`. This and the next three are null in results of older "
+                "Packets of cross traffic among `packets`. This and the next four are null in results of older "
                 "versions.",
             ),
             ("cross_bytes", "UInt64", "Bytes of cross traffic among `bytes`."),
             ("cross_lost", "UInt64", "Packets of cross traffic among `lost`."),
             ("cross_dropped", "UInt64", "Packets of cross traffic among `dropped`."),
+            ("cross_dropped_early", "UInt64", "Packets of cross traffic among `dropped_early`."),
             ("corrupted", "UInt64", "Packets in which the link flipped a bit. Null in results of older versions."),
             ("duplicated", "UInt64", "Copies that the link made of packets. Null in results of older versions."),
             (
@@ -171,6 +219,39 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             ),
         ),
     ),
+    "link_series": (
+        "The table has a row for each second of each direction of each observed link, warm-up included. Links that "
+        "clients share are observed, and the access links of groups with `observe`. The last second of a run may be a "
+        "part of one. Results of older versions do not have this table.",
+        (
+            RUN,
+            ("link", "String", "Name of the link, as in `links`."),
+            ("direction", "String", "Direction, as in `links`."),
+            ("second", "UInt32", "Number of the second, from 0."),
+            ("packets", "UInt64", "Packets that arrived at the link in this second."),
+            ("bytes", "UInt64", "Number of bytes of these packets, IP headers included."),
+            ("carried_bytes", "UInt64", "Number of bytes of packets and copies that left the queue in this second."),
+            ("lost", "UInt64", "Packets that the loss model dropped in this second."),
+            ("dropped", "UInt64", "Packets that were dropped in this second for another reason, copies among them."),
+            ("marked", "UInt64", "Packets that the queue marked in this second."),
+            ("queue_bytes", "UInt64", "Number of bytes in the queue at the end of this second."),
+            ("max_queue_bytes", "UInt64", "Largest number of bytes in the queue in this second."),
+            ("mean_queue_bytes", "Float64", "Mean number of bytes in the queue in this second."),
+        ),
+    ),
+    "link_waits": (
+        "The table has a row for each bucket of a histogram of the times that packets waited in the queue of an "
+        "observed link with a rate or a trace. It has the packets that left the queue in the measured interval, cross "
+        "traffic among them. Empty buckets have no row. Results of older versions do not have this table.",
+        (
+            RUN,
+            ("link", "String", "Name of the link, as in `links`."),
+            ("direction", "String", "Direction, as in `links`."),
+            ("lower_ns", "UInt64", "Lower edge of the bucket, which belongs to it. A packet that did not wait has 0."),
+            ("upper_ns", "UInt64", "Upper edge of the bucket, which belongs to it: at most 1 % above the lower one."),
+            ("count", "UInt64", "Number of packets in the bucket."),
+        ),
+    ),
     "histogram": (
         "The table has a row for each bucket of a histogram of response times, of transactions that ended in the "
         "measured interval. Empty buckets have no row.",
@@ -189,6 +270,9 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
         ),
     ),
 }
+
+SINCE = {"link_series": 4, "link_waits": 4}
+"""The format of results since which there is a table, if there were results without it."""
 
 
 def completed(frame: pl.DataFrame, table: str) -> pl.DataFrame:

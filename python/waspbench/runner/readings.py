@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from scipy.special import bdtrc
 
@@ -118,20 +117,9 @@ def full_links(summary: RunSummary, folder: Path, rates: Mapping[tuple[str, str]
     full = []
     for row in read_table(table_path(folder, "links", summary.run)).iter_rows(named=True):
         rate = rates.get((row["link"], row["direction"]))
-        if rate is None or not row["packets"]:
-            continue
-        carried = 8 * sum(_carried(row, of_cross_traffic=which) for which in (True, False))
-        if carried >= LINK_FULL * rate * length:
+        if rate is not None and 8 * row["carried_bytes"] >= LINK_FULL * rate * length:
             full.append(f"{row['link']} {row['direction']}")
     return full
-
-
-def _carried(row: Mapping[str, Any], *, of_cross_traffic: bool) -> float:
-    """Bytes of cross traffic, or of all else, that a link neither lost nor dropped: packets of one length are alike."""
-    own = [row.get(f"cross_{name}") or 0 for name in ("bytes", "packets", "lost", "dropped")]
-    rest = [row[name] - cross for name, cross in zip(("bytes", "packets", "lost", "dropped"), own, strict=True)]
-    sent, packets, lost, dropped = own if of_cross_traffic else rest
-    return sent * (1 - (lost + dropped) / packets) if packets else 0.0
 
 
 def _of_machine(reasons: Sequence[Invalid]) -> list[Invalid]:

@@ -13,4 +13,4 @@ pub use report::{
 };
 pub(crate) use topology::{check_paths, topology};
 
-use topology::place_of;
+pub(crate) use topology::place_of;

@@ -278,6 +278,18 @@ fn of_group(
     }
 }
 
+impl LinkKind {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Between => "between",
+            Self::Server => "server",
+            Self::Access => "access",
+        }
+    }
+}
+
 impl PathReport {
     fn of(links: Vec<HopReport>, configs: &[&LinkConfig]) -> Self {
         let rate = |config: &LinkConfig| config.mean_rate().map(Rate::bits_per_second);

@@ -66,7 +66,7 @@ fn graph_routers(scenario: &Scenario) -> Vec<RouterConfig> {
 }
 
 /// The place of the router with this name; the first where none is named.
-pub(super) fn place_of(routers: &[String], name: Option<&String>) -> usize {
+pub(crate) fn place_of(routers: &[String], name: Option<&String>) -> usize {
     name.and_then(|name| routers.iter().position(|router| router == name)).unwrap_or(0)
 }
 

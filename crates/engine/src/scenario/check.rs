@@ -14,6 +14,13 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 /// Least MTU: every host must take 576 bytes (RFC 791), but 68 pass unfragmented; TCP options need some room.
 const LEAST_MTU: u16 = 128;
 
+/// Most clients whose access links are observed.
+const MOST_OBSERVED: u64 = 1_000;
+/// Most seconds of the run of all of them together, which bounds the memory that a run takes.
+const MOST_SECONDS: u64 = 1_000_000;
+/// The same of the links that clients share: 100 of them for half a day.
+const MOST_SHARED_SECONDS: u64 = 5_000_000;
+
 /// Why a scenario cannot be run.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{field}: {message}")]
@@ -71,7 +78,33 @@ impl Scenario {
         self.check_network()?;
         check_duration("measure.warmup", self.measure.warmup)?;
         check_duration("measure.duration", self.measure.duration)?;
-        ensure(!self.measure.duration.is_zero(), "measure.duration", "0ms; must be above zero")
+        ensure(!self.measure.duration.is_zero(), "measure.duration", "0ms; must be above zero")?;
+        self.check_observed()
+    }
+
+    /// Each second all links that are observed are looked at between two events, and have a row each.
+    fn check_observed(&self) -> Result<(), ScenarioError> {
+        let groups = || self.clients.iter().filter(|group| group.observe);
+        let clients: u64 = groups().map(|group| u64::from(group.count)).sum();
+        let seconds = (self.measure.warmup + self.measure.duration).as_secs_f64().ceil() as u64;
+        let shared = self.network.link_names().len() as u64 + 1;
+        let message = format!(
+            "{}; in {seconds} s the {shared} links between nodes and before the server would have more than \
+             {MOST_SHARED_SECONDS} seconds together, which take too much memory; a shorter time would be valid",
+            self.measure.duration
+        );
+        ensure(shared * seconds <= MOST_SHARED_SECONDS, "measure.duration", message)?;
+        let Some(largest) = groups().max_by_key(|group| group.count) else { return Ok(()) };
+        let most = (MOST_SECONDS / seconds.max(1)).clamp(1, MOST_OBSERVED);
+        let message = format!(
+            "true; groups with observe have {clients} clients, and at most {most} would be valid in runs of {seconds} s"
+        );
+        ensure(clients <= most, format!("clients.{}.observe", largest.name), message)?;
+        // The tables would not tell its links from the shared one.
+        let shared = groups().find(|group| group.name == self.network.server_link_name());
+        let message =
+            "true; the link before the server has the same name; another name of the group would be valid";
+        ensure(shared.is_none(), format!("clients.{}.observe", self.network.server_link_name()), message)
     }
 
     fn check_server(&self) -> Result<(), ScenarioError> {

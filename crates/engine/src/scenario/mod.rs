@@ -133,6 +133,9 @@ pub struct Group {
     /// Whether its transactions are load beside what is measured: the figures of all clients do not have them, and nothing is judged by them.
     #[serde(default)]
     pub background: bool,
+    /// Whether the tables of links observe the access link of each client.
+    #[serde(default)]
+    pub observe: bool,
     /// The node at which they are, of a backbone or a graph.
     #[serde(default)]
     pub at: Option<String>,

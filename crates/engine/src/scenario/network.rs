@@ -193,6 +193,19 @@ impl Internetwork {
         }
     }
 
+    /// The names of the routers at both ends of those, in the same order.
+    pub(crate) fn link_ends(&self) -> Vec<(String, String)> {
+        match self.kind {
+            NetworkKind::Star | NetworkKind::Backbone => {
+                let names = self.router_names();
+                names.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+            }
+            NetworkKind::Graph => {
+                self.links.iter().map(|link| (link.from.clone(), link.to.clone())).collect()
+            }
+        }
+    }
+
     /// The name of the link between a router and the server.
     pub(crate) const fn server_link_name(&self) -> &'static str {
         match self.kind {

@@ -6,6 +6,7 @@ mod chance;
 mod figures;
 mod first_losses;
 mod losses;
+mod observed;
 mod part;
 mod reason;
 mod sender;
@@ -22,6 +23,7 @@ pub use beginning::Beginning;
 pub use censoring::{Alike, Censoring, Unseen, alike};
 pub use figures::{Course, GroupFigures, RunFigures};
 pub use first_losses::FirstLosses;
+pub use observed::{LinkSummary, WaitingTime};
 pub use part::Part;
 pub use reason::{Lengths, Reason, ReasonCode};
 pub use stability::{Fortieths, Stability};
@@ -32,18 +34,16 @@ pub use trend::Trend;
 pub use windows::CongestionWindows;
 
 use crate::build::{GroupPaths, group_paths};
-use crate::cross::by_link;
 use crate::lateness::Lateness;
 use crate::ledger::{GroupLedger, GroupTimes};
 use crate::scenario::LoadedLink;
-use crate::{Counters, CrossTraffic, Ledger, MachineReport, RunError, Scenario};
+use crate::{Counters, CrossTraffic, Ledger, LinkRow, MachineReport, ObservedLink, RunError, Scenario};
 use hdrhistogram::{Counter, Histogram};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use totals::DirectionTotals;
 use wasp_host::{Arrival, Outcome, TcpTotals};
-use wasp_net::topology::Layout;
-use wasp_net::{CrossCounters, Fate, Flow, LinkId, Network, Observer, Pair};
+use wasp_net::{CrossCounters, Fate};
 
 /// What a run leaves behind.
 #[derive(Debug)]
@@ -54,6 +54,8 @@ pub struct RunOutput {
     pub ledger: Ledger,
     /// Every link.
     pub links: Vec<LinkRow>,
+    /// The links that are observed.
+    pub observed: Vec<ObservedLink>,
     /// Why the run ended before its time, unless it was stopped.
     pub failure: Option<RunError>,
 }
@@ -99,6 +101,8 @@ pub struct Summary {
     pub network: NetworkSummary,
     /// What became of each cross traffic over the measured interval.
     pub cross_traffic: Vec<CrossSummary>,
+    /// What links that are observed did in it; empty if it did not begin.
+    pub observed: Vec<LinkSummary>,
     /// How far the device's counters grew in the measured interval of a live run.
     pub device: Option<Counters>,
     /// The same of the clients' device, where the clients are programs.
@@ -348,69 +352,6 @@ pub struct Little {
     pub records_s: f64,
 }
 
-/// One direction of one link over the whole run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinkRow {
-    /// `shared` in a star, else `server` or the name of a link between nodes; or the group's name and the client's index in the run.
-    pub link: String,
-    /// `up` or `down`; of a link between nodes `forward` or `backward`.
-    pub direction: &'static str,
-    /// Packets that came to it. Those of an access link are the packets of its client's connections, [`Self::strays`] and [`Self::cross_packets`].
-    pub packets: u64,
-    /// Those of them that are neither of a connection of the run nor cross traffic; absent for a link that clients share, which keeps no account of connections.
-    pub strays: Option<u64>,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Packets lost at random.
-    pub lost: u64,
-    /// Packets dropped for another reason, copies among them.
-    pub dropped: u64,
-    /// Those of them that a queue discipline dropped early: although there was room.
-    pub dropped_early: u64,
-    /// Packets of cross traffic among all that came.
-    pub cross_packets: u64,
-    /// Their bytes.
-    pub cross_bytes: u64,
-    /// Packets of cross traffic among those lost at random.
-    pub cross_lost: u64,
-    /// Packets of cross traffic among those dropped for another reason.
-    pub cross_dropped: u64,
-    /// Packets in which a bit was flipped.
-    pub corrupted: u64,
-    /// Copies that were made.
-    pub duplicated: u64,
-    /// Packets that were held back so that others may overtake them.
-    pub held: u64,
-    /// Those of them that others have overtaken.
-    pub reordered: u64,
-    /// Most bytes that waited in the queue.
-    pub max_queue_bytes: u64,
-    /// Mean bytes that waited in the queue.
-    pub mean_queue_bytes: f64,
-}
-
-impl LinkRow {
-    /// Adds what other clients did to the same link.
-    fn merge(&mut self, other: &Self) {
-        self.packets += other.packets;
-        self.strays = self.strays.zip(other.strays).map(|(mine, theirs)| mine + theirs);
-        self.bytes += other.bytes;
-        self.lost += other.lost;
-        self.dropped += other.dropped;
-        self.dropped_early += other.dropped_early;
-        self.cross_packets += other.cross_packets;
-        self.cross_bytes += other.cross_bytes;
-        self.cross_lost += other.cross_lost;
-        self.cross_dropped += other.cross_dropped;
-        self.corrupted += other.corrupted;
-        self.duplicated += other.duplicated;
-        self.held += other.held;
-        self.reordered += other.reordered;
-        self.max_queue_bytes = self.max_queue_bytes.max(other.max_queue_bytes);
-        self.mean_queue_bytes += other.mean_queue_bytes;
-    }
-}
-
 /// Sums a run up out of the parts of its threads.
 ///
 /// # Panics
@@ -453,6 +394,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
             down: direction(&part.measured.totals.down),
         },
         cross_traffic: cross_traffic(scenario, &part.measured.totals.cross, seconds),
+        observed: observed::observed(scenario, &part.observed, seconds),
         device: part.machine.counters.device.clone(),
         client_device: part.machine.counters.client_device.clone(),
         tcpext: part.machine.counters.tcp.clone(),
@@ -471,7 +413,8 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         None => together::of_stopped(&summary),
     };
     summary.invalid = validity::reasons(scenario, &part, &whole, &summary, said);
-    RunOutput { summary, links: part.links, ledger: part.ledger, failure: part.failure }
+    let Part { links, observed, ledger, failure, .. } = part;
+    RunOutput { summary, links, observed, ledger, failure }
 }
 
 impl Summary {
@@ -659,58 +602,4 @@ fn cross_traffic(scenario: &Scenario, counters: &[CrossCounters], seconds: f64) 
         dropped_early: counters.dropped_early,
     };
     scenario.network.cross_traffic.iter().zip(counters).map(summary).collect()
-}
-
-/// `strays` are the flows that are of no connection.
-fn links<O: Observer>(
-    scenario: &Scenario,
-    network: &Network<O>,
-    layout: &Layout,
-    nanos: u64,
-    strays: &[Flow],
-) -> Vec<LinkRow> {
-    let cross_traffic = by_link(network);
-    let row = |name: &str, direction, id: LinkId, strays: Option<u64>| {
-        let counters = network.link(id).counters();
-        let cross = cross_traffic.get(&id).copied().unwrap_or_default();
-        LinkRow {
-            link: name.to_owned(),
-            direction,
-            packets: counters.packets,
-            strays,
-            bytes: counters.bytes,
-            lost: counters.loss.lost,
-            dropped: counters.dropped,
-            dropped_early: counters.dropped_early,
-            cross_packets: cross.packets,
-            cross_bytes: cross.bytes,
-            cross_lost: cross.loss.lost,
-            cross_dropped: cross.dropped,
-            corrupted: counters.corrupted,
-            duplicated: counters.duplicated,
-            held: counters.held,
-            reordered: counters.reordered,
-            max_queue_bytes: counters.queue_max,
-            mean_queue_bytes: counters.queue_integral as f64 / nanos.max(1) as f64,
-        }
-    };
-    let mut of_client: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-    for flow in strays {
-        let (up, down) = of_client.entry(flow.host).or_default();
-        *up += flow.forward.packets;
-        *down += flow.backward.packets;
-    }
-    let groups = scenario.clients.iter().flat_map(|group| (0..group.count).map(move |_| &group.name));
-    let clients = groups.zip(layout.hosts()).zip(0_u32..).flat_map(|((group, port), index)| {
-        let name = format!("{group}/{index}");
-        let (up, down) = of_client.get(&index).copied().unwrap_or_default();
-        [row(&name, "up", port.out, Some(up)), row(&name, "down", port.into, Some(down))]
-    });
-    let server = scenario.network.server_link_name();
-    let server = [row(server, "up", layout.server.into, None), row(server, "down", layout.server.out, None)];
-    let named = scenario.network.link_names().into_iter().zip(&layout.links);
-    let between = named.flat_map(|(name, Pair { forward, backward })| {
-        [row(&name, "forward", *forward, None), row(&name, "backward", *backward, None)]
-    });
-    server.into_iter().chain(between).chain(clients).collect()
 }

@@ -1,9 +1,9 @@
 //! What one thread of a run leaves behind, and how the parts become one.
 
-use super::{LinkRow, links};
 use crate::lateness::Lateness;
+use crate::links::rows;
 use crate::summary::totals::Measured;
-use crate::{Ledger, MachineReport, Model, RunError, Scenario};
+use crate::{Ledger, LinkRow, MachineReport, Model, ObservedLink, RunError, Scenario};
 use wasp_net::{Fates, Observer};
 
 /// The records and counts of the clients that one thread had; [`super::sum_up`] makes figures of them.
@@ -11,6 +11,7 @@ use wasp_net::{Fates, Observer};
 pub struct Part {
     pub(super) ledger: Ledger,
     pub(super) links: Vec<LinkRow>,
+    pub(super) observed: Vec<ObservedLink>,
     pub(super) measured: Measured,
     pub(super) fates: Fates,
     /// Packets made, and those whose fate is open.
@@ -29,16 +30,17 @@ impl Part {
     pub(crate) fn new<O: Observer>(
         scenario: &Scenario,
         mut model: Model<O>,
-        measured: Measured,
+        (measured, observed): (Measured, Vec<ObservedLink>),
         lateness: Option<Lateness>,
         machine: MachineReport,
         events: u64,
         failure: Option<RunError>,
     ) -> Self {
         let strays = model.ledger.attribute(model.network.flows.take_strays());
-        let network = &model.network;
+        let network = &mut model.network;
         Self {
-            links: links(scenario, network, &model.layout, model.ledger.interval().end().as_nanos(), &strays),
+            links: rows(scenario, network, &model.layout, model.ledger.interval().end(), &strays),
+            observed,
             measured,
             fates: *network.fates(),
             packets: (network.made(), network.in_flight()),
@@ -69,6 +71,7 @@ impl Part {
         for (row, more) in self.links.iter_mut().zip(&other.links) {
             row.merge(more);
         }
+        ObservedLink::merge(&mut self.observed, other.observed);
         self.measured.merge(&other.measured);
         self.fates.merge(&other.fates);
         self.packets = (self.packets.0 + other.packets.0, self.packets.1 + other.packets.1);

@@ -1,5 +1,6 @@
 //! What happened at a link.
 
+use super::observed::Observed;
 use crate::{CrossCounters, LossTally};
 use wasp_units::{Duration, Instant};
 
@@ -17,6 +18,10 @@ pub struct LinkCounters {
     pub dropped: u64,
     /// Those of them that the queue dropped early: although there was room.
     pub dropped_early: u64,
+    /// Those of them that were longer than the link carries, and not to be fragmented.
+    pub dropped_too_big: u64,
+    /// Packets that were longer than the link carries and in whose place fragments came, which alone are among [`Self::packets`].
+    pub fragmented: u64,
     /// Packets that bore no mark before the queue marked them (CE, RFC 3168).
     pub marked: u64,
     /// Packets in which a bit was flipped.
@@ -27,6 +32,10 @@ pub struct LinkCounters {
     pub held: u64,
     /// Those of them that others have overtaken.
     pub reordered: u64,
+    /// Bytes of the packets that were lost or dropped, copies among them.
+    pub discarded_bytes: u64,
+    /// Bytes of the copies that the link made.
+    pub duplicated_bytes: u64,
     /// Most bytes that ever waited in the queue.
     pub queue_max: u64,
     /// Time integral of the bytes waiting in the queue, in byte-nanoseconds.
@@ -53,15 +62,48 @@ impl LinkCounters {
         }
     }
 
+    /// Packets dropped because the queue had no room, of the counters of all packets.
+    #[must_use]
+    pub const fn dropped_full(&self) -> u64 {
+        self.dropped - self.dropped_early - self.dropped_too_big
+    }
+}
+
+/// The account of a link.
+#[derive(Debug, Default)]
+pub(crate) struct LinkAccount {
+    pub(crate) counters: LinkCounters,
+    pub(super) observed: Option<Box<Observed>>,
+}
+
+impl LinkAccount {
     /// So many bytes wait in the queue.
+    #[inline]
     pub(super) fn note_queue(&mut self, bytes: u64) {
-        self.queue_max = self.queue_max.max(bytes);
+        self.counters.queue_max = self.counters.queue_max.max(bytes);
+        if let Some(observed) = &mut self.observed {
+            observed.note_queue(bytes);
+        }
     }
 
     /// So many bytes wait in the queue for so long.
+    #[inline]
     pub(super) fn note_occupancy(&mut self, bytes: u64, time: Duration) {
-        self.queue_integral += u128::from(bytes) * u128::from(time.as_nanos());
+        self.counters.queue_integral += byte_time(bytes, time);
     }
+
+    /// A packet that came at `entered` begins transmission at `start`, which may be later.
+    #[inline]
+    pub(super) fn note_wait(&mut self, entered: Instant, start: Instant, now: Instant) {
+        if let Some(observed) = &mut self.observed {
+            observed.note_wait(entered, start, now);
+        }
+    }
+}
+
+/// In byte-nanoseconds.
+pub(super) fn byte_time(bytes: u64, time: Duration) -> u128 {
+    u128::from(bytes) * u128::from(time.as_nanos())
 }
 
 /// When the time integral of what waits in a queue was last brought up to date.
@@ -72,8 +114,13 @@ pub(super) struct Occupancy {
 
 impl Occupancy {
     /// So many bytes have waited until `now`, since the last call.
-    pub(super) fn note(&mut self, bytes: u64, now: Instant, counters: &mut LinkCounters) {
-        counters.note_occupancy(bytes, now.saturating_since(self.since));
+    pub(super) fn note(&mut self, bytes: u64, now: Instant, account: &mut LinkAccount) {
+        account.note_occupancy(bytes, now.saturating_since(self.since));
         self.since = now;
+    }
+
+    /// What [`Self::note`] would add now.
+    pub(super) fn since_noted(&self, bytes: u64, now: Instant) -> u128 {
+        byte_time(bytes, now.saturating_since(self.since))
     }
 }

@@ -1,7 +1,8 @@
 //! Queue, serialisation and propagation of a drop-tail FIFO at a constant rate: when a packet is admitted, the moments at which its transmission
 //! starts and it arrives are already known, so it costs one event.
 
-use super::{LinkConfig, LinkCounters};
+use super::LinkConfig;
+use super::counters::{LinkAccount, byte_time};
 use crate::store::PacketId;
 use wasp_kernel::{Channel, NodeId, Scheduler};
 use wasp_units::{Bytes, Duration, Instant, Rate};
@@ -66,7 +67,7 @@ impl Fast {
         bytes: u32,
         arrival: impl FnOnce(PacketId) -> E,
         scheduler: &mut Scheduler<E>,
-        counters: &mut LinkCounters,
+        account: &mut LinkAccount,
     ) {
         let now = scheduler.now();
         let start = self.busy_until.max(now);
@@ -77,14 +78,26 @@ impl Fast {
         }
         if start > now {
             self.waiting += u64::from(bytes);
-            counters.note_queue(self.waiting);
-            counters.note_occupancy(u64::from(bytes), start - now);
+            account.note_queue(self.waiting);
+            account.note_occupancy(u64::from(bytes), start - now);
         } else {
             debug_assert_eq!(self.started, self.channel.len(), "a packet overtook the queue");
             self.started += 1;
         }
+        account.note_wait(now, start, now);
         let at = self.busy_until + self.delay;
         self.channel.send(at, Transit { packet, bytes, start }, |transit| arrival(transit.packet), scheduler);
+    }
+
+    /// Bytes that wait before anything happens at `now`, and the part of their time integral in byte-nanoseconds that lies after it: their whole time
+    /// was noted when they came.
+    pub(super) fn waiting(&self, now: Instant) -> (u64, u128) {
+        let later = (self.started..self.channel.len()).filter_map(|place| self.channel.get(place));
+        let waiting = later.filter(|transit| transit.start >= now);
+        waiting.fold((0, 0), |(bytes, integral), transit| {
+            let own = u64::from(transit.bytes);
+            (bytes + own, integral + byte_time(own, transit.start - now))
+        })
     }
 
     /// Takes the packet that arrives at the far end now.

@@ -6,6 +6,7 @@
 mod config;
 mod counters;
 mod fast;
+mod observed;
 mod queued;
 
 use config::LEAST_MTU;
@@ -18,7 +19,10 @@ use crate::node::Node;
 use crate::queue::Item;
 use crate::store::PacketId;
 use crate::{Chain, LinkId, Loss, NetworkEvent};
+use counters::LinkAccount;
 use fast::Fast;
+use hdrhistogram::Histogram;
+use observed::Observed;
 use queued::Queued;
 use std::sync::Arc;
 use wasp_kernel::{NodeId, Scheduler};
@@ -39,8 +43,21 @@ pub struct Link {
     /// The account that is kept of an access link's packets.
     pub(crate) meter: Option<Meter>,
     path: Path,
-    pub(crate) counters: LinkCounters,
+    pub(crate) account: LinkAccount,
     config: Arc<LinkConfig>,
+}
+
+/// What there is to see of a link at an instant.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LinkView {
+    /// Bytes that wait in the queue.
+    pub queue_bytes: u64,
+    /// Time integral of the bytes that waited in the queue since the start, in byte-nanoseconds.
+    pub queue_integral: u128,
+    /// Bytes of the packets whose transmission has begun since the start, copies among them.
+    pub carried_bytes: u64,
+    /// Most bytes that waited since the last look at a link that is observed.
+    pub peak: u64,
 }
 
 /// From the entrance to the far end.
@@ -90,7 +107,7 @@ impl Link {
             key,
             meter: None,
             path,
-            counters: LinkCounters::default(),
+            account: LinkAccount::default(),
             config,
         }
     }
@@ -104,7 +121,40 @@ impl Link {
     /// What happened so far.
     #[must_use]
     pub const fn counters(&self) -> &LinkCounters {
-        &self.counters
+        &self.account.counters
+    }
+
+    /// Observes the link. Waiting times are kept of packets whose transmission begins from `since` on, if the link has a rate or a trace.
+    pub(crate) fn observe(&mut self, since: Instant) {
+        let takes_time = self.config.mean_rate().is_some();
+        self.account.observed = Some(Box::new(Observed::new(since, takes_time)));
+    }
+
+    /// The waiting times of packets whose transmission began before `now`, in nanoseconds; `None` of a link that keeps none.
+    pub(crate) fn waits(&mut self, now: Instant) -> Option<&Histogram<u32>> {
+        self.account.observed.as_mut()?.waits(now)
+    }
+
+    /// What there is to see before anything happens at `now`.
+    pub(crate) fn look(&mut self, now: Instant) -> LinkView {
+        let noted = self.account.counters.queue_integral;
+        let (queue_bytes, queue_integral) = match &self.path {
+            Path::Fast(fast) => {
+                let (bytes, later) = fast.waiting(now);
+                (bytes, noted - later)
+            }
+            Path::Queued(queued) => {
+                let (bytes, since_noted) = queued.waiting(now);
+                (bytes, noted + since_noted)
+            }
+        };
+        let LinkCounters { bytes, duplicated_bytes, discarded_bytes, .. } = self.account.counters;
+        LinkView {
+            queue_bytes,
+            queue_integral,
+            carried_bytes: bytes + duplicated_bytes - discarded_bytes - queue_bytes,
+            peak: self.account.observed.as_mut().map_or(0, |observed| observed.take_peak(queue_bytes)),
+        }
     }
 
     /// The longest packet that it carries, in bytes; `None` carries any.
@@ -123,7 +173,7 @@ impl Link {
 
     /// Decides the next packet by the link's own chain.
     pub(crate) fn lose(&mut self) -> bool {
-        self.loss.lose(&mut self.chain, self.key, &mut self.counters.loss)
+        self.loss.lose(&mut self.chain, self.key, &mut self.account.counters.loss)
     }
 
     /// How long what comes at `now` would wait for the transmitter.
@@ -149,7 +199,7 @@ impl Link {
         if !fast.has_room(bytes, scheduler.now()) {
             return Admission::Full;
         }
-        fast.transmit(packet, bytes, arrival(self.id), scheduler, &mut self.counters);
+        fast.transmit(packet, bytes, arrival(self.id), scheduler, &mut self.account);
         Admission::Taken
     }
 
@@ -161,15 +211,15 @@ impl Link {
         scheduler: &mut Scheduler<E>,
     ) {
         if let Path::Fast(fast) = &mut self.path {
-            fast.transmit(packet, bytes, arrival(self.id), scheduler, &mut self.counters);
+            fast.transmit(packet, bytes, arrival(self.id), scheduler, &mut self.account);
         }
     }
 
-    /// Decides what becomes of a packet that takes the [`Admission::QueuedPath`] and whose content, all after the IP header, has so many bytes.
-    pub(crate) fn alter(&mut self, content: u32) -> Altered {
+    /// Decides what becomes of a packet of so many bytes that takes the [`Admission::QueuedPath`].
+    pub(crate) fn alter(&mut self, bytes: u32) -> Altered {
         match &mut self.path {
             Path::Fast(_) => Altered { flipped: None, duplicated: false },
-            Path::Queued(queued) => queued.alter(content, &mut self.counters),
+            Path::Queued(queued) => queued.alter(bytes, &mut self.account),
         }
     }
 
@@ -190,7 +240,7 @@ impl Link {
         settled: &mut Settled,
     ) {
         if let Path::Queued(queued) = &mut self.path {
-            queued.offer(item, scheduler, &mut self.counters, settled);
+            queued.offer(item, scheduler, &mut self.account, settled);
         }
     }
 
@@ -213,7 +263,7 @@ impl Link {
         settled: &mut Settled,
     ) {
         if let Path::Queued(queued) = &mut self.path {
-            queued.depart(scheduler, &mut self.counters, settled);
+            queued.depart(scheduler, &mut self.account, settled);
         }
     }
 }

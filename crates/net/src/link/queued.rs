@@ -1,7 +1,7 @@
 //! Queue, transmitter, reordering and propagation with events of their own.
 
-use super::counters::Occupancy;
-use super::{LinkConfig, LinkCounters};
+use super::LinkConfig;
+use super::counters::{LinkAccount, Occupancy};
 use crate::impairment::{
     ArrivalOrder, Corrupter, Duplicator, JitterProcess, Pass, Reorderer, TraceTransmitter,
 };
@@ -11,6 +11,7 @@ use crate::{LinkId, NetworkEvent};
 use wasp_kernel::{Channel, NodeId, Scheduler, Timer};
 use wasp_random::{Key, Purpose};
 use wasp_units::{Duration, Instant, Rate};
+use wasp_wire::ipv4;
 
 /// What a link has made of a packet at its entrance.
 #[derive(Clone, Copy, Debug)]
@@ -114,12 +115,14 @@ impl Queued {
         }
     }
 
-    /// Decides what becomes of a packet whose content, all after the IP header, has so many bytes.
-    pub(super) fn alter(&mut self, content: u32, counters: &mut LinkCounters) -> Altered {
+    /// Decides what becomes of a packet of so many bytes. A bit is flipped behind the IP header.
+    pub(super) fn alter(&mut self, bytes: u32, account: &mut LinkAccount) -> Altered {
+        let content = bytes - ipv4::HEADER_LEN as u32;
         let flipped = self.corrupter.as_mut().and_then(|corrupter| corrupter.bit(content));
         let duplicated = self.duplicator.as_mut().is_some_and(Duplicator::duplicates);
-        counters.corrupted += u64::from(flipped.is_some());
-        counters.duplicated += u64::from(duplicated);
+        account.counters.corrupted += u64::from(flipped.is_some());
+        account.counters.duplicated += u64::from(duplicated);
+        account.counters.duplicated_bytes += u64::from(bytes) * u64::from(duplicated);
         Altered { flipped, duplicated }
     }
 
@@ -132,6 +135,12 @@ impl Queued {
         sending + waiting.unwrap_or_default()
     }
 
+    /// Bytes that wait, and the part of their time integral in byte-nanoseconds up to `now` that is not noted yet.
+    pub(super) fn waiting(&self, now: Instant) -> (u64, u128) {
+        let bytes = self.queue.bytes();
+        (bytes, self.occupancy.since_noted(bytes, now))
+    }
+
     /// Where the hashes are drawn by which the queue tells flows apart; `None` if it does not.
     pub(super) const fn flow_key(&self) -> Option<Key> {
         self.flow_key
@@ -142,53 +151,54 @@ impl Queued {
         &mut self,
         item: Item<PacketId>,
         scheduler: &mut Scheduler<E>,
-        counters: &mut LinkCounters,
+        account: &mut LinkAccount,
         settled: &mut Settled,
     ) {
-        self.depart(scheduler, counters, settled);
+        self.depart(scheduler, account, settled);
         let now = scheduler.now();
-        self.occupancy.note(self.queue.bytes(), now, counters);
+        self.occupancy.note(self.queue.bytes(), now, account);
         self.queue.enqueue(item, now, &mut |packet, reason| settled.dropped.push((packet, reason)));
         if self.sending.is_none() {
-            self.begin(scheduler, counters, settled);
+            self.begin(scheduler, account, settled);
         }
-        counters.note_queue(self.queue.bytes());
+        account.note_queue(self.queue.bytes());
     }
 
     /// Ends a transmission that is over, begins the next, and lets go what was held back for long enough.
     pub(super) fn depart<E: Copy + From<NetworkEvent>>(
         &mut self,
         scheduler: &mut Scheduler<E>,
-        counters: &mut LinkCounters,
+        account: &mut LinkAccount,
         settled: &mut Settled,
     ) {
         if let Some(Sending { packet, end: Some(end) }) = self.sending
             && end <= scheduler.now()
         {
             self.sending = None;
-            self.leave(packet, scheduler, counters);
-            self.begin(scheduler, counters, settled);
+            self.leave(packet, scheduler, account);
+            self.begin(scheduler, account, settled);
         }
-        self.release_held(scheduler, counters);
+        self.release_held(scheduler, account);
     }
 
     /// Begins transmissions until one takes time, or nothing waits.
     fn begin<E: Copy + From<NetworkEvent>>(
         &mut self,
         scheduler: &mut Scheduler<E>,
-        counters: &mut LinkCounters,
+        account: &mut LinkAccount,
         settled: &mut Settled,
     ) {
         let now = scheduler.now();
-        self.occupancy.note(self.queue.bytes(), now, counters);
+        self.occupancy.note(self.queue.bytes(), now, account);
         let mut drop = |packet, reason| settled.dropped.push((packet, reason));
         while let Some(taken) = self.queue.dequeue(now, &mut drop) {
+            account.note_wait(now - taken.waited, now, now);
             if taken.marked {
                 settled.marked.push(taken.handle);
             }
             let end = self.transmitter.finish(now, taken.bytes);
             if end == Some(now) {
-                self.leave(taken.handle, scheduler, counters);
+                self.leave(taken.handle, scheduler, account);
                 continue;
             }
             self.sending = Some(Sending { packet: taken.handle, end });
@@ -204,7 +214,7 @@ impl Queued {
         &mut self,
         packet: PacketId,
         scheduler: &mut Scheduler<E>,
-        counters: &mut LinkCounters,
+        account: &mut LinkAccount,
     ) {
         let pass = match &mut self.reorderer {
             Some(reorderer) => reorderer.pass(packet, scheduler.now()),
@@ -212,9 +222,9 @@ impl Queued {
         };
         if pass == Pass::Go {
             self.propagate(packet, scheduler);
-            self.release_held(scheduler, counters);
+            self.release_held(scheduler, account);
         } else {
-            counters.held += 1;
+            account.counters.held += 1;
             self.wake_for_held(scheduler);
         }
     }
@@ -223,14 +233,14 @@ impl Queued {
     fn release_held<E: Copy + From<NetworkEvent>>(
         &mut self,
         scheduler: &mut Scheduler<E>,
-        counters: &mut LinkCounters,
+        account: &mut LinkAccount,
     ) {
         if self.reorderer.is_none() {
             return;
         }
         let now = scheduler.now();
         while let Some(released) = self.reorderer.as_mut().and_then(|reorderer| reorderer.release(now)) {
-            counters.reordered += u64::from(released.overtaken_by > 0);
+            account.counters.reordered += u64::from(released.overtaken_by > 0);
             self.propagate(released.handle, scheduler);
         }
         // Whatever was due now has gone: an event that is still to come for it is not needed any more.

@@ -205,13 +205,13 @@ impl<O: Observer> Network<O> {
         let bytes = packet.wire_len();
         self.made += 1;
         let id = self.packets.insert(packet);
-        let before = self.links[link.0 as usize].counters;
+        let before = self.links[link.0 as usize].account.counters;
         match self.enter(link, id, scheduler) {
             Entrance::Through => self.links[link.0 as usize].postpone(id, bytes, scheduler),
             Entrance::Over => {}
             Entrance::TooBig => self.cut_or_refuse(link, id, None, scheduler),
         }
-        let after = &self.links[link.0 as usize].counters;
+        let after = &self.links[link.0 as usize].account.counters;
         self.cross.sources[source.0 as usize].counters.note_entrance(&before, after);
     }
 
@@ -222,7 +222,7 @@ impl<O: Observer> Network<O> {
         let own = if scope == Scope::Link { None } else { self.cross.of(id, self.packets.get(packet)) };
         match own {
             Some(Loaded { chain, config, .. }) => {
-                link.loss().lose(chain, config.key.purpose(Purpose::Loss), &mut link.counters.loss)
+                link.loss().lose(chain, config.key.purpose(Purpose::Loss), &mut link.account.counters.loss)
             }
             None => link.lose(),
         }

@@ -10,7 +10,8 @@ use crate::link::{Admission, Altered, Settled};
 use crate::node::{ErrorRate, Node, Route, Router, RouterId, Routes};
 use crate::queue::{DropReason, Item};
 use crate::store::{PacketId, PacketStore};
-use crate::{Direction, Fate, Fates, Flow, Flows, Link, LinkConfig, Observer, Scope, Sighting};
+use crate::{Direction, Fate, Fates, Flow, Flows, Link, LinkConfig, LinkView, Observer, Scope, Sighting};
+use hdrhistogram::Histogram;
 use std::sync::Arc;
 use wasp_kernel::{NodeId, Scheduler, Stage, prefetch};
 use wasp_packet::{Body, Packet, PayloadPool, View};
@@ -214,6 +215,22 @@ impl<O: Observer> Network<O> {
         }
     }
 
+    /// Observes a link. Waiting times are kept of packets whose transmission begins from `since` on, if the link has a rate or a trace.
+    pub fn observe(&mut self, link: LinkId, since: Instant) {
+        self.links[link.0 as usize].observe(since);
+    }
+
+    /// The times from a packet's entrance to the beginning of its transmission, in nanoseconds, of packets that began before `now`; `None` of a link
+    /// that is not observed, or that takes no time.
+    pub fn waits(&mut self, link: LinkId, now: Instant) -> Option<&Histogram<u32>> {
+        self.links[link.0 as usize].waits(now)
+    }
+
+    /// What there is to see of a link before anything happens at `now`; everything before has happened.
+    pub fn look(&mut self, link: LinkId, now: Instant) -> LinkView {
+        self.links[link.0 as usize].look(now)
+    }
+
     /// The link with this identifier.
     #[must_use]
     pub fn link(&self, id: LinkId) -> &Link {
@@ -369,8 +386,8 @@ impl<O: Observer> Network<O> {
         }
         let lost = self.lose(id, packet, too_big, scheduler.now());
         let link = &mut self.links[id.0 as usize];
-        link.counters.packets += 1;
-        link.counters.bytes += u64::from(bytes);
+        link.account.counters.packets += 1;
+        link.account.counters.bytes += u64::from(bytes);
         if too_big {
             return Entrance::TooBig;
         }
@@ -407,8 +424,7 @@ impl<O: Observer> Network<O> {
         bytes: u32,
         scheduler: &mut Scheduler<E>,
     ) {
-        let Altered { flipped, duplicated } =
-            self.links[link.0 as usize].alter(bytes - ipv4::HEADER_LEN as u32);
+        let Altered { flipped, duplicated } = self.links[link.0 as usize].alter(bytes);
         let copy = duplicated.then(|| self.copy(id));
         if let Some(bit) = flipped {
             self.packets.get_mut(id).flipped.get_or_insert(bit);
@@ -453,7 +469,7 @@ impl<O: Observer> Network<O> {
         let mut settled = std::mem::take(&mut self.settled);
         for id in settled.marked.drain(..) {
             let class = &mut self.packets.get_mut(id).ip.traffic_class;
-            self.links[link.0 as usize].counters.marked += u64::from(*class & ipv4::ECN != ipv4::ECN);
+            self.links[link.0 as usize].account.counters.marked += u64::from(*class & ipv4::ECN != ipv4::ECN);
             *class |= ipv4::ECN;
         }
         for (id, reason) in settled.dropped.drain(..) {
@@ -486,9 +502,11 @@ impl<O: Observer> Network<O> {
         fate: Fate,
         scheduler: &Scheduler<E>,
     ) -> Packet {
-        let counters = &mut self.links[link.0 as usize].counters;
+        let counters = &mut self.links[link.0 as usize].account.counters;
         counters.dropped += u64::from(fate != Fate::RandomLoss);
         counters.dropped_early += u64::from(fate == Fate::QueueEarly);
+        counters.dropped_too_big += u64::from(fate == Fate::TooBig);
+        counters.discarded_bytes += u64::from(self.packets.get(id).wire_len());
         self.sight(link, id, Sighting::Dropped(fate), scheduler);
         self.fates.add(fate, 1);
         let packet = self.packets.remove(id);
@@ -586,7 +604,7 @@ fn flow_hash(packet: &Packet, key: Key) -> u32 {
 /// Decides the packet by the chain that the scope names.
 fn lose(link: &mut Link, flow: &mut Flow, direction: Direction, scope: Scope) -> bool {
     let loss = link.loss();
-    let tally = &mut link.counters.loss;
+    let tally = &mut link.account.counters.loss;
     match scope {
         Scope::Direction => {
             let key = flow.key.entity(direction as u64);

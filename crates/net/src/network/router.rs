@@ -176,6 +176,7 @@ impl<O: Observer> Network<O> {
         });
         self.pool.release(packet.payload);
         self.fates.add(Fate::Fragmented, 1);
+        self.links[link.0 as usize].account.counters.fragmented += 1;
         self.stillborn(Fate::PoolExhausted, exhausted.into());
         for fragment in fragments {
             self.made += 1;

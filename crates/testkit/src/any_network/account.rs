@@ -1,7 +1,7 @@
 //! The account of packets, in all and at each link.
 
 use wasp_net::topology::{Layout, Port};
-use wasp_net::{CrossCounters, Direction, Fate, LinkId, Network, Observer, Sighting};
+use wasp_net::{CrossCounters, Direction, Fate, LinkCounters, LinkId, Network, Observer, Sighting};
 use wasp_packet::{Packet, PayloadPool};
 use wasp_units::Instant;
 
@@ -62,7 +62,8 @@ fn in_flight_at(network: &Network<Seen>, link: LinkId) -> u64 {
 pub(super) fn check(network: &Network<Seen>, layout: &Layout, (handed_over, refused_by_hosts): (u64, u64)) {
     let fates = network.fates();
     assert_eq!(network.made(), fates.total() + network.in_flight(), "packets in all");
-    let (mut in_flight, mut lost, mut early, mut refused) = (0, 0, 0, 0);
+    let (mut in_flight, mut lost, mut fragmented) = (0, 0, 0);
+    let mut dropped_as = [0; 3];
     for link in links(layout) {
         let counters = network.link(link).counters();
         let Sightings { entered, left, dropped } = network.observer.at(link);
@@ -72,17 +73,20 @@ pub(super) fn check(network: &Network<Seen>, layout: &Layout, (handed_over, refu
         assert!((left + still_here..=most).contains(&entered), "{entered} entered {link:?}: {counters:?}");
         in_flight += still_here;
         lost += counters.loss.lost;
-        early += counters.dropped_early;
-        refused += counters.dropped - counters.dropped_early;
+        fragmented += counters.fragmented;
+        let LinkCounters { dropped_early, dropped_too_big, .. } = *counters;
+        for (sum, count) in
+            dropped_as.iter_mut().zip([counters.dropped_full(), dropped_early, dropped_too_big])
+        {
+            *sum += count;
+        }
     }
     assert_eq!(in_flight, network.in_flight(), "packets on links");
     let met = |fate| fates.get(fate);
-    assert_eq!(
-        (lost, early),
-        (met(Fate::RandomLoss), met(Fate::QueueEarly)),
-        "packets lost and dropped early"
-    );
-    assert_eq!(refused, met(Fate::QueueFull) + met(Fate::TooBig), "packets without room and too long ones");
+    let ends = [Fate::RandomLoss, Fate::Fragmented].map(met);
+    assert_eq!([lost, fragmented], ends, "packets lost, and in whose place fragments came");
+    let drops = [Fate::QueueFull, Fate::QueueEarly, Fate::TooBig].map(met);
+    assert_eq!(dropped_as, drops, "packets dropped, by reason");
     let to_hosts = |port: &Port| network.observer.at(port.into).left - cross_at(network, port.into).arrived;
     let arrived: u64 = ports(layout).map(to_hosts).sum();
     assert_eq!(arrived, handed_over, "packets handed to hosts");

@@ -11,7 +11,7 @@ from waspbench.results.records import table_path
 from waspbench.results.result import Result
 from waspbench.results.store import read_table
 from waspbench.results.study import StudyResult
-from waspbench.results.tables import TABLES
+from waspbench.results.tables import SINCE, TABLES
 
 
 def table_frame(results: Result | StudyResult, table: str) -> pl.DataFrame:
@@ -38,6 +38,8 @@ def _runs(result: Result, table: str) -> list[pl.DataFrame]:
     if result.directory is None:
         raise InputError.at(table, "these results have no files here; make them with a directory (output) to keep them")
     declared = [name for name, *_ in TABLES[table][1]]
+    if table in SINCE and not (result.directory / table).is_dir():
+        raise InputError.at(table, f"results of formats before {SINCE[table]} do not have this table")
     return [read_table(table_path(result.directory, table, run.run)).select(declared) for run in result.runs]
 
 
