@@ -29,6 +29,7 @@ def direction(packets: int, lost: int) -> dict[str, Any]:
         "loss_rate": lost / packets,
         "dropped": 1,
         "dropped_early": 0,
+        "marked": 0,
         "corrupted": 0,
         "duplicated": 0,
         "held": 0,

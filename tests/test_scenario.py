@@ -21,6 +21,7 @@ EVERY_CONSTANT: dict[str, Any] = {
     "window_scaling": False,
     "sack": False,
     "timestamps": False,
+    "ecn": True,
     "receive_buffer": "16KiB",
     "send_buffer": "16KiB",
     "initial_window": 2,
@@ -88,11 +89,20 @@ CODEL = FIFO | {"target": "6ms", "interval": "90ms", "max_packet": "600B"}
 QUEUES: list[dict[str, Any]] = [
     {"kind": "drop-tail"} | FIFO,
     {"kind": "red", "min": "9KB", "max": "20%", "weight": "1%", "max_probability": "5%", "gentle": False} | FIFO,
-    {"kind": "red", "mean_packet": "600B"} | FIFO,
-    {"kind": "codel"} | CODEL,
-    {"kind": "fq-codel", "quantum": "300B", "flows": 64} | CODEL,
+    {"kind": "red", "mean_packet": "600B", "ecn": True} | FIFO,
+    {"kind": "codel", "ecn": True} | CODEL,
+    {"kind": "fq-codel", "quantum": "300B", "flows": 64, "ecn": False} | CODEL,
+    {"kind": "fq-codel", "ce_threshold": "1ms"} | CODEL,
     {"kind": "pie", "target": "20ms", "update": "10ms", "max_burst": "100ms", "alpha": 0.2, "beta": 1.5} | FIFO,
-    {"kind": "pie", "mean_packet": "600B", "derandomize": True, "cap_adjustment": True} | FIFO,
+    {
+        "kind": "pie",
+        "mean_packet": "600B",
+        "derandomize": True,
+        "cap_adjustment": True,
+        "ecn": True,
+        "ecn_threshold": "20%",
+    }
+    | FIFO,
 ]
 RECORDED = str(Path(__file__).parents[1] / "examples" / "traces" / "lte.down")
 TRACES: list[dict[str, Any]] = [

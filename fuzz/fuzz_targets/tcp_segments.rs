@@ -1,4 +1,4 @@
-//! Two endpoints, a path that loses, repeats, reorders and becomes narrow, and segments forged near what is right: no panic, no endless
+//! Two endpoints, a path that loses, marks, repeats, reorders and becomes narrow, and segments forged near what is right: no panic, no endless
 //! loop, no payload left behind, and the window never below a segment.
 
 #![no_main]
@@ -7,9 +7,11 @@ use libfuzzer_sys::fuzz_target;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_packet::{Payload, PayloadPool};
-use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceiveBuffer, ReceivePolicy, RecoveryKind, State};
+use wasp_tcp::{
+    Chunk, Config, EcnMode, Endpoint, Identity, ReceiveBuffer, ReceivePolicy, RecoveryKind, State, Transmit,
+};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
+use wasp_wire::{Ecn, Flags, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
 
 /// Bytes of the input, zeros after its end.
 struct Input<'a>(&'a [u8]);
@@ -40,22 +42,24 @@ struct Bench {
     now: Instant,
     pool: PayloadPool,
     ends: [Endpoint; 2],
-    wires: [VecDeque<(TcpHeader, Payload)>; 2],
+    wires: [VecDeque<Transmit>; 2],
     last: [TcpHeader; 2],
     reading: bool,
 }
 
 impl Bench {
     fn new(input: &mut Input<'_>) -> Option<Self> {
-        let configs = [(); 2].map(|()| Arc::new(config(input)));
+        let configs = [(); 2].map(|()| config(input));
+        let choice = input.byte();
+        let (reading, ecn) = (choice & 1 == 0, if choice & 2 == 2 { EcnMode::Ask } else { EcnMode::Agree });
+        let configs = configs.map(|config| Arc::new(Config { ecn, ..config }));
         let identity =
             Identity { isn: u32::MAX - 2_000, timestamp_offset: u32::MAX - 50, timer_phase: Duration::ZERO };
         let mut pool = PayloadPool::new(1 << 22);
         let mut client = Endpoint::connect(&configs[0], 1, 2, identity, Instant::ZERO);
-        let (syn, _) = client.poll_transmit(Instant::ZERO, &mut pool)?;
+        let syn = client.poll_transmit(Instant::ZERO, &mut pool)?.header;
         let server = Endpoint::accept(&configs[1], &syn, 2, identity, Instant::ZERO);
         let ends = [client, server];
-        let reading = input.byte() & 1 == 0;
         let mut bench =
             Self { now: Instant::ZERO, pool, ends, wires: Default::default(), last: [syn, syn], reading };
         bench.flush(1);
@@ -72,11 +76,9 @@ impl Bench {
                 }
                 continue;
             }
-            let Some((header, payload)) = self.ends[from].poll_transmit(self.now, &mut self.pool) else {
-                break;
-            };
-            self.last[from] = header;
-            self.wires[from].push_back((header, payload));
+            let Some(segment) = self.ends[from].poll_transmit(self.now, &mut self.pool) else { break };
+            self.last[from] = segment.header;
+            self.wires[from].push_back(segment);
         }
         let end = &self.ends[from];
         assert!(
@@ -85,8 +87,9 @@ impl Bench {
         assert!(end.unsent() <= end.unacknowledged());
     }
 
-    fn arrive(&mut self, to: usize, header: TcpHeader, payload: Payload) {
-        self.ends[to].handle_segment(self.now, &header, payload, &mut self.pool);
+    fn arrive(&mut self, to: usize, segment: Transmit) {
+        let Transmit { header, payload, ecn } = segment;
+        self.ends[to].handle_segment(self.now, &header, ecn, payload, &mut self.pool);
         self.flush(to);
     }
 
@@ -117,7 +120,8 @@ impl Bench {
             destination_port: own.source_port,
             sequence: own.acknowledgment + input.near(),
             acknowledgment: own.sequence + input.near(),
-            flags: if flags < 128 { Flags::ACK } else { Flags(flags & 0x3f) },
+            // ECE is in the bits, CWR goes with URG, which means nothing here.
+            flags: if flags < 128 { Flags::ACK } else { Flags(flags & 0x7f | (flags & 0x20) << 2) },
             window: input.short(),
             mss: (flags & 1 == 1).then(|| input.short()),
             window_scale: (flags & 2 == 2).then(|| input.byte()),
@@ -127,14 +131,14 @@ impl Bench {
         };
         let bytes = vec![flags; usize::from(input.short() % 3_000)];
         let payload = self.pool.store(&bytes).unwrap_or(Payload::Virtual(bytes.len() as u32));
-        self.arrive(to, header, payload);
+        self.arrive(to, Transmit { header, payload, ecn: Ecn::of(flags >> 3) });
     }
 
     fn act(&mut self, input: &mut Input<'_>) {
         let operation = input.byte();
         let side = usize::from(operation >> 7);
         match operation & 0x0f {
-            0..4 => self.deliver(side),
+            0..4 => self.deliver(side, operation & 0x40 != 0),
             4 => self.lose(side),
             5 => self.repeat(side),
             6 => self.wires[side].rotate_left(1.min(self.wires[side].len())),
@@ -155,9 +159,12 @@ impl Bench {
         self.flush(side);
     }
 
-    fn deliver(&mut self, from: usize) {
-        if let Some((header, payload)) = self.wires[from].pop_front() {
-            self.arrive(1 - from, header, payload);
+    fn deliver(&mut self, from: usize, marked: bool) {
+        if let Some(mut segment) = self.wires[from].pop_front() {
+            if marked && segment.ecn != Ecn::NotEct {
+                segment.ecn = Ecn::Ce;
+            }
+            self.arrive(1 - from, segment);
         }
     }
 
@@ -175,22 +182,22 @@ impl Bench {
     }
 
     fn lose(&mut self, from: usize) {
-        if let Some((_, payload)) = self.wires[from].pop_front() {
-            self.pool.release(payload);
+        if let Some(segment) = self.wires[from].pop_front() {
+            self.pool.release(segment.payload);
         }
     }
 
     fn repeat(&mut self, from: usize) {
-        if let Some((header, payload)) = self.wires[from].front() {
-            let (header, copy) = (*header, self.pool.share(payload));
-            self.arrive(1 - from, header, copy);
+        if let Some(&Transmit { header, ref payload, ecn }) = self.wires[from].front() {
+            let payload = self.pool.share(payload);
+            self.arrive(1 - from, Transmit { header, payload, ecn });
         }
     }
 
     fn finish(self) {
         let Self { mut pool, ends, wires, .. } = self;
-        for (_, payload) in wires.into_iter().flatten() {
-            pool.release(payload);
+        for segment in wires.into_iter().flatten() {
+            pool.release(segment.payload);
         }
         for end in ends {
             end.release(&mut pool);

@@ -165,7 +165,7 @@ def test_json_is_one_object_with_all_figures(engine: FakeEngine, capsys: pytest.
     assert result["emulator"] == {**shares, "lag_us": none, "unread_us": none}
     for way in ("down", "up"):
         assert result["network"][way].keys() == {
-            *("packets", "lost", "loss_rate", "dropped", "dropped_early"),
+            *("packets", "lost", "loss_rate", "dropped", "dropped_early", "marked"),
             *("corrupted", "duplicated", "held", "reordered"),
             *("label_loss_rate", "stationary_loss_rate", "expected_loss_rate"),
         }

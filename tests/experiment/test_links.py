@@ -26,6 +26,7 @@ CODEL = {
     "target": "5ms",
     "interval": "100ms",
     "max_packet": "1500B",
+    "ecn": False,
 }
 FIFO = {"kind": "drop-tail", "packets": None, "bytes": "64KiB"}
 LTE = str(Path(__file__).parents[2] / "examples" / "traces" / "lte.down")
@@ -176,14 +177,11 @@ def test_a_queue_takes_the_place_of_that_of_a_profile() -> None:
 def test_the_defaults_of_queues_are_those_of_the_engine() -> None:
     said = [(model, {"kind": kind} | _ROOM.get(kind, {})) for kind, model in DISCIPLINES.items()]
     ours = [_defaults(model.model_validate(given)) for model, given in said]
-    theirs = [{name: value for name, value in queue.items() if name not in _WITH_ECN} for queue in _of_the_engine()]
-    assert [sorted(queue.items()) for queue in ours] == [sorted(queue.items()) for queue in theirs]
+    assert [sorted(queue.items()) for queue in ours] == [sorted(queue.items()) for queue in _of_the_engine()]
 
 
 _ROOM = {"drop-tail": {"packets": 1}}
 """What a queue needs that has no limit of its own."""
-_WITH_ECN = {"ecn", "ecn_threshold", "ce_threshold"}
-"""Options that wait for senders with ECN."""
 
 
 def _defaults(queue: Part) -> dict[str, Any]:
@@ -217,6 +215,14 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     (of_queue({"kind": "codel", "target": "0.2s"}), "clients.queue.down.target: 200ms; must be at most interval, "),
     (of_queue({"kind": "red", "min": "20%"}), "clients.queue.down.min: 20%; must be below max, 15% of 150000B"),
     (of_queue({"kind": "fq-codel", "quantum": "9B"}), "clients.queue.down.quantum: 9B; must be from 256B to 65535B"),
+    (
+        of_queue({"kind": "fq-codel", "ecn": False, "ce_threshold": "1ms"}),
+        "ce_threshold: 1ms; must be absent where ecn",
+    ),
+    (
+        of_queue({"kind": "pie", "ecn_threshold": "20%"}),
+        "clients.queue.down.ecn_threshold: 20%; must be absent where ecn",
+    ),
     (of_queue("codel") | {"bandwidth": None}, "down: a queue never fills without a rate; set bandwidth.down or trace"),
     ({"trace": {"down": LTE}}, "clients.trace.down: stands in the place of bandwidth.down; leave one out"),
     (of_trace(start="10s"), "clients.trace.down.start: 10s; must be before the end of the trace, 10s"),

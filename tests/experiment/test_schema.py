@@ -117,7 +117,8 @@ jitter = { up = { model = "normal", deviation = "1ms" }, down = { model = "paret
 reorder = { up = "1%", down = { share = "1%", distance = 5, wait = "50ms" } }
 duplicate = { up = "1%" }
 bandwidth = "1Mbit/s"
-queue = { up = "codel", down = { kind = "drop-tail", packets = 50 } }
+queue = { up = { kind = "codel", ecn = true }, down = { kind = "drop-tail", packets = 50 } }
+tcp = { ecn = true }
 corrupt = { down = { share = "0.1%" } }
 [network.shared.up]
 jitter = { model = "uniform", min = "1ms", max = "2ms", order = "free" }

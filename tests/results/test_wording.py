@@ -12,9 +12,10 @@ from waspbench.experiment import Clients, parse
 from waspbench.experiment.resolve import resolve
 from waspbench.experiment.trace_files import described
 from waspbench.experiment.traces import RateTrace
+from waspbench.results.ecn import ecn_of, ecn_text, notes_of_ecn
 from waspbench.results.mtu_notes import notes_of_mtus
 from waspbench.results.result import combine
-from waspbench.results.summary import RunCrossTraffic
+from waspbench.results.summary import RunCrossTraffic, RunEcn
 from waspbench.results.trace_notes import notes_of_traces
 from waspbench.results.wording import (
     carried,
@@ -190,6 +191,53 @@ DROPPED = "were longer than the MTU of a link and were dropped, because their he
 def test_packets_that_were_too_long_for_a_link_are_noted(fates: dict[str, int], burst: int, noted: list[str]) -> None:
     runs = [summary(9.0, run).model_copy(update={"fates": fates}) for run in range(2)]
     assert notes_of_mtus({"network": {"icmp": {"rate": "1000/s", "burst": burst}}}, runs) == noted
+
+
+def with_ecn(connections: int, agreed: int, marked: int, reduced: int) -> RunEcn:
+    return RunEcn(connections=connections, agreed=agreed, marked=marked, reduced=reduced)
+
+
+REFUSED = "clients asked for ECN, and the server agreed on no connection: "
+NO_QUEUE = "clients use ECN, and no queue marks packets: fq-codel marks unless its ecn is false, "
+DROPPED = "clients use ECN, and 6 packets were dropped and none was marked"
+
+
+@pytest.mark.parametrize(
+    ("queue", "agreed", "marked", "dropped", "noted"),
+    [
+        ("fq-codel", 5, 7, 1, []),
+        ("fq-codel", 5, 0, 0, []),
+        ({"up": {"kind": "pie", "ecn": True}}, 5, 0, 3, [DROPPED]),
+        ("codel", 5, 0, 3, [NO_QUEUE]),
+        ({"kind": "fq-codel", "ecn": False}, 5, 0, 0, [NO_QUEUE]),
+        ("64KiB", 5, 0, 3, [NO_QUEUE]),
+        ("fq-codel", 0, 0, 3, [REFUSED + "a modelled server refuses if server.tcp.ecn is false, "]),
+    ],
+)
+def test_that_ecn_had_no_effect_is_noted(queue: Any, agreed: int, marked: int, dropped: int, noted: list[str]) -> None:
+    group = {"bandwidth": "1Mbit/s", "queue": queue, "tcp": {"ecn": True}}
+    scenario = described(resolve(parse({"name": "x", "clients": [group]}), mode="sim"))
+    run = summary(9.0, 0)
+    up, down = (way.model_copy(update={"dropped": 0, "marked": 0}) for way in (run.network.up, run.network.down))
+    down = down.model_copy(update={"dropped": dropped, "marked": marked})
+    network = run.network.model_copy(update={"up": up, "down": down})
+    runs = [run.model_copy(update={"ecn": with_ecn(5, agreed, 0, 0), "network": network})] * 2
+    notes = notes_of_ecn(scenario, runs, "sim")
+    assert len(notes) == len(noted)
+    assert all(note.startswith(start) for note, start in zip(notes, noted, strict=True))
+
+
+def test_ecn_is_summed_over_the_runs_of_clients_that_ask() -> None:
+    silent, first = summary(9.0, 0), summary(9.0, 1).model_copy(update={"ecn": with_ecn(4, 3, 2000, 1)})
+    assert ecn_of([silent]) is None
+    assert notes_of_ecn({}, [silent], "sim") == []
+    assert ecn_of([silent, first, first]) == with_ecn(8, 6, 4000, 2)
+    assert ecn_text(with_ecn(8000, 6, 4000, 2)) == "agreed on 6 of 8,000 connections of the whole run"
+
+
+def test_the_refusal_of_a_real_server_is_explained_by_its_kernel() -> None:
+    run = summary(9.0, 0).model_copy(update={"ecn": with_ecn(4, 0, 0, 0)})
+    assert notes_of_ecn({}, [run], "live") == [REFUSED + "the setting net.ipv4.tcp_ecn of its kernel decides that"]
 
 
 ON_SHARED = {"link": "shared", "direction": "down", "packet": "1000B", "flows": 1}

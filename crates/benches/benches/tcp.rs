@@ -3,9 +3,9 @@
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::sync::Arc;
 use wasp_packet::{Payload, PayloadPool};
-use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceiveBuffer, ReceivePolicy, SendBufferSize};
+use wasp_tcp::{Chunk, Config, Endpoint, Identity, ReceiveBuffer, ReceivePolicy, SendBufferSize, Transmit};
 use wasp_units::{Duration, Instant};
-use wasp_wire::TcpHeader;
+use wasp_wire::Ecn;
 
 /// Bytes of each measured step.
 const STEP: u64 = 64 * 1_448;
@@ -19,6 +19,12 @@ fn with_buffers(bytes: u32) -> Config {
         send_buffer: SendBufferSize::Fixed(bytes),
         ..Config::linux()
     }
+}
+
+/// A segment arrives.
+fn deliver(segment: Transmit, to: &mut Endpoint, now: Instant, pool: &mut PayloadPool) {
+    let Transmit { header, payload, ecn } = segment;
+    to.handle_segment(now, &header, ecn, payload, pool);
 }
 
 /// A connection whose segments arrive at once.
@@ -39,8 +45,8 @@ impl Pair {
         let (mut pool, now) = (PayloadPool::new(16 << 20), Instant::ZERO);
         let mut client = Endpoint::connect(config, 1_000, 80, identity(1), now);
         client.set_receive_policy(policy);
-        let (syn, _) = client.poll_transmit(now, &mut pool).expect("a SYN");
-        let server = Endpoint::accept(config, &syn, 80, identity(2), now);
+        let syn = client.poll_transmit(now, &mut pool).expect("a SYN");
+        let server = Endpoint::accept(config, &syn.header, 80, identity(2), now);
         let mut pair = Self { client, server, pool, now };
         pair.exchange();
         pair
@@ -52,15 +58,15 @@ impl Pair {
         loop {
             self.now += DELAY;
             let before = crossed;
-            while let Some((header, payload)) = self.server.poll_transmit(self.now, &mut self.pool) {
+            while let Some(segment) = self.server.poll_transmit(self.now, &mut self.pool) {
                 crossed += 1;
-                self.client.handle_segment(self.now, &header, payload, &mut self.pool);
+                deliver(segment, &mut self.client, self.now, &mut self.pool);
             }
             self.client.read(self.now, u64::MAX, &mut self.pool, &mut |_| ());
             while self.client.poll_event().is_some() {}
-            while let Some((header, payload)) = self.client.poll_transmit(self.now, &mut self.pool) {
+            while let Some(segment) = self.client.poll_transmit(self.now, &mut self.pool) {
                 crossed += 1;
-                self.server.handle_segment(self.now, &header, payload, &mut self.pool);
+                deliver(segment, &mut self.server, self.now, &mut self.pool);
             }
             while self.server.poll_event().is_some() {}
             if crossed == before {
@@ -93,13 +99,12 @@ fn both_sides(criterion: &mut Criterion) {
 fn receive(criterion: &mut Criterion) {
     let mut pair = Pair::new(ReceivePolicy::Counted);
     pair.server.send(Chunk::Virtual(1_448));
-    let (first, _) = pair.server.poll_transmit(pair.now, &mut pair.pool).expect("a segment");
-    let mut header = TcpHeader { ..first };
+    let mut header = pair.server.poll_transmit(pair.now, &mut pair.pool).expect("a segment").header;
     criterion.bench_function("receive", |bencher| {
         bencher.iter(|| {
             pair.now += DELAY;
             let payload = Payload::Virtual(1_448);
-            pair.client.handle_segment(pair.now, &header, payload, &mut pair.pool);
+            pair.client.handle_segment(pair.now, &header, Ecn::NotEct, payload, &mut pair.pool);
             header.sequence += 1_448;
             pair.client.read(pair.now, u64::MAX, &mut pair.pool, &mut |_| ());
             while pair.client.poll_event().is_some() {}
@@ -109,7 +114,7 @@ fn receive(criterion: &mut Criterion) {
 }
 
 /// Segments that have left.
-type Flight = Vec<(TcpHeader, Payload)>;
+type Flight = Vec<Transmit>;
 
 /// A connection with `segments` in flight, the whole of its first window.
 fn flight(segments: u32) -> (Pair, Flight) {
@@ -123,16 +128,16 @@ fn flight(segments: u32) -> (Pair, Flight) {
 /// Loses every second segment of `flight`, and repairs the loss.
 fn repair(pair: &mut Pair, flight: &mut Flight) {
     let mut again = Flight::new();
-    for (header, payload) in flight.drain(..).skip(1).step_by(2) {
+    for segment in flight.drain(..).skip(1).step_by(2) {
         pair.now += DELAY;
-        pair.client.handle_segment(pair.now, &header, payload, &mut pair.pool);
-        while let Some((header, payload)) = pair.client.poll_transmit(pair.now, &mut pair.pool) {
-            pair.server.handle_segment(pair.now, &header, payload, &mut pair.pool);
+        deliver(segment, &mut pair.client, pair.now, &mut pair.pool);
+        while let Some(segment) = pair.client.poll_transmit(pair.now, &mut pair.pool) {
+            deliver(segment, &mut pair.server, pair.now, &mut pair.pool);
         }
         again.extend(std::iter::from_fn(|| pair.server.poll_transmit(pair.now, &mut pair.pool)));
     }
-    for (header, payload) in again {
-        pair.client.handle_segment(pair.now, &header, payload, &mut pair.pool);
+    for segment in again {
+        deliver(segment, &mut pair.client, pair.now, &mut pair.pool);
     }
     pair.exchange();
     assert_eq!(pair.server.unacknowledged(), 0);

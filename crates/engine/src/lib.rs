@@ -26,8 +26,8 @@ pub use build::{
 };
 pub use control::{Control, Progress};
 pub use ledger::{
-    Ages, ConnectionRow, Gauges, GroupLedger, GroupTimes, Interval, Ledger, Rows, Second, Strata, Tally,
-    TransactionRow,
+    Ages, ConnectionRow, EcnTotals, Gauges, GroupLedger, GroupTimes, Interval, Ledger, Rows, Second, Strata,
+    Tally, TransactionRow,
 };
 pub use links::{LinkRow, LinkSecond, ObservedLink};
 pub use live::{drive, drive_share};

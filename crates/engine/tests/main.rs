@@ -4,6 +4,7 @@ mod addresses;
 mod behaviour;
 mod common;
 mod cross_traffic;
+mod ecn;
 mod errors;
 mod groups;
 mod link_tables;

@@ -6,7 +6,7 @@ use wasp_kernel::{NodeId, Timer};
 use wasp_net::{Fate, LinkId, Observer};
 use wasp_packet::{Body, Dropped, Packet, Payload};
 use wasp_stack::{Answer, Ip, PathMtuDiscovery, Report, Reported};
-use wasp_tcp::{Config, Endpoint};
+use wasp_tcp::{Config, Endpoint, Transmit};
 use wasp_units::Instant;
 use wasp_wire::{Address, IpHeader, TcpHeader};
 
@@ -59,11 +59,11 @@ impl Interface {
     pub(crate) fn send<O: Observer>(
         &mut self,
         destination: Address,
-        header: TcpHeader,
-        payload: Payload,
+        segment: Transmit,
         world: &mut World<'_, O>,
     ) {
-        let ip = self.ip.header(destination, world.now());
+        let Transmit { header, payload, ecn } = segment;
+        let ip = IpHeader { traffic_class: ecn.bits(), ..self.ip.header(destination, world.now()) };
         let packet = Packet { ip, body: Body::Tcp(header), payload, flipped: None };
         world.network.send(self.link, packet, world.scheduler);
     }

@@ -16,6 +16,6 @@ mod world;
 pub use client::{ArrivalSource, Behaviour, Client, EncodedRequests, Place, Plan};
 pub use event::Event;
 pub use identity::Identities;
-pub use record::{Arrival, ConnectionRecord, Journal, Outcome, TransactionRecord};
+pub use record::{Arrival, ConnectionRecord, EcnUse, Journal, Outcome, TransactionRecord};
 pub use server::{Costs, Cpu, Server, ServerPlace, Service, TcpTotals};
 pub use world::World;

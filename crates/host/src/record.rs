@@ -99,7 +99,7 @@ pub struct TransactionRecord {
     pub first_of_place: bool,
     /// Requests that the connection had carried before this one.
     pub requests_before: u32,
-    /// How often the connection had lost data when the request was handed to TCP.
+    /// How often data of the connection had been lost or marked when the request was handed to TCP.
     pub loss_events: LossEvents,
     /// When the request was handed to TCP.
     pub sent: Option<Instant>,
@@ -140,6 +140,19 @@ pub struct ConnectionRecord {
     pub down: Passage,
     /// Segments that the client sent again.
     pub retransmitted: u32,
+    /// What it did with ECN (RFC 3168), if the client asked for that and the connection was established.
+    pub ecn: Option<EcnUse>,
+}
+
+/// What a connection did with explicit congestion notification.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct EcnUse {
+    /// The server agreed to it.
+    pub agreed: bool,
+    /// Data segments that reached the client with a mark.
+    pub marked: u32,
+    /// Reductions of the client's window for marks of its own data.
+    pub reduced: u32,
 }
 
 /// Takes records as they are made.

@@ -24,9 +24,8 @@ impl Socket {
     /// Sends everything that the endpoint has to send.
     #[inline]
     pub(crate) fn transmit<O: Observer>(&mut self, interface: &mut Interface, world: &mut World<'_, O>) {
-        while let Some((header, payload)) = self.endpoint.poll_transmit(world.now(), &mut world.network.pool)
-        {
-            interface.send(self.remote, header, payload, world);
+        while let Some(segment) = self.endpoint.poll_transmit(world.now(), &mut world.network.pool) {
+            interface.send(self.remote, segment, world);
         }
     }
 

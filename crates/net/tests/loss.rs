@@ -2,7 +2,7 @@
 
 use crate::common::{Event, pair, star};
 use wasp_kernel::NodeId;
-use wasp_net::queue::QueueConfig;
+use wasp_net::queue::{CodelConfig, QueueConfig};
 use wasp_net::topology::AccessConfig;
 use wasp_net::{
     ArrivalOrder, Chain, Corrupt, Duplicate, Jitter, LinkConfig, Loss, LossEvents, LossTally, Scope, Start,
@@ -254,6 +254,28 @@ fn to_its_receiver_data_is_lost_where_no_packet_comes_whole() {
         ..LinkConfig::default()
     };
     assert_eq!(lost(full), none);
+}
+
+/// Packets of the second client may be marked, and those of the first may not.
+#[test]
+fn data_that_is_marked_counts_as_data_that_is_dropped() {
+    let codel = CodelConfig { packets: Some(100_000), ecn: true, ..CodelConfig::default() };
+    let narrow = LinkConfig {
+        rate: Rate::from_bits_per_second(1_000_000),
+        queue: Some(QueueConfig::Codel(codel)),
+        ..LinkConfig::default()
+    };
+    let events = loss_events([Loss::None; 2], narrow.clone(), 100);
+    // A packet in a hundred or so is dropped or marked, in the second half of a second, and its round trip takes longer the longer the queue is.
+    assert!(events.iter().all(|events| (1..=5).contains(&events.backward)), "{events:?}");
+    assert!(events.iter().all(|events| (1..=5).contains(&events.forward)), "{events:?}");
+    // No mark of a packet with a flipped bit is heard of.
+    let corrupt = Some(Corrupt { share: Probability::ONE });
+    let wide = Rate::from_bits_per_second(1_000_000_000);
+    let flipped = |rate| loss_events([Loss::None; 2], LinkConfig { corrupt, rate, ..narrow.clone() }, 100)[1];
+    assert_eq!(flipped(wide), LossEvents { forward: 10, backward: 10 });
+    let few = flipped(Rate::from_bits_per_second(1_000_000));
+    assert!(few.backward <= 10 && few.forward <= 10, "{few:?}");
 }
 
 #[test]

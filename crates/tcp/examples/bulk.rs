@@ -10,10 +10,10 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wasp_packet::{Payload, PayloadPool};
-use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, ReceiveBuffer, SendBufferSize};
+use wasp_packet::PayloadPool;
+use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, ReceiveBuffer, SendBufferSize, Transmit};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, TcpHeader};
+use wasp_wire::Flags;
 
 /// More than 2^32, so that the sequence numbers wrap.
 const BYTES: u64 = 5_000_000_000;
@@ -21,7 +21,7 @@ const BYTES: u64 = 5_000_000_000;
 struct Run {
     pool: PayloadPool,
     ends: [Endpoint; 2],
-    wires: [VecDeque<(TcpHeader, Payload)>; 2],
+    wires: [VecDeque<Transmit>; 2],
     now: Instant,
     delivered: u64,
     lose_every: u64,
@@ -30,13 +30,14 @@ struct Run {
 
 impl Run {
     fn flush(&mut self, from: usize) {
-        while let Some((header, payload)) = self.ends[from].poll_transmit(self.now, &mut self.pool) {
+        while let Some(segment) = self.ends[from].poll_transmit(self.now, &mut self.pool) {
             self.sent += 1;
-            if self.lose_every > 0 && !payload.is_empty() && self.sent.is_multiple_of(self.lose_every) {
-                self.pool.release(payload);
+            let data = !segment.payload.is_empty();
+            if self.lose_every > 0 && data && self.sent.is_multiple_of(self.lose_every) {
+                self.pool.release(segment.payload);
                 continue;
             }
-            self.wires[from].push_back((header, payload));
+            self.wires[from].push_back(segment);
         }
         while let Some(event) = self.ends[from].poll_event() {
             if event == Event::Readable {
@@ -49,9 +50,9 @@ impl Run {
     /// One side takes in all that is on its way to it.
     fn turn(&mut self, to: usize) {
         for _ in 0..self.wires[1 - to].len() {
-            let Some((header, payload)) = self.wires[1 - to].pop_front() else { return };
+            let Some(Transmit { header, payload, ecn }) = self.wires[1 - to].pop_front() else { return };
             self.delivered += 1;
-            self.ends[to].handle_segment(self.now, &header, payload, &mut self.pool);
+            self.ends[to].handle_segment(self.now, &header, ecn, payload, &mut self.pool);
             self.flush(to);
         }
         self.now += Duration::from_millis(10);
@@ -70,7 +71,7 @@ fn run(name: &str, config: Config, lose_every: u64) {
     let identity = Identity { isn: 1, timestamp_offset: 1, timer_phase: Duration::ZERO };
     let mut pool = PayloadPool::new(1 << 24);
     let mut client = Endpoint::connect(&config, 1, 2, identity, Instant::ZERO);
-    let (syn, _) = client.poll_transmit(Instant::ZERO, &mut pool).expect("a SYN");
+    let syn = client.poll_transmit(Instant::ZERO, &mut pool).expect("a SYN").header;
     assert!(syn.flags.contains(Flags::SYN));
     let mut server = Endpoint::accept(&config, &syn, 2, identity, Instant::ZERO);
     server.send(Chunk::Virtual(bytes));

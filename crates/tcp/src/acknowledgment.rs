@@ -1,10 +1,10 @@
 //! When received data is acknowledged (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2; Linux quick acknowledgments and their
-//! compression).
+//! compression), and what acknowledgments echo of marks (RFC 3168 section 6.1.3).
 
 use crate::config::Config;
 use crate::ranges::Range;
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, SequenceNumber};
+use wasp_wire::{Ecn, Flags, SequenceNumber};
 
 /// Acknowledgments of data above one gap that always leave (Linux `TCP_FASTRETRANS_THRESH`).
 const DUPLICATES_SENT: u8 = 3;
@@ -14,6 +14,9 @@ pub(crate) const RANGES_EXPECTED: usize = 2;
 const USUAL_SEGMENT: u16 = 536;
 /// No segment below this length does (Linux `TCP_MIN_MSS`).
 const LEAST_SEGMENT: u16 = 88;
+
+/// Segments acknowledged at once behind a mark (Linux `tcp_enter_quickack_mode(sk, 2)`).
+const QUICK_FOR_MARKS: u32 = 2;
 
 /// Whether an acknowledgment is owed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -52,6 +55,10 @@ pub(crate) struct Acknowledgments {
     data_seen: bool,
     /// An unacceptable segment has been answered, last at `last_challenge`.
     challenged: bool,
+    /// ECE from a mark on until the peer has reduced its window; else nothing.
+    echo: Flags,
+    /// Data has arrived that a queue might mark.
+    markable: bool,
     last_data: Instant,
     last_challenge: Instant,
 }
@@ -72,6 +79,8 @@ impl Acknowledgments {
             duplicate: None,
             data_seen: false,
             challenged: false,
+            echo: Flags::default(),
+            markable: false,
             last_data: Instant::ZERO,
             last_challenge: Instant::ZERO,
         }
@@ -158,18 +167,49 @@ impl Acknowledgments {
         false
     }
 
-    /// Segments are acknowledged at once again: as many as half of `window` holds, two if that is none (Linux `tcp_incr_quickack`).
-    fn hurry(&mut self, config: &Config, window: u32) {
+    /// Segments are acknowledged at once again: as many as half of `window` holds, two if that is none, but no more than `most` (Linux
+    /// `tcp_incr_quickack`).
+    fn hurry(&mut self, window: u32, most: u32) {
         let held = window / (2 * self.segment().max(1));
         let segments = if held == 0 { 2 } else { held };
-        self.quick = self.quick.max(segments.min(config.quickack_segments) as u16);
+        self.quick = self.quick.max(segments.min(most) as u16);
     }
 
     /// The peer sent what it need not have sent: it is to hear more of us (Linux `tcp_enter_quickack_mode`).
     pub(crate) fn on_needless(&mut self, config: &Config, window: u32) {
-        self.hurry(config, window);
+        self.hurry(window, config.quickack_segments);
         self.interactive = false;
         self.due = Due::Now;
+    }
+
+    /// Data has arrived in a packet with this ECN field (Linux `tcp_data_ecn_check`). The sender is to hear of us soon if its data is marked
+    /// for the first time since its last reduction, because its window may be small then. It is to hear soon as well if no queue may mark
+    /// the data although queues might mark earlier data, because then the data was sent again.
+    pub(crate) fn note_ecn_field(&mut self, ecn: Ecn, config: &Config, window: u32) {
+        let news = match ecn {
+            Ecn::NotEct => self.markable,
+            Ecn::Ect0 | Ecn::Ect1 => false,
+            Ecn::Ce => self.echo != Flags::ECE,
+        };
+        self.markable |= ecn != Ecn::NotEct;
+        if ecn == Ecn::Ce {
+            self.echo = Flags::ECE;
+        }
+        if news {
+            self.hurry(window, config.quickack_segments.min(QUICK_FOR_MARKS));
+            self.interactive = false;
+        }
+    }
+
+    /// What the flags of each segment say of marks.
+    #[inline]
+    pub(crate) fn echo(&self) -> Flags {
+        self.echo
+    }
+
+    /// The peer has reduced its window for what was echoed.
+    pub(crate) fn stop_echoing(&mut self) {
+        self.echo = Flags::default();
     }
 
     /// The window may grow with the segment that has just arrived: its sender is to hear of it.
@@ -187,7 +227,7 @@ impl Acknowledgments {
     #[inline]
     pub(crate) fn on_data(&mut self, config: &Config, window: u32, rto: Duration, now: Instant) {
         if !self.data_seen || now.saturating_since(self.last_data) > rto {
-            self.hurry(config, window);
+            self.hurry(window, config.quickack_segments);
         }
         self.data_seen = true;
         self.last_data = now;
@@ -380,6 +420,28 @@ mod tests {
         let mut acks = Acknowledgments::new(&config);
         acks.on_delay_expired();
         assert!(!acks.interactive);
+    }
+
+    #[test]
+    fn acknowledgments_hurry_at_the_first_mark_and_where_markable_data_has_a_gap_in_its_field() {
+        let config = Config::linux();
+        let news = |acks: &mut Acknowledgments, ecn| {
+            (acks.quick, acks.interactive) = (0, true);
+            acks.note_ecn_field(ecn, &config, 60_000);
+            assert_eq!(acks.interactive, acks.quick == 0, "{ecn:?}");
+            u32::from(acks.quick)
+        };
+        let mut acks = measured(&[(1_000, Flags::ACK)]);
+        let none_yet = news(&mut acks, Ecn::NotEct);
+        let seen = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::NotEct].map(|ecn| news(&mut acks, ecn));
+        assert_eq!((none_yet, seen), (0, [0, QUICK_FOR_MARKS, 0, QUICK_FOR_MARKS]));
+        assert_eq!(acks.echo(), Flags::ECE);
+        acks.stop_echoing();
+        assert_eq!(news(&mut acks, Ecn::Ce), QUICK_FOR_MARKS, "a mark after the reduction is a new one");
+        // Half of what a window of three segments holds is one.
+        let mut acks = measured(&[(1_000, Flags::ACK)]);
+        acks.note_ecn_field(Ecn::Ce, &config, 3_000);
+        assert_eq!(acks.quick, 1);
     }
 
     /// The first three reports above a gap leave, and so does the first of another one.

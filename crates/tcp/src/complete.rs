@@ -1,6 +1,6 @@
 //! Options that say every constant.
 
-use crate::config::{AckCounting, CongestionKind, Nagle, ReceiveBuffer, SendBufferSize};
+use crate::config::{AckCounting, CongestionKind, EcnMode, Nagle, ReceiveBuffer, SendBufferSize};
 use crate::options::{ConfigError, Counting, Options};
 use wasp_units::Bytes;
 
@@ -8,7 +8,7 @@ impl Options {
     /// The same options with every constant said that an option can say.
     ///
     /// None is left where it would contradict another: the limits of a buffer that is fixed, whose CUBIC it is without CUBIC, the limit of
-    /// bytes where they do not count.
+    /// bytes where they do not count. The option for ECN is left out where the endpoint agrees to it without asking.
     ///
     /// # Errors
     /// As [`Options::resolve`].
@@ -23,6 +23,11 @@ impl Options {
             SendBufferSize::Fixed(size) => (bytes(size), None, None),
             SendBufferSize::Tuned { overhead, most } => (None, bytes(overhead), bytes(most)),
         };
+        let ecn = match config.ecn {
+            EcnMode::Off => Some(false),
+            EcnMode::Agree => None,
+            EcnMode::Ask => Some(true),
+        };
         let (ack_counting, abc_limit) = match config.ack_counting {
             AckCounting::Acknowledgments => (Counting::Acks, None),
             AckCounting::Bytes { limit } => (Counting::Bytes, Some(limit)),
@@ -35,6 +40,7 @@ impl Options {
             window_scaling: Some(config.window_scaling),
             sack: Some(config.sack),
             timestamps: Some(config.timestamps),
+            ecn,
             path_mtu_discovery: Some(config.path_mtu_discovery),
             min_path_mtu: config.path_mtu_discovery.then_some(config.min_path_mtu),
             receive_buffer,

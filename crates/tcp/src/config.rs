@@ -27,6 +27,17 @@ impl RecoveryKind {
     }
 }
 
+/// What an endpoint does about explicit congestion notification (RFC 3168 section 6.1.1).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum EcnMode {
+    /// It neither asks for it nor agrees to it (Linux `tcp_ecn` = 0).
+    Off,
+    /// It agrees where a peer asks (Linux `tcp_ecn` = 2).
+    Agree,
+    /// It asks, and agrees (Linux `tcp_ecn` = 1).
+    Ask,
+}
+
 /// How the congestion window grows and shrinks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -183,6 +194,8 @@ pub struct Config {
     pub timestamps: bool,
     /// Time in which the timestamp clock advances by one.
     pub timestamp_step: Duration,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: EcnMode,
     /// Routers may not fragment our segments: these are shortened as the path asks for (RFC 1191). It is for the host's IP layer.
     pub path_mtu_discovery: bool,
     /// Segments are not shortened for a path that carries less than this, bytes: routers may fragment them. For the IP layer, too.
@@ -300,6 +313,7 @@ impl Config {
             sack: true,
             timestamps: true,
             timestamp_step: Duration::from_millis(1),
+            ecn: EcnMode::Agree,
             path_mtu_discovery: true,
             min_path_mtu: 552,
             receive_buffer: ReceiveBuffer::Tuned { most: 32 << 20 },
@@ -354,6 +368,7 @@ impl Config {
             sack: false,
             timestamps: false,
             timestamp_step: Duration::from_millis(500),
+            ecn: EcnMode::Off,
             // FreeBSD 3's `icmp_input`.
             min_path_mtu: 296,
             // 16 KiB, rounded up to whole segments (`tcp_mss`).

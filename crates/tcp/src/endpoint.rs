@@ -1,7 +1,7 @@
 //! The endpoint: its state, its interface, and what every transition shares.
 
 use crate::acknowledgment::Acknowledgments;
-use crate::config::Config;
+use crate::config::{Config, EcnMode};
 use crate::receiver::Receiver;
 use crate::sender::{Clocks, Fin, Sender};
 use crate::timers::Timers;
@@ -51,10 +51,11 @@ pub struct Endpoint {
     pub(crate) syns_sent: u8,
     /// A SYN or SYN-ACK is to be sent.
     pub(crate) syn_due: bool,
-    /// Agreed, or before that offered: timestamps, selective acknowledgments, window scaling.
+    /// Agreed, or before that offered: timestamps, selective acknowledgments, window scaling, explicit congestion notification.
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
     pub(crate) scaling: bool,
+    pub(crate) ecn: bool,
     /// Something may have to leave.
     pub(crate) output_due: bool,
     /// A data segment has left since the last time nothing could.
@@ -94,6 +95,11 @@ impl Endpoint {
             timestamps: config.timestamps,
             sack: config.sack,
             scaling: config.window_scaling,
+            ecn: if state == State::SynSent {
+                config.ecn == EcnMode::Ask
+            } else {
+                config.ecn != EcnMode::Off
+            },
             output_due: true,
             data_sent: false,
             early_is_probe: false,
@@ -191,6 +197,24 @@ impl Endpoint {
     #[must_use]
     pub fn remote_port(&self) -> u16 {
         self.remote_port
+    }
+
+    /// Whether this end asks for explicit congestion notification.
+    #[must_use]
+    pub fn asks_for_ecn(&self) -> bool {
+        self.active && self.config.ecn == EcnMode::Ask
+    }
+
+    /// Whether the connection uses explicit congestion notification (RFC 3168): both ends have agreed on it.
+    #[must_use]
+    pub fn uses_ecn(&self) -> bool {
+        self.sender.recovery.uses_ecn()
+    }
+
+    /// How many times the congestion window fell because the peer echoed a mark.
+    #[must_use]
+    pub fn reductions_for_marks(&self) -> u32 {
+        self.sender.recovery.reductions_for_marks()
     }
 
     /// Counters.

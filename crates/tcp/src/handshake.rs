@@ -1,7 +1,8 @@
-//! Opening a connection (RFC 9293 sections 3.5 and 3.10.7.3; options of RFC 7323 and RFC 2018).
+//! Opening a connection (RFC 9293 sections 3.5 and 3.10.7.3; options of RFC 7323 and RFC 2018; ECN by RFC 3168 section 6.1.1).
 
 use crate::config::Config;
 use crate::endpoint::Endpoint;
+use crate::recovery::Agreed;
 use crate::sender::{MIN_SEND_MSS, Now, TIMESTAMPS_LEN};
 use crate::timers::Timers;
 use crate::types::{Event, Identity, State};
@@ -11,6 +12,11 @@ use wasp_wire::{Flags, SackBlocks, TcpHeader, Timestamps};
 
 /// The largest shift of the window field (RFC 7323 section 2.3).
 const MAX_SCALE: u8 = 14;
+
+/// Whether the flags of a SYN or SYN-ACK make it an "ECN-setup" one: ECE and CWR ask for ECN, ECE alone agrees to it.
+fn sets_up_ecn(flags: Flags) -> bool {
+    flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != flags.contains(Flags::ACK)
+}
 
 impl Endpoint {
     /// An active open: the SYN comes from [`Self::poll_transmit`].
@@ -54,12 +60,18 @@ impl Endpoint {
             self.receiver.set_scale(self.config.receive_buffer.scale());
         }
         self.sack &= syn.sack_permitted;
+        self.ecn &= sets_up_ecn(syn.flags);
         self.timestamps &= syn.timestamps.is_some();
         if let Some(timestamps) = syn.timestamps {
             self.set_ts_recent(now, timestamps.value);
         }
         self.sender.peer_mss = syn.mss.unwrap_or(self.config.default_mss).max(MIN_SEND_MSS);
         self.sender.mss = self.sender.full_segment(&self.config, self.timestamps);
+    }
+
+    /// What both ends agreed on that the sender goes by.
+    fn agreed(&self) -> Agreed {
+        Agreed { sack: self.sack, ecn: self.ecn }
     }
 
     /// The payload of a full segment of the peer's, bytes: our MSS without what timestamps take.
@@ -115,7 +127,7 @@ impl Endpoint {
             self.sender.sample_echo(&now, timestamps.echo);
         }
         let segments = if self.seems_lost_twice(header) { 1 } else { self.config.initial_window };
-        self.sender.establish(&now, self.iss, self.sack, segments);
+        self.sender.establish(&now, self.iss, self.agreed(), segments);
         let segment = self.segment();
         self.receiver.establish(at, segment);
         self.timers.retransmit = Timers::NONE;
@@ -168,10 +180,22 @@ impl Endpoint {
         self.arm_handshake(at);
     }
 
+    /// The flags of the SYN or SYN-ACK that is due. A SYN asks for ECN only the first time, in case that something on the path drops
+    /// what asks (section 6.1.1.1). As in Linux, the peer may agree nevertheless if it has received the first.
+    fn handshake_flags(&self, passive: bool) -> Flags {
+        match (passive, self.ecn) {
+            (true, true) => Flags::SYN | Flags::ACK | Flags::ECE,
+            (true, false) => Flags::SYN | Flags::ACK,
+            (false, true) if self.syns_sent == 0 => Flags::SYN | Flags::ECE | Flags::CWR,
+            (false, _) => Flags::SYN,
+        }
+    }
+
     /// The SYN or SYN-ACK that is due.
     pub(crate) fn handshake_segment(&mut self, at: Instant) -> TcpHeader {
         self.syn_due = false;
         let passive = self.state == State::SynReceived;
+        let flags = self.handshake_flags(passive);
         if self.syns_sent == 0 {
             self.syn_sent_at = at;
         } else {
@@ -192,7 +216,7 @@ impl Endpoint {
             destination_port: self.remote_port,
             sequence: self.iss,
             acknowledgment,
-            flags: if passive { Flags::SYN | Flags::ACK } else { Flags::SYN },
+            flags,
             window: self.receiver.unscaled_window(),
             mss: Some(self.sender.offered_mss(&self.config)),
             window_scale: scale,

@@ -30,9 +30,9 @@ mod tuning;
 mod types;
 
 pub use config::{
-    AckCounting, Config, CongestionKind, CubicKind, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind,
+    AckCounting, Config, CongestionKind, CubicKind, EcnMode, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind,
     RttEstimator, SendBufferSize, TimerSlack, WindowUpdate,
 };
 pub use endpoint::Endpoint;
 pub use options::{ConfigError, Counting, Options, Preset};
-pub use types::{Chunk, Event, Identity, ReceivePolicy, State, Statistics, reset_for};
+pub use types::{Chunk, Event, Identity, ReceivePolicy, State, Statistics, Transmit, reset_for};

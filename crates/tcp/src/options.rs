@@ -1,7 +1,7 @@
 //! The options of a scenario file: a preset and what departs from it, checked.
 
 use crate::config::{
-    AckCounting, Config, CongestionKind, CubicKind, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind,
+    AckCounting, Config, CongestionKind, CubicKind, EcnMode, IdleRestart, Nagle, ReceiveBuffer, RecoveryKind,
     SendBufferSize, TimerSlack,
 };
 use crate::sender::{HEADERS_LEN, MIN_SEND_MSS};
@@ -48,6 +48,10 @@ pub struct Options {
     /// Offer timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
+    /// Ask for explicit congestion notification (ECN) and agree to it, or do neither. An endpoint of which nothing is said agrees where
+    /// the preset does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
     /// Forbid routers to fragment segments, and shorten these as the path asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_mtu_discovery: Option<bool>,
@@ -197,6 +201,11 @@ impl Options {
         set("mss", &mut config.mss, self.mss, MIN_MSS, MAX_MSS)?;
         config.window_scaling = self.window_scaling.unwrap_or(config.window_scaling);
         config.timestamps = self.timestamps.unwrap_or(config.timestamps);
+        config.ecn = match self.ecn {
+            Some(true) => EcnMode::Ask,
+            Some(false) => EcnMode::Off,
+            None => config.ecn,
+        };
         self.path(config)?;
         self.receive_buffer(config)?;
         self.send_buffer(config)?;

@@ -8,7 +8,7 @@ use crate::timers::{self, Timers};
 use crate::types::{Event, State};
 use wasp_packet::{Payload, PayloadPool};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, SequenceNumber, TcpHeader};
+use wasp_wire::{Ecn, Flags, SequenceNumber, TcpHeader};
 
 /// How long TS.Recent tells old segments from new ones, in seconds (RFC 7323 section 5.5: 24 days).
 const TS_RECENT_LIFETIME: u32 = 24 * 86_400;
@@ -18,11 +18,13 @@ fn seconds(now: Instant) -> u32 {
 }
 
 impl Endpoint {
-    /// A segment of this connection has arrived. Takes the payload over, and releases what it does not keep.
+    /// A segment of this connection has arrived, in a packet with the ECN field `ecn`. Takes the payload over, and releases what it does
+    /// not keep.
     pub fn handle_segment(
         &mut self,
         now: Instant,
         header: &TcpHeader,
+        ecn: Ecn,
         payload: Payload,
         pool: &mut PayloadPool,
     ) {
@@ -36,7 +38,7 @@ impl Endpoint {
             _ => self.accepts(now, header, payload.len()),
         };
         if keep {
-            self.take_payload(now, header, payload, pool);
+            self.take_payload(now, header, ecn, payload, pool);
         } else {
             pool.release(payload);
         }
@@ -74,7 +76,23 @@ impl Endpoint {
         } else {
             self.time_echo(now, header, len);
         }
-        self.handle_acknowledgment(now, header, len) && self.state != State::Closed
+        if !self.handle_acknowledgment(now, header, len) || self.state == State::Closed {
+            return false;
+        }
+        if self.ecn && header.flags.contains(Flags::CWR) {
+            self.on_cwr(len);
+        }
+        true
+    }
+
+    /// The peer says that it has reduced its window. With data, that is acknowledged at once, because the window may be very small (Linux
+    /// `tcp_ecn_accept_cwr`).
+    fn on_cwr(&mut self, len: u32) {
+        self.acks.stop_echoing();
+        if len > 0 {
+            self.acks.now();
+            self.output_due = true;
+        }
     }
 
     /// Whether a segment is older than what came before (PAWS: RFC 7323 section 5.3, rule R1). After 24 days of silence
@@ -273,7 +291,14 @@ impl Endpoint {
 
     /// The segment's text and FIN.
     #[inline]
-    fn take_payload(&mut self, now: Instant, header: &TcpHeader, payload: Payload, pool: &mut PayloadPool) {
+    fn take_payload(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        ecn: Ecn,
+        payload: Payload,
+        pool: &mut PayloadPool,
+    ) {
         let fin = header.flags.contains(Flags::FIN);
         let len = payload.len();
         if (payload.is_empty() && !fin) || !self.may_receive() {
@@ -283,7 +308,7 @@ impl Endpoint {
         let arrival = self.receiver.receive(header.sequence, payload, fin, pool);
         self.output_due = true;
         if len > 0 {
-            self.on_arrival(now, header, len, &arrival);
+            self.on_arrival(now, header, ecn, len, &arrival);
         }
         self.statistics.out_of_order += u32::from(arrival.out_of_order);
         if let Some(range) = arrival.duplicate {
@@ -302,7 +327,7 @@ impl Endpoint {
     /// Payload of `len` bytes has arrived: decides when it is acknowledged (Linux `tcp_event_data_recv`, `tcp_data_queue_ofo`,
     /// `__tcp_ack_snd_check`).
     #[inline]
-    fn on_arrival(&mut self, now: Instant, header: &TcpHeader, len: u32, arrival: &Arrival) {
+    fn on_arrival(&mut self, now: Instant, header: &TcpHeader, ecn: Ecn, len: u32, arrival: &Arrival) {
         if arrival.in_order == 0 && !arrival.out_of_order {
             // It lies beyond the window: a probe of a closed one, perhaps.
             return self.on_needless();
@@ -317,6 +342,10 @@ impl Endpoint {
         if arrival.in_order > 0 {
             self.events.push(Event::Readable);
             self.acks.on_data(&self.config, window, self.sender.rto.current(&self.config), now);
+        }
+        if self.ecn {
+            self.acks.note_ecn_field(ecn, &self.config, window);
+            self.statistics.marked += u32::from(ecn == Ecn::Ce);
         }
         if self.receiver.tune(&self.config, now, arrival, len, seen, self.sack) {
             self.acks.on_growth(&self.config);

@@ -5,23 +5,23 @@ use crate::endpoint::Endpoint;
 use crate::scoreboard::Segment;
 use crate::sender::{Fin, Now, Plan, Probe};
 use crate::timers::{self, Timers};
-use crate::types::{Event, State};
+use crate::types::{Event, State, Transmit};
 use wasp_packet::{Payload, PayloadPool};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
+use wasp_wire::{Ecn, Flags, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
 
 /// What an application takes from the kernel's word that there is room to its next write, so that acknowledgments that come together go
 /// before it. nginx on Linux 6.18 takes 50 to 100 µs.
 const WAKING: Duration = Duration::from_micros(50);
 
-/// A data segment before its header: where it starts, its payload, its flags.
-type Data = (SequenceNumber, Payload, Flags);
+/// A data segment before its headers: where it starts, its payload, its flags, and the ECN field of its packet.
+type Data = (SequenceNumber, Payload, Flags, Ecn);
 
 impl Endpoint {
     /// The next segment to send. Call it until it returns `None` after each event and command.
     ///
     /// When the pool has no room for a segment's payload, the segment counts as sent, and is lost.
-    pub fn poll_transmit(&mut self, at: Instant, pool: &mut PayloadPool) -> Option<(TcpHeader, Payload)> {
+    pub fn poll_transmit(&mut self, at: Instant, pool: &mut PayloadPool) -> Option<Transmit> {
         if !self.output_due {
             return None;
         }
@@ -34,29 +34,30 @@ impl Endpoint {
         segment
     }
 
-    fn next_segment(&mut self, now: Instant, pool: &mut PayloadPool) -> Option<(TcpHeader, Payload)> {
+    fn next_segment(&mut self, now: Instant, pool: &mut PayloadPool) -> Option<Transmit> {
         if let Some((sequence, acknowledge)) = self.reset_due.take() {
-            return Some((self.reset(now, sequence, acknowledge), Payload::Empty));
+            return Some(Transmit::empty(self.reset(now, sequence, acknowledge)));
         }
         if matches!(self.state, State::SynSent | State::SynReceived) {
-            return self.syn_due.then(|| (self.handshake_segment(now), Payload::Empty));
+            return self.syn_due.then(|| Transmit::empty(self.handshake_segment(now)));
         }
         if self.state == State::Closed && self.acks.due() != Due::Now {
             return None;
         }
-        if let Some((sequence, payload, flags)) = self.next_data(now, pool) {
-            return Some((self.header(now, sequence, flags, payload.len()), payload));
+        if let Some((sequence, payload, flags, ecn)) = self.next_data(now, pool) {
+            let header = self.header(now, sequence, flags, payload.len());
+            return Some(Transmit { header, payload, ecn });
         }
         if self.acks.due() == Due::Now {
             let next = self.sender.next;
             // Nothing else can leave before something happens.
             self.output_due = self.sender.probe == Probe::Window;
-            return Some((self.header(now, next, Flags::ACK, 0), Payload::Empty));
+            return Some(Transmit::empty(self.header(now, next, Flags::ACK, 0)));
         }
         if self.sender.probe == Probe::Window {
             self.sender.probe = Probe::None;
             let below = self.sender.una() - 1;
-            return Some((self.header(now, below, Flags::ACK, 0), Payload::Empty));
+            return Some(Transmit::empty(self.header(now, below, Flags::ACK, 0)));
         }
         None
     }
@@ -115,6 +116,13 @@ impl Endpoint {
         if self.sender.ends_frame() {
             flags = flags | Flags::PSH;
         }
+        let mut ecn = Ecn::NotEct;
+        if self.ecn && len > 0 {
+            ecn = Ecn::Ect0;
+            if self.sender.recovery.take_cwr() {
+                flags = flags | Flags::CWR;
+            }
+        }
         let (start, first) = self.sender.on_new_sent(&Now::new(&self.config, self.clocks, now), len, fin);
         if first {
             // What ran before, if anything, was the persist timer.
@@ -122,7 +130,7 @@ impl Endpoint {
         }
         self.acks.on_data_sent(&self.config, now);
         self.data_sent = true;
-        payload.map(|payload| (start, payload, flags))
+        payload.map(|payload| (start, payload, flags, ecn))
     }
 
     fn send_again(
@@ -146,7 +154,8 @@ impl Endpoint {
         if restarts || none_runs {
             self.arm_retransmission(now);
         }
-        payload.map(|payload| (start, payload, flags))
+        // RFC 3168 section 6.1.5: no queue may mark what is sent again.
+        payload.map(|payload| (start, payload, flags, Ecn::NotEct))
     }
 
     /// PSH goes with the last byte written (RFC 9293 section 3.9.1.2).
@@ -176,7 +185,8 @@ impl Endpoint {
         if self.timestamps { 3 } else { 4 }
     }
 
-    /// The header of a segment with an acknowledgment; whatever it acknowledges and advertises is taken as said.
+    /// The header of a segment with an acknowledgment, which echoes a mark until the peer has reduced its window (RFC 3168 section
+    /// 6.1.3). Whatever it acknowledges and advertises is taken as said.
     #[inline]
     fn header(&mut self, now: Instant, sequence: SequenceNumber, flags: Flags, len: u32) -> TcpHeader {
         let next = self.receiver.next();
@@ -201,7 +211,7 @@ impl Endpoint {
             destination_port: self.remote_port,
             sequence,
             acknowledgment: next,
-            flags,
+            flags: flags | self.acks.echo(),
             window,
             mss: None,
             window_scale: None,

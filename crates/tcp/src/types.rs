@@ -1,8 +1,9 @@
 //! The small types of the interface: states, events, what is sent, who we are.
 
 use std::sync::Arc;
+use wasp_packet::Payload;
 use wasp_units::Duration;
-use wasp_wire::{Flags, TcpHeader};
+use wasp_wire::{Ecn, Flags, TcpHeader};
 
 /// State of a connection (RFC 9293 section 3.3.2). LISTEN belongs to whoever demultiplexes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -151,6 +152,28 @@ pub struct Statistics {
     pub duplicates_received: u32,
     /// Data segments received out of order.
     pub out_of_order: u32,
+    /// Data segments received in packets that a queue had marked, where the connection uses ECN.
+    pub marked: u32,
+}
+
+/// A segment to send, and what the IP header shall say.
+#[derive(Debug, Eq, PartialEq)]
+pub struct Transmit {
+    /// TCP header.
+    pub header: TcpHeader,
+    /// What follows the header.
+    pub payload: Payload,
+    /// ECN field of the IP header.
+    pub ecn: Ecn,
+}
+
+impl Transmit {
+    /// A segment without payload, which no queue may mark (RFC 3168 section 6.1.4).
+    #[inline]
+    #[must_use]
+    pub const fn empty(header: TcpHeader) -> Self {
+        Self { header, payload: Payload::Empty, ecn: Ecn::NotEct }
+    }
 }
 
 /// The reset that answers a segment without a connection (RFC 9293 section 3.10.7.1); `None` for a reset.

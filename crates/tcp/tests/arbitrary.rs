@@ -2,9 +2,11 @@
 
 use crate::common::*;
 use proptest::prelude::*;
-use wasp_tcp::{Chunk, Config, Endpoint, ReceiveBuffer, ReceivePolicy, RecoveryKind, SendBufferSize, State};
+use wasp_tcp::{
+    Chunk, Config, EcnMode, Endpoint, ReceiveBuffer, ReceivePolicy, RecoveryKind, SendBufferSize, State,
+};
 use wasp_units::Duration;
-use wasp_wire::{Flags, SackBlocks, TcpHeader, Timestamps};
+use wasp_wire::{Ecn, Flags, SackBlocks, TcpHeader, Timestamps};
 
 /// A segment relative to what would be right, so that it often nearly is.
 #[derive(Clone, Debug)]
@@ -17,6 +19,7 @@ struct Wild {
     blocks: Vec<(i64, i64)>,
     options: bool,
     len: usize,
+    ecn: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -55,8 +58,8 @@ fn wild() -> impl Strategy<Value = Wild> {
     let blocks = proptest::collection::vec((near(), near()), 0..4);
     let window = prop_oneof![Just(0_u16), any::<u16>()];
     let len = prop_oneof![3 => Just(0_usize), 2 => 1_usize..3_000, 1 => Just(1_448_usize)];
-    (near(), near(), flags, window, stamps, blocks, any::<bool>(), len).prop_map(
-        |(sequence, acknowledgment, flags, window, timestamps, blocks, options, len)| Wild {
+    (near(), near(), flags, window, stamps, blocks, any::<bool>(), (len, any::<u8>())).prop_map(
+        |(sequence, acknowledgment, flags, window, timestamps, blocks, options, (len, ecn))| Wild {
             sequence,
             acknowledgment,
             flags,
@@ -65,6 +68,7 @@ fn wild() -> impl Strategy<Value = Wild> {
             blocks,
             options,
             len,
+            ecn,
         },
     )
 }
@@ -106,8 +110,10 @@ fn config() -> impl Strategy<Value = Config> {
         Just(SendBufferSize::Tuned { overhead: 1, most: 1 }),
     ];
     let buffers = (buffer, send_buffer);
-    (base, recovery, any::<bool>(), any::<bool>(), buffers, any::<bool>(), any::<bool>()).prop_map(
-        |(base, recovery, sack, timestamps, buffers, limited_transmit, segmentation_offload)| Config {
+    let ecn = prop_oneof![Just(EcnMode::Off), Just(EcnMode::Agree), Just(EcnMode::Ask)];
+    (base, recovery, any::<bool>(), any::<bool>(), buffers, any::<bool>(), (any::<bool>(), ecn)).prop_map(
+        |(base, recovery, sack, timestamps, buffers, limited_transmit, (segmentation_offload, ecn))| Config {
+            ecn,
             recovery,
             sack,
             timestamps,
@@ -175,7 +181,7 @@ fn act(pair: &mut Pair, action: &Action, sent: &mut [u64; 2]) {
         Action::Inject(to, wild) => {
             if let Some(base) = expected(pair, *to) {
                 let bytes = pattern(wild.len);
-                pair.inject(*to, build(base, wild), &bytes);
+                pair.inject_with(*to, build(base, wild), Ecn::of(wild.ecn), &bytes);
             }
         }
         Action::Wait(time) => pair.run_for(Duration::from_millis(*time)),
@@ -241,12 +247,17 @@ proptest! {
         server in config(),
         reading in any::<bool>(),
         both in any::<bool>(),
+        marking in 1_u64..8,
         actions in proptest::collection::vec(action(), 1..80),
     ) {
         let mut pair = Pair::of(client, server);
         for side in &mut pair.sides {
             (side.reading, side.keeping) = (reading, false);
         }
+        pair.path = Box::new(move |crossing| {
+            let marked = crossing.ecn != Ecn::NotEct && crossing.index.is_multiple_of(marking);
+            if marked { Fate::Mark } else { Fate::Deliver }
+        });
         if both {
             pair.connect_both();
         } else {

@@ -4,7 +4,7 @@ use crate::common::*;
 use wasp_packet::Payload;
 use wasp_tcp::{Config, Event, State};
 use wasp_units::Duration;
-use wasp_wire::{Flags, TcpHeader};
+use wasp_wire::{Ecn, Flags, TcpHeader};
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -264,9 +264,9 @@ fn no_acknowledgment_leaves_after_the_end() {
         let (now, sent) = (pair.now, flags_from(&pair, SERVER).len());
         pair.command(SERVER, |tcp, pool| {
             let bytes = pool.store(b"one more").expect("room");
-            tcp.handle_segment(now, &data, bytes, pool);
+            tcp.handle_segment(now, &data, Ecn::NotEct, bytes, pool);
             if reset {
-                tcp.handle_segment(now, &end, Payload::Empty, pool);
+                tcp.handle_segment(now, &end, Ecn::NotEct, Payload::Empty, pool);
             } else {
                 tcp.abort();
             }

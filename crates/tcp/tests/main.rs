@@ -3,6 +3,7 @@
 mod arbitrary;
 mod close;
 mod common;
+mod ecn;
 mod handshake;
 mod kernel_times;
 mod options;

@@ -1,8 +1,8 @@
 //! The options of a scenario: presets, overrides, and what is refused.
 
 use wasp_tcp::{
-    AckCounting, Config, CongestionKind, CubicKind, IdleRestart, Nagle, Options, ReceiveBuffer, RecoveryKind,
-    SendBufferSize, TimerSlack,
+    AckCounting, Config, CongestionKind, CubicKind, EcnMode, IdleRestart, Nagle, Options, ReceiveBuffer,
+    RecoveryKind, SendBufferSize, TimerSlack,
 };
 use wasp_units::Duration;
 
@@ -21,7 +21,7 @@ fn no_options_are_the_linux_preset() {
 #[test]
 fn each_option_overrides_its_constant() {
     let config = resolve(
-        r#"{"preset": "linux", "mss": 536, "window_scaling": false, "sack": false, "timestamps": false,
+        r#"{"preset": "linux", "mss": 536, "window_scaling": false, "sack": false, "timestamps": false, "ecn": true,
             "path_mtu_discovery": true, "min_path_mtu": 296, "receive_buffer": "2KiB", "send_buffer": "64KiB", "initial_window": 2, "recovery": "reno",
             "congestion": "reno", "initial_rto": "3s", "min_rto": "500ms", "max_rto": "64s",
             "timer_granularity": "10ms", "timer_slack": "ticks", "syn_linear_timeouts": 0, "syn_retries": 4, "retries": 12,
@@ -33,6 +33,7 @@ fn each_option_overrides_its_constant() {
         window_scaling: false,
         sack: false,
         timestamps: false,
+        ecn: EcnMode::Ask,
         path_mtu_discovery: true,
         min_path_mtu: 296,
         receive_buffer: ReceiveBuffer::Fixed(2_048),

@@ -329,8 +329,8 @@ fn a_syn_offers_what_the_path_carries() {
             pair.now,
         );
         endpoint.set_path_mtu(mtu);
-        let (syn, _) = endpoint.poll_transmit(pair.now, &mut pair.pool).expect("a SYN");
-        assert_eq!(syn.mss, Some(mss), "{mtu}");
+        let syn = endpoint.poll_transmit(pair.now, &mut pair.pool).expect("a SYN");
+        assert_eq!(syn.header.mss, Some(mss), "{mtu}");
     }
     pair.finish();
 }

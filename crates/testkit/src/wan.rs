@@ -8,11 +8,11 @@ use std::sync::Arc;
 use wasp_kernel::{Process, Scheduler, Timer};
 use wasp_net::topology::{AccessConfig, Block, Layout, Port, ServerConfig, star};
 use wasp_net::{LinkConfig, Network, NetworkEvent, Pair, Scope};
-use wasp_packet::{Body, Cut, FrameError, Packet, Payload, PayloadPool, View, cut};
+use wasp_packet::{Body, Cut, FrameError, Packet, PayloadPool, View, cut};
 use wasp_random::{Key, Purpose};
-use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, reset_for};
+use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, Transmit, reset_for};
 use wasp_units::Instant;
-use wasp_wire::{Address, IpHeader, TcpHeader};
+use wasp_wire::{Address, Ecn, IpHeader};
 
 /// Most bytes of payload in the model.
 const POOL_LIMIT: usize = 256 << 20;
@@ -188,14 +188,15 @@ impl Wan {
                 && endpoint.remote_port() == header.source_port
         });
         if let Some(endpoint) = endpoint {
-            endpoint.handle_segment(now, &header, packet.payload, &mut self.network.pool);
+            let ecn = Ecn::of(packet.ip.traffic_class);
+            endpoint.handle_segment(now, &header, ecn, packet.payload, &mut self.network.pool);
             return self.pump(host, scheduler);
         }
         let reset = reset_for(&header, packet.payload.len());
         self.network.pool.release(packet.payload);
         if let Some(reset) = reset {
             self.resets += 1;
-            self.send(host, reset, Payload::Empty, scheduler);
+            self.send(host, Transmit::empty(reset), scheduler);
         }
     }
 
@@ -217,8 +218,8 @@ impl Wan {
                 endpoint.close();
             }
         }
-        while let Some((header, payload)) = endpoint.poll_transmit(now, &mut self.network.pool) {
-            self.send(host, header, payload, scheduler);
+        while let Some(segment) = endpoint.poll_transmit(now, &mut self.network.pool) {
+            self.send(host, segment, scheduler);
         }
         let place = &mut self.hosts[host as usize];
         let node = self.layout.hosts()[host as usize].node;
@@ -226,7 +227,8 @@ impl Wan {
         place.endpoint = Some(endpoint);
     }
 
-    fn send(&mut self, host: u32, header: TcpHeader, payload: Payload, scheduler: &mut Scheduler<WanEvent>) {
+    fn send(&mut self, host: u32, segment: Transmit, scheduler: &mut Scheduler<WanEvent>) {
+        let Transmit { header, payload, ecn } = segment;
         let Port { address, out, .. } = self.layout.hosts()[host as usize];
         let place = &mut self.hosts[host as usize];
         place.identification = place.identification.wrapping_add(1);
@@ -235,7 +237,7 @@ impl Wan {
                 source: address,
                 destination: self.layout.server.address,
                 ttl: 64,
-                traffic_class: 0,
+                traffic_class: ecn.bits(),
                 identification: place.identification,
                 dont_fragment: true,
             },

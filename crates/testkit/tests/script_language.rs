@@ -10,7 +10,7 @@ use wasp_testkit::script::{
     Report, Said, Script, Segment, Simulated, Step, Time, Value, files, kernel_table, run,
 };
 use wasp_units::Duration;
-use wasp_wire::Flags;
+use wasp_wire::{Ecn, Flags};
 
 const HEAD: &str = "title: t\nrfc: r\nkernel: yes\ntcp: linux\n";
 
@@ -42,8 +42,17 @@ fn fields() -> impl Strategy<Value = Fields> {
         said(Just(())),
         prop_oneof![said(any::<(Option<u32>, Option<u32>)>()), Just(Said::Absent)],
         vec((number(), number()), 0..=4),
+        option::of(any::<u8>().prop_map(Ecn::of)),
     )
-        .prop_map(|(win, mss, scale, sackok, ts, sack)| Fields { win, mss, scale, sackok, ts, sack })
+        .prop_map(|(win, mss, scale, sackok, ts, sack, ecn)| Fields {
+            win,
+            mss,
+            scale,
+            sackok,
+            ts,
+            sack,
+            ecn,
+        })
 }
 
 fn segment() -> impl Strategy<Value = Segment> {
@@ -161,6 +170,8 @@ fn errors_say_where_and_what_would_be_valid() {
         ("< ACK 1 ack=x", "5:13: \"x\": expected a sequence number"),
         ("< ACK 5:5 ack=1", "5:9: \"5\": expected a later number than the one before the colon"),
         ("< ACK 1:100000 ack=1", "5:9: \"100000\": expected at most 65495 bytes"),
+        ("< ACK 1 ack=1 ecn=none", "5:15: \"ecn=none\": expected no such field"),
+        ("> ACK 1 ack=1 ecn=ect", "5:19: \"ect\": expected one of not-ect, ect0, ect1, ce"),
         ("< ACK 1 ack=1 windw=7", "5:15: \"windw=7\": expected ack=N, win=N"),
         ("+10ms..20ms write 5", "5:1: \"+10ms..20ms\": expected a single time"),
         ("+20ms..10ms > SYN 0", "5:8: \"10ms\": expected a later time"),
@@ -269,6 +280,7 @@ fn a_failure_tells_what_is_wrong() {
     let cases = [
         ("connect\n> SYN 0 mss=500\n", "differs in: mss\n"),
         ("connect\n> SYN 0 ts=none\n", "differs in: ts\n"),
+        ("connect\n> SYN 0 ecn=ect0\n", "differs in: ecn\n"),
         ("connect\n> SYN,ACK 0 ack=1\n", "differs in: flags, ack\n"),
         ("connect\n> SYN 1\n", "differs in: numbers\n"),
         ("connect\n+5ms > SYN 0\n", "differs in: time (expected 5ms)\n"),

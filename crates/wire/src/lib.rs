@@ -6,6 +6,7 @@
 
 mod address;
 mod checksum;
+mod ecn;
 mod error;
 pub mod icmp;
 pub mod ipv4;
@@ -18,6 +19,7 @@ mod virtio;
 
 pub use address::Address;
 pub use checksum::Checksum;
+pub use ecn::Ecn;
 pub use error::{Layer, ParseError};
 pub use icmp::IcmpView;
 pub use ipv4::{FragmentField, IpHeader, Ipv4View};

@@ -67,6 +67,7 @@ _OUTSTANDING = (
 _PATH = "Path that the clients ask for, with --command. [default: a file of --file-size, which WASP writes to {root}]"
 _TCP = "TCP stack of the clients, and of a simulated server: today's Linux, or BSD as of 1999. [default: linux]"
 _MSS = "Largest segment that the clients announce (MSS), in bytes of payload. [default: 1460]"
+_ECN = "Let clients ask for ECN. Queues that mark then do so in place of early drops: fq-codel, or any with ecn = true."
 _START = "How clients begin: as in the middle of a long run, or all at once with a request. [default: equilibrium]"
 _MODEL = "Loss model: two-state (bursts), independent, or wasp2001 (the WASP paper's table). [default: two-state]"
 _BURST = "Probability that the packet after a lost one is lost, too. [default: 35%]"
@@ -96,6 +97,7 @@ FLAGS: dict[str, Flag] = {
     "timeout": Flag(("clients.http.timeout",), CLIENTS, "DURATION"),
     "tcp": Flag(("clients.tcp.preset", "server.tcp.preset"), CLIENTS, "linux|bsd1999", _TCP),
     "mss": Flag(("clients.tcp.mss",), CLIENTS, "N", _MSS),
+    "ecn": Flag(("clients.tcp.ecn",), CLIENTS, None, _ECN, as_given=True),
     "rate": Flag(("clients.arrivals.rate",), CLIENTS, "FREQUENCY", _RATE),
     "arrivals": Flag(
         ("clients.arrivals.model",),

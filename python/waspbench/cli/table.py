@@ -10,6 +10,7 @@ from waspbench.cli.drawing import drawing
 from waspbench.colour import paint
 from waspbench.results import Result, Waits, errors, wording
 from waspbench.results.columns import GROUP, every, of_groups
+from waspbench.results.ecn import ecn_of, ecn_text
 from waspbench.results.estimates import ResponseTime
 from waspbench.results.result import OpenLoop
 from waspbench.results.workload import arrival_text, asked_text, site_text, workload_text
@@ -69,6 +70,8 @@ def _figures(result: Result) -> list[str]:
             lines.append(_row("", f"{others} of its CPU used by other programs, run delay {delay}"))
     lines += _wrapped("network down", wording.direction(result.network.down))
     lines += _wrapped("network up", wording.direction(result.network.up))
+    used = ecn_of(result.runs)
+    lines += [] if used is None else _wrapped("ECN", ecn_text(used))
     for traffic in result.cross_traffic:
         lines += _wrapped("cross traffic", wording.carried(traffic))
     return lines

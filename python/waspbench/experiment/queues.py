@@ -83,6 +83,9 @@ class Red(_Discipline):
     packets are dropped above max."""
     mean_packet: PositiveSize = "500B"
     """Packet size by whose transmission time the average shrinks while the link is idle."""
+    ecn: bool = False
+    """Whether packets of senders with ECN are marked in place of early drops (RFC 3168). All packets are dropped where
+    the probability of a drop is 1."""
 
 
 class _Codel(_Discipline):
@@ -102,6 +105,8 @@ class Codel(_Codel):
     """Selects this queue."""
     packets: Count = 1000
     """Largest number of packets that may wait. The default is that of Linux."""
+    ecn: bool = False
+    """Whether packets of senders with ECN are marked in place of early drops (RFC 3168)."""
 
 
 class FqCodel(_Codel):
@@ -116,6 +121,11 @@ class FqCodel(_Codel):
     flows: Annotated[int, Field(ge=1, le=65535)] = 1024
     """Number of queues. A hash of a packet's addresses, ports and protocol selects its queue, so two flows may share
     one."""
+    ecn: bool = True
+    """Whether packets of senders with ECN are marked in place of early drops (RFC 3168)."""
+    ce_threshold: PositiveDuration | None = None
+    """Waiting time above which each packet of a sender with ECN is marked (RFC 8290, section 5.2.7); never unless set.
+    It needs ecn."""
 
 
 class Pie(_Discipline):
@@ -141,6 +151,10 @@ class Pie(_Discipline):
     """Whether early drops keep a distance from each other (RFC 8033, section 5.4)."""
     cap_adjustment: bool = False
     """Whether an update adds at most 2 % if the probability is 10 % or more (RFC 8033, section 5.5)."""
+    ecn: bool = False
+    """Whether packets of senders with ECN are marked in place of early drops (RFC 3168)."""
+    ecn_threshold: Probability = "10%"
+    """Probability from which packets of senders with ECN are dropped, too (RFC 8033, section 5.1). It needs ecn."""
 
 
 DISCIPLINES: dict[str, type[Part]] = {

@@ -37,6 +37,9 @@ class Tcp(Part):
     """Whether selective acknowledgement (RFC 2018) is offered."""
     timestamps: bool | None = None
     """Whether timestamps (RFC 7323) are offered."""
+    ecn: bool | None = None
+    """Whether this end asks for explicit congestion notification (ECN, RFC 3168) and agrees to it. If false, it does
+    neither. Unless set, it does not ask; with preset linux it agrees if the other end asks (Linux tcp_ecn = 2)."""
     path_mtu_discovery: bool | None = None
     """Whether segments have the flag "do not fragment" and become as short as routers report (path MTU discovery, RFC
     1191). If false, routers fragment segments that are longer than a link's MTU (Linux ip_no_pmtu_disc = 1)."""

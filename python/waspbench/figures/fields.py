@@ -35,6 +35,7 @@ _OF_CLIENTS: dict[tuple[str, ...], tuple[str, str, FieldKind]] = {
     ("profile",): ("profile", "access profile", "other"),
     ("tcp", "congestion"): ("congestion control", "congestion control", "other"),
     ("tcp", "recovery"): ("loss recovery", "loss recovery", "other"),
+    ("tcp", "ecn"): ("ECN", "ECN", "other"),
 }
 """What fields of groups of clients are called, by the ends of their paths: in a legend, on an axis, and their kind."""
 

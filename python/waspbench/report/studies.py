@@ -14,6 +14,7 @@ from waspbench.report.sources import Origin, StudySource
 from waspbench.report.tables import emulator_table, figures_table, points_table
 from waspbench.results.brief import advice, notes
 from waspbench.results.columns import column_of
+from waspbench.results.ecn import ecn_of, ecn_text
 from waspbench.results.observed import interval, listing
 from waspbench.results.remarks import remarks
 from waspbench.results.result import Result
@@ -153,7 +154,9 @@ def _emulator(source: StudySource) -> list[Block]:
         ways = {"down": result.network.down, "up": result.network.up}
         loads = [f"cross traffic {carried(traffic)}" for traffic in result.cross_traffic]
         told = [f"{name}: {direction(way)}" for name, way in ways.items()]
-        blocks.append(items("The network as it was", [*told, *loads]))
+        used = ecn_of(result.runs)
+        ecn = [] if used is None else [f"ECN: {ecn_text(used)}"]
+        blocks.append(items("The network as it was", [*told, *ecn, *loads]))
     return blocks
 
 

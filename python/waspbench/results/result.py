@@ -12,6 +12,7 @@ from waspbench.experiment.metrics import PERCENTILES
 from waspbench.results import errors, together
 from waspbench.results.check import Check
 from waspbench.results.columns import Line, with_groups
+from waspbench.results.ecn import notes_of_ecn
 from waspbench.results.estimates import (
     Estimate,
     ResponseTime,
@@ -93,9 +94,11 @@ class Direction(Record):
     dropped_early: int | None = None
     """Those of them that a queue dropped although it was not full, to slow their senders (red, codel, fq-codel, pie).
     None in results of older versions."""
+    marked: int | None = None
+    """Packets that a queue marked in the place of such a drop (ECN). This and the next four are sums over all links,
+    the shared one included. None in results of older versions."""
     corrupted: int | None = None
-    """Packets in which a link flipped a bit (corrupt). This and the next three are sums over all links, the shared one
-    included. None in results of older versions."""
+    """Packets in which a link flipped a bit (corrupt). None in results of older versions."""
     duplicated: int | None = None
     """Copies of packets that links made (duplicate). None in results of older versions."""
     held: int | None = None
@@ -448,7 +451,11 @@ def _notes(
     ]
     lengths: FoundLengths | None = about.get("lengths")
     of_lengths = [lengths.text] if lengths is not None and lengths.why is not None else []
-    of_links = [*notes_of_traces(scenario, len(runs)), *notes_of_mtus(scenario, runs)]
+    of_links = [
+        *notes_of_traces(scenario, len(runs)),
+        *notes_of_mtus(scenario, runs),
+        *notes_of_ecn(scenario, runs, about.get("mode")),
+    ]
     every = [*(note for run in runs for note in run.notes), *of_lengths, *of_errors, *of_links, *of_groups]
     return list(dict.fromkeys(every))
 
@@ -498,6 +505,7 @@ def _direction(runs: Sequence[RunDirection], label: float | None) -> Direction:
         expected_loss_rate=weighted([run.expected_loss_rate for run in runs]),
         dropped=sum(run.dropped for run in runs),
         dropped_early=_sum([run.dropped_early for run in runs]),
+        marked=_sum([run.marked for run in runs]),
         corrupted=_sum([run.corrupted for run in runs]),
         duplicated=_sum([run.duplicated for run in runs]),
         held=_sum([run.held for run in runs]),

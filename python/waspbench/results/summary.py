@@ -276,6 +276,8 @@ class ServerTcp(Record):
     """Timeouts of data that had not timed out before."""
     first_timeouts_ms: int
     """Sum of the waits that ended with these timeouts, in milliseconds."""
+    reduced_for_marks: int = 0
+    """Number of times that the server reduced a congestion window because a client echoed a mark (ECN)."""
 
 
 class Waits(Record):
@@ -342,9 +344,11 @@ class RunDirection(Finite):
     dropped_early: Count | None = None
     """Those of them that a queue dropped although it was not full, to slow their senders (red, codel, fq-codel,
     pie)."""
+    marked: Count | None = None
+    """Packets that a queue marked in the place of such a drop (ECN). This and the next four are sums over all links,
+    the shared one included."""
     corrupted: Count | None = None
-    """Packets in which a link flipped a bit (corrupt). This and the next three are sums over all links, the shared one
-    included."""
+    """Packets in which a link flipped a bit (corrupt)."""
     duplicated: Count | None = None
     """Copies of packets that links made (duplicate)."""
     held: Count | None = None
@@ -380,6 +384,19 @@ class RunCrossTraffic(Finite):
     """Packets that were dropped for another reason, such as a full queue; copies that the link made among them."""
     dropped_early: Count
     """Those of them that a queue dropped although it was not full."""
+
+
+class RunEcn(Finite):
+    """Explicit congestion notification (ECN, RFC 3168) on connections of clients that ask for it, in the whole run."""
+
+    connections: Count
+    """Number of connections that were established."""
+    agreed: Count
+    """Number of those on which the server agreed to ECN. A client does not ask again if its first SYN is lost."""
+    marked: Count
+    """Number of data segments that reached the clients with a mark."""
+    reduced: Count
+    """Number of times that a client reduced its congestion window because the server echoed a mark."""
 
 
 class RunWaitingTime(Finite):
@@ -603,6 +620,8 @@ class RunSummary(Record):
     in results of older versions."""
     server_cpu: ServerCpu
     """Use of the server's CPUs; in simulation, of the model's CPUs."""
+    ecn: RunEcn | None = None
+    """Use of ECN. None if no group of clients asks for it, and in results of older versions."""
     server_tcp: ServerTcp | None = None
     """What the simulated server's TCP did in the measured interval; in results of older versions, in the whole run.
     None in a live run."""

@@ -52,7 +52,8 @@ def _groups(groups: Sequence[Mapping[str, Any]]) -> list[str]:
 def _group(group: Mapping[str, Any]) -> str:
     own = " on its own links" if group.get("at") else ""
     mtu = [f"MTU {group['mtu']}"] if group.get("mtu", USUAL_MTU) != USUAL_MTU else []
-    met = [f"{losses(group['loss'])}{own}", *_traces(group), *_disciplines(group), *impairments(group), *mtu]
+    ecn = ["ECN"] if (group.get("tcp") or {}).get("ecn") else []
+    met = [f"{losses(group['loss'])}{own}", *_traces(group), *_disciplines(group), *impairments(group), *mtu, *ecn]
     where = f"{group['rtt']} from {group['at']}" if group.get("at") else f"at {group['rtt']}"
     return f"{group['count']} {group['name']} {where}, {', '.join(met)}"
 
@@ -317,7 +318,7 @@ def direction(way: Direction) -> str:
         return [f"{count:,d} {what} ({100 * count / way.packets:.2f} %)"] if count and way.packets else []
 
     early = f" ({way.dropped_early:,d} of them early)" if way.dropped_early else ""
-    impaired = [*told(way.corrupted, "corrupted"), *told(way.duplicated, "duplicated")]
+    impaired = [*told(way.marked, "marked"), *told(way.corrupted, "corrupted"), *told(way.duplicated, "duplicated")]
     if way.held:
         impaired += [*told(way.held, "held back"), f"{way.reordered or 0:,d} of them overtaken"]
     shown = ", ".join(

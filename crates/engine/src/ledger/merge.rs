@@ -16,6 +16,7 @@ impl Ledger {
             other_times,
             groups,
             from_start,
+            ecn,
             retried,
             completed,
             errors,
@@ -36,6 +37,7 @@ impl Ledger {
             (Some(mine), Some(theirs)) => mine.merge(&theirs),
             (mine, theirs) => *mine = mine.take().or(theirs),
         }
+        self.ecn.merge(&ecn);
         self.retried += retried;
         self.completed += completed;
         self.errors += errors;

@@ -2,6 +2,7 @@
 
 mod ages;
 mod course;
+mod ecn;
 mod group;
 mod history;
 mod interval;
@@ -14,6 +15,7 @@ mod tally;
 pub use ages::Ages;
 pub(crate) use ages::{BINS_OF_AGE, edge};
 pub(crate) use course::{Ends, PARTS_OF_RUN, numbers, watched_before};
+pub use ecn::EcnTotals;
 pub(crate) use group::Bins;
 pub use group::{GroupLedger, GroupTimes};
 pub(crate) use history::{CLASSES, History, Timed};
@@ -104,6 +106,8 @@ pub struct Ledger {
     pub groups: Vec<GroupLedger>,
     /// Of the open loops, if there is one.
     from_start: Option<Box<FromStart>>,
+    /// What connections did with ECN whose clients ask for it.
+    ecn: EcnTotals,
     /// Transactions of all outcomes that took a second attempt.
     retried: u64,
     completed: u64,
@@ -127,6 +131,7 @@ impl Ledger {
             other_times: histogram(),
             groups,
             from_start: None,
+            ecn: EcnTotals::default(),
             retried: 0,
             completed: 0,
             errors: 0,
@@ -154,6 +159,12 @@ impl Ledger {
     #[must_use]
     pub const fn retried(&self) -> u64 {
         self.retried
+    }
+
+    /// What connections did with ECN whose clients ask for it.
+    #[must_use]
+    pub const fn ecn(&self) -> EcnTotals {
+        self.ecn
     }
 
     /// Response times of the open loops from their actual start, if there was one that ended.
@@ -292,5 +303,8 @@ impl Journal for Ledger {
 
     fn connection_ended(&mut self, record: &ConnectionRecord) {
         self.connections.push(ConnectionRow::new(record));
+        if let Some(used) = &record.ecn {
+            self.ecn.add(used);
+        }
     }
 }

@@ -73,6 +73,7 @@ mod tests {
                 up: Passage::default(),
                 down: Passage::default(),
                 retransmitted: 0,
+                ecn: None,
             }));
         }
         let asked = [(80, 30), (80, 0), (99, 30), (80, 40), (80, 41), (81, 50)];

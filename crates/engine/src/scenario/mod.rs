@@ -317,6 +317,11 @@ impl Scenario {
         Ok(config)
     }
 
+    /// Whether a group asks for ECN.
+    pub(crate) fn asks_for_ecn(&self) -> bool {
+        self.clients.iter().any(|group| group.tcp.ecn == Some(true))
+    }
+
     /// How many clients there are in all groups.
     #[must_use]
     pub fn client_count(&self) -> u64 {

@@ -35,7 +35,7 @@ pub use windows::CongestionWindows;
 
 use crate::build::{GroupPaths, group_paths};
 use crate::lateness::Lateness;
-use crate::ledger::{GroupLedger, GroupTimes};
+use crate::ledger::{EcnTotals, GroupLedger, GroupTimes};
 use crate::scenario::LoadedLink;
 use crate::{Counters, CrossTraffic, Ledger, LinkRow, MachineReport, ObservedLink, RunError, Scenario};
 use hdrhistogram::{Counter, Histogram};
@@ -91,6 +91,8 @@ pub struct Summary {
     pub stability: Option<Stability>,
     /// The server's CPUs.
     pub server_cpu: ServerCpu,
+    /// What connections did with ECN in the whole run, if a group asks for it.
+    pub ecn: Option<EcnTotals>,
     /// The modelled server's TCP over the whole run.
     pub server_tcp: Option<TcpTotals>,
     /// The emulator, in a live run.
@@ -311,9 +313,12 @@ pub struct DirectionSummary {
     /// Packets dropped for another reason.
     pub dropped: u64,
     /// Those of them that queue disciplines dropped early: although there was room. Results of older versions do not know it, nor the next
-    /// four; runs are not judged by them.
+    /// five; runs are not judged by them.
     #[serde(skip_deserializing)]
     pub dropped_early: u64,
+    /// Packets that queue disciplines marked.
+    #[serde(skip_deserializing)]
+    pub marked: u64,
     /// Packets in which a link flipped a bit.
     #[serde(skip_deserializing)]
     pub corrupted: u64,
@@ -386,6 +391,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         stability: None,
         by_group,
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
+        ecn: scenario.asks_for_ecn().then(|| ledger.ecn()),
         server_tcp: part.measured.server_tcp,
         emulator: part.lateness.as_ref().map(|lateness| emulator(lateness, &part)),
         lateness: part.lateness.as_ref().map(|lateness| waits_by_group(scenario, &paths, lateness)),
@@ -575,6 +581,7 @@ fn direction(totals: &DirectionTotals) -> DirectionSummary {
         loss_rate: rate(totals.lost as f64),
         dropped: totals.dropped,
         dropped_early: totals.dropped_early,
+        marked: totals.marked,
         corrupted: totals.corrupted,
         duplicated: totals.duplicated,
         held: totals.held,

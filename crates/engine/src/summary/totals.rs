@@ -13,6 +13,7 @@ pub(crate) struct DirectionTotals {
     pub(crate) lost: u64,
     pub(crate) dropped: u64,
     pub(crate) dropped_early: u64,
+    pub(crate) marked: u64,
     pub(crate) corrupted: u64,
     pub(crate) duplicated: u64,
     pub(crate) held: u64,
@@ -95,6 +96,7 @@ impl DirectionTotals {
         self.lost += counters.loss.lost;
         self.dropped += counters.dropped;
         self.dropped_early += counters.dropped_early;
+        self.marked += counters.marked;
         self.corrupted += counters.corrupted;
         self.duplicated += counters.duplicated;
         self.held += counters.held;
@@ -109,6 +111,7 @@ impl DirectionTotals {
         self.lost += other.lost;
         self.dropped += other.dropped;
         self.dropped_early += other.dropped_early;
+        self.marked += other.marked;
         self.corrupted += other.corrupted;
         self.duplicated += other.duplicated;
         self.held += other.held;
@@ -124,6 +127,7 @@ impl DirectionTotals {
             lost: self.lost - earlier.lost,
             dropped: self.dropped - earlier.dropped,
             dropped_early: self.dropped_early - earlier.dropped_early,
+            marked: self.marked - earlier.marked,
             corrupted: self.corrupted - earlier.corrupted,
             duplicated: self.duplicated - earlier.duplicated,
             held: self.held - earlier.held,

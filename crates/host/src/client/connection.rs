@@ -3,6 +3,7 @@
 use super::behaviour::Behaviour;
 use super::queue::Queue;
 use super::transaction::Transaction;
+use crate::record::EcnUse;
 use crate::socket::Socket;
 use wasp_http::{LastHead, ResponseReader};
 use wasp_kernel::Timer;
@@ -151,6 +152,16 @@ impl Connection {
         if self.reader.is_idle() {
             self.reader.begin(behaviour.requests.method);
         }
+    }
+
+    /// What it did with ECN, if its client asks for that and it was established.
+    pub(super) fn ecn(&self) -> Option<EcnUse> {
+        let endpoint = &self.socket.endpoint;
+        (endpoint.asks_for_ecn() && self.established.is_some()).then(|| EcnUse {
+            agreed: endpoint.uses_ecn(),
+            marked: endpoint.statistics().marked,
+            reduced: endpoint.reductions_for_marks(),
+        })
     }
 
     /// A segment with so many bytes arrives.

@@ -42,9 +42,9 @@ use wasp_kernel::{Stage, Timer, prefetch};
 use wasp_net::{Network, Observer, Passage};
 use wasp_packet::{Body, Packet, Payload};
 use wasp_stack::Report;
-use wasp_tcp::{Endpoint, Event as TcpEvent, State, reset_for};
+use wasp_tcp::{Endpoint, Event as TcpEvent, State, Transmit, reset_for};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{IpHeader, TcpHeader};
+use wasp_wire::{Ecn, IpHeader, TcpHeader};
 
 /// How long a client in a closed loop waits after a failed transaction, so that a server that refuses everything is not hammered.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(100);
@@ -160,7 +160,7 @@ impl Client {
             let reset = reset_for(header, payload.len());
             world.network.pool.release(payload);
             if let Some(reset) = reset {
-                self.interface.send(ip.source, reset, Payload::Empty, world);
+                self.interface.send(ip.source, Transmit::empty(reset), world);
             }
             return;
         };
@@ -168,7 +168,8 @@ impl Client {
             connection.note_push(header, payload.len());
             let endpoint = &mut connection.socket.endpoint;
             let connecting = endpoint.state() == State::SynSent;
-            endpoint.handle_segment(world.now(), header, payload, &mut world.network.pool);
+            let ecn = Ecn::of(ip.traffic_class);
+            endpoint.handle_segment(world.now(), header, ecn, payload, &mut world.network.pool);
             if connecting {
                 // A client's kernel acknowledges the SYN-ACK before the application gets to send its request.
                 connection.socket.transmit(&mut client.interface, world);
@@ -450,7 +451,7 @@ impl Client {
         closed: Option<Instant>,
         world: &mut World<'_, O>,
     ) {
-        let endpoint = connection.socket.endpoint;
+        let endpoint = &connection.socket.endpoint;
         let flow =
             world.network.flows.finish(self.place.index, endpoint.local_port(), connection.initial_sequence);
         let (up, down) =
@@ -465,8 +466,9 @@ impl Client {
             up,
             down,
             retransmitted: endpoint.statistics().retransmitted,
+            ecn: connection.ecn(),
         });
-        endpoint.release(&mut world.network.pool);
+        connection.socket.endpoint.release(&mut world.network.pool);
     }
 }
 

@@ -18,9 +18,9 @@ use wasp_kernel::NodeId;
 use wasp_net::{Fate, LinkId, Observer};
 use wasp_packet::{Body, Packet, Payload, View};
 use wasp_stack::Report;
-use wasp_tcp::{Chunk, Endpoint, Event as TcpEvent, reset_for};
+use wasp_tcp::{Chunk, Endpoint, Event as TcpEvent, Transmit, reset_for};
 use wasp_units::Instant;
-use wasp_wire::{Address, Flags, IpHeader, TcpHeader};
+use wasp_wire::{Address, Ecn, Flags, IpHeader, TcpHeader};
 use wasp_workload::Site;
 
 /// Where the server is.
@@ -125,7 +125,7 @@ impl Server {
     pub fn tcp_totals(&self) -> TcpTotals {
         let mut totals = self.tcp_totals;
         for connection in self.slots.iter().flatten() {
-            totals.add(connection.socket.endpoint.statistics());
+            totals.add(&connection.socket.endpoint);
         }
         totals
     }
@@ -161,6 +161,7 @@ impl Server {
                 connection.socket.endpoint.handle_segment(
                     world.now(),
                     header,
+                    Ecn::of(ip.traffic_class),
                     payload,
                     &mut world.network.pool,
                 );
@@ -176,7 +177,7 @@ impl Server {
                 let reset = reset_for(header, payload.len());
                 world.network.pool.release(payload);
                 if let Some(reset) = reset {
-                    self.interface.send(ip.source, reset, Payload::Empty, world);
+                    self.interface.send(ip.source, Transmit::empty(reset), world);
                 }
             }
         }
@@ -370,7 +371,7 @@ impl Server {
 
     fn forget<O: Observer>(&mut self, slot: u32, connection: Connection, world: &mut World<'_, O>) {
         let endpoint = connection.socket.endpoint;
-        self.tcp_totals.add(endpoint.statistics());
+        self.tcp_totals.add(&endpoint);
         self.by_peer.remove(&(connection.socket.remote, endpoint.remote_port()));
         self.free.push(slot);
         endpoint.release(&mut world.network.pool);

@@ -1,7 +1,7 @@
 //! What the server's TCP did, over all its connections.
 
 use serde::Serialize;
-use wasp_tcp::Statistics;
+use wasp_tcp::Endpoint;
 
 /// Sums over the connections of a server, from its start or over an interval.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
@@ -20,11 +20,14 @@ pub struct TcpTotals {
     pub first_timeouts: u64,
     /// The sum of the waits that these ended, milliseconds.
     pub first_timeouts_ms: u64,
+    /// Reductions of a congestion window for marks that a client echoed.
+    pub reduced_for_marks: u64,
 }
 
 impl TcpTotals {
     /// Adds a connection's counters.
-    pub(super) fn add(&mut self, statistics: &Statistics) {
+    pub(super) fn add(&mut self, endpoint: &Endpoint) {
+        let statistics = endpoint.statistics();
         self.connections += 1;
         self.segments_sent += u64::from(statistics.segments_sent);
         self.retransmitted += u64::from(statistics.retransmitted);
@@ -32,6 +35,7 @@ impl TcpTotals {
         self.timeouts += u64::from(statistics.timeouts);
         self.first_timeouts += u64::from(statistics.first_timeouts);
         self.first_timeouts_ms += u64::from(statistics.first_timeouts_ms);
+        self.reduced_for_marks += u64::from(endpoint.reductions_for_marks());
     }
 
     /// What came after `earlier`.
@@ -45,6 +49,7 @@ impl TcpTotals {
             timeouts: self.timeouts - earlier.timeouts,
             first_timeouts: self.first_timeouts - earlier.first_timeouts,
             first_timeouts_ms: self.first_timeouts_ms - earlier.first_timeouts_ms,
+            reduced_for_marks: self.reduced_for_marks - earlier.reduced_for_marks,
         }
     }
 }
@@ -63,6 +68,7 @@ mod tests {
             timeouts: 5 * n,
             first_timeouts: 4 * n,
             first_timeouts_ms: 900 * n,
+            reduced_for_marks: 6 * n,
         };
         let since = TcpTotals {
             connections: 2,
@@ -72,6 +78,7 @@ mod tests {
             timeouts: 10,
             first_timeouts: 8,
             first_timeouts_ms: 1_800,
+            reduced_for_marks: 12,
         };
         assert_eq!(of(5).since(&of(3)), since);
     }

@@ -20,13 +20,17 @@ use wasp_tcp::State;
 use wasp_testkit::script::{Obstacle, Quantity, Script, Sent, Stack, Value};
 use wasp_units::{Duration, Instant};
 use wasp_wire::icmp::kind::DESTINATION_UNREACHABLE;
-use wasp_wire::{Address, IpHeader, TcpHeader};
+use wasp_wire::{Address, Ecn, IpHeader, TcpHeader};
 
 /// How long a call may take that should not have to wait.
 const PATIENCE: WallDuration = WallDuration::from_secs(1);
 /// Fields of a stack that the kernel has too, with their setting.
-const SETTINGS: [(&str, &str); 3] =
-    [("sack", "tcp_sack"), ("timestamps", "tcp_timestamps"), ("window_scaling", "tcp_window_scaling")];
+const SETTINGS: [(&str, &str); 4] = [
+    ("sack", "tcp_sack"),
+    ("timestamps", "tcp_timestamps"),
+    ("window_scaling", "tcp_window_scaling"),
+    ("ecn", "tcp_ecn"),
+];
 
 /// The time between two ticks of this kernel (1/HZ): what its coarse clocks advance by.
 pub(crate) fn tick() -> Duration {
@@ -89,17 +93,22 @@ impl KernelStack {
                 };
                 self.pool.release(packet.payload);
                 if let Body::Tcp(header) = packet.body {
-                    self.sent.push_back(Sent { at, header, payload });
+                    let ecn = Ecn::of(packet.ip.traffic_class);
+                    self.sent.push_back(Sent { at, header, ecn, payload });
                 }
             }
         }
     }
 
     /// A packet reaches the kernel from its peer.
-    fn transmit(&mut self, body: Body, payload: &[u8]) {
+    fn transmit(&mut self, body: Body, ecn: Ecn, payload: &[u8]) {
         self.identification = self.identification.wrapping_add(1);
         let payload = if payload.is_empty() { Some(Payload::Empty) } else { self.pool.store(payload) };
-        let ip = IpHeader { dont_fragment: true, ..IpHeader::new(peer(), kernel(), self.identification) };
+        let ip = IpHeader {
+            dont_fragment: true,
+            traffic_class: ecn.bits(),
+            ..IpHeader::new(peer(), kernel(), self.identification)
+        };
         let packet = Packet { ip, body, payload: payload.expect("room"), flipped: None };
         let length = frame(&packet, &self.pool, &mut self.buffer);
         self.pool.release(packet.payload);
@@ -215,8 +224,8 @@ impl Stack for KernelStack {
         }
     }
 
-    fn inject(&mut self, header: &TcpHeader, payload: &[u8]) {
-        self.transmit(Body::Tcp(*header), payload);
+    fn inject(&mut self, header: &TcpHeader, ecn: Ecn, payload: &[u8]) {
+        self.transmit(Body::Tcp(*header), ecn, payload);
     }
 
     fn report(&mut self, obstacle: Obstacle, quoted: &TcpHeader) {
@@ -236,7 +245,7 @@ impl Stack for KernelStack {
         };
         let mut bytes = vec![0; segment.wire_len() as usize];
         emit(&segment, &self.pool, &mut bytes, Checksums::Complete);
-        self.transmit(body, &bytes);
+        self.transmit(body, Ecn::NotEct, &bytes);
     }
 
     fn open(&mut self, active: bool) -> Result<(), String> {

@@ -6,10 +6,9 @@ use crate::common::measured_in_a_namespace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wasp_net::LinkConfig;
-use wasp_packet::{Payload, PayloadPool};
-use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, Options, ReceivePolicy};
+use wasp_packet::PayloadPool;
+use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, Options, ReceivePolicy, Transmit};
 use wasp_units::{Bytes, Duration, Instant, Rate};
-use wasp_wire::TcpHeader;
 
 /// The sender's link. Without one, a burst would be there before the kernel's reader has woken up; ours takes no time to.
 fn rate() -> Rate {
@@ -19,7 +18,7 @@ fn rate() -> Rate {
 /// Two endpoints of ours in virtual time: the first sends so many bytes, the second reads at once, or in the pieces of a slow reader.
 struct Twins {
     ends: [Endpoint; 2],
-    wires: BTreeMap<(Instant, u64), (usize, TcpHeader, Payload)>,
+    wires: BTreeMap<(Instant, u64), (usize, Transmit)>,
     pool: PayloadPool,
     now: Instant,
     delay: Duration,
@@ -37,8 +36,7 @@ impl Twins {
         let (mut pool, now) = (PayloadPool::new(16 << 20), Instant::ZERO);
         let mut sender = Endpoint::connect(config, 20_000, 80, identity(1), now);
         sender.send(Chunk::Virtual(size));
-        let (syn, payload) = sender.poll_transmit(now, &mut pool).expect("a SYN");
-        pool.release(payload);
+        let syn = sender.poll_transmit(now, &mut pool).expect("a SYN").header;
         let mut receiver = Endpoint::accept(config, &syn, 80, identity(2), now + rtt / 2);
         receiver.set_receive_policy(ReceivePolicy::Counted);
         let mut twins = Self {
@@ -62,15 +60,15 @@ impl Twins {
                 self.ends[from].read(self.now, u64::MAX, &mut self.pool, &mut |_| ());
             }
         }
-        while let Some((header, payload)) = self.ends[from].poll_transmit(self.now, &mut self.pool) {
+        while let Some(segment) = self.ends[from].poll_transmit(self.now, &mut self.pool) {
             self.crossings += 1;
-            let bytes = u64::from(payload.len()) + 52;
+            let bytes = u64::from(segment.payload.len()) + 52;
             self.free = self.free.max(self.now);
             if from == 0 {
                 self.free += rate().transmission_time(bytes);
             }
             let left = if from == 0 { self.free } else { self.now };
-            self.wires.insert((left + self.delay, self.crossings), (1 - from, header, payload));
+            self.wires.insert((left + self.delay, self.crossings), (1 - from, segment));
         }
     }
 
@@ -95,9 +93,9 @@ impl Twins {
                 self.flush(1);
             }
             if arrival <= next
-                && let Some((_, (to, header, payload))) = self.wires.pop_first()
+                && let Some((_, (to, Transmit { header, payload, ecn }))) = self.wires.pop_first()
             {
-                self.ends[to].handle_segment(next, &header, payload, &mut self.pool);
+                self.ends[to].handle_segment(next, &header, ecn, payload, &mut self.pool);
                 self.flush(to);
             }
         }

@@ -97,7 +97,7 @@ pub struct Flows {
     flows: Vec<Flow>,
     free: Vec<FlowId>,
     displaced: Vec<Flow>,
-    /// Of the TCP connections that have lost data anywhere in the network, by their names: what was lost in each direction.
+    /// Of the TCP connections of which data was lost or marked anywhere in the network, by their names: how often, in each direction.
     lost: FxHashMap<u64, [LossCounter; 2]>,
 }
 
@@ -147,7 +147,7 @@ impl Flows {
         id
     }
 
-    /// How often the TCP connection from this port has lost data.
+    /// How often data of the TCP connection from this port was lost or marked.
     #[must_use]
     pub fn loss_events(&self, host: u32, port: u16) -> LossEvents {
         if self.lost.is_empty() {
@@ -158,8 +158,8 @@ impl Flows {
         LossEvents { forward, backward }
     }
 
-    /// Data of the TCP connection from this port was lost on its way in this direction; a round trip of the host takes so long.
-    pub(crate) fn note_lost_data(
+    /// Data of the TCP connection from this port was lost or marked on its way in this direction; a round trip of the host takes so long.
+    pub(crate) fn note_loss_event(
         &mut self,
         host: u32,
         port: u16,

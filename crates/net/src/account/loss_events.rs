@@ -1,9 +1,9 @@
-//! How often a connection has lost data, as its congestion windows see it.
+//! How often data of a connection was lost or marked, as its congestion windows see it.
 
 use wasp_units::{Duration, Instant};
 
-/// How often a connection has lost data, by the direction of the data. What is lost within a round trip of the first loss makes a congestion window smaller
-/// once (RFC 5681 section 4.3, RFC 6675 section 5), and counts once.
+/// How often data of a connection was lost, or marked (RFC 3168), by the direction of the data. What is lost or marked within a round trip of
+/// the first makes a congestion window smaller once (RFC 5681 section 4.3, RFC 6675 section 5, RFC 3168 section 6.1.2), and counts once.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LossEvents {
     /// On the way from the host.
@@ -16,12 +16,12 @@ pub struct LossEvents {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct LossCounter {
     events: u32,
-    /// What is lost before this belongs to the last event.
+    /// What is lost or marked before this belongs to the last event.
     until: Instant,
 }
 
 impl LossCounter {
-    /// Data was lost at `now`; the connection's round trip takes so long.
+    /// Data was lost or marked at `now`; the connection's round trip takes so long.
     pub(crate) fn note(&mut self, now: Instant, round_trip: Duration) {
         if self.events == 0 || now >= self.until {
             self.events += 1;

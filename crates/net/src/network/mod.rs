@@ -434,7 +434,7 @@ impl<O: Observer> Network<O> {
         // To its receiver a packet with a flipped bit is lost, unless a copy comes whole.
         let is_whole = refused.is_none() && flipped.is_none();
         if !is_whole && copied.is_none_or(|(_, refused)| refused.is_some()) {
-            self.note_lost_data(link, id, scheduler.now());
+            self.note_loss_event(link, id, scheduler.now());
         }
         for (id, refused) in [(id, refused)].into_iter().chain(copied) {
             if let Some(reason) = refused {
@@ -469,13 +469,18 @@ impl<O: Observer> Network<O> {
         let mut settled = std::mem::take(&mut self.settled);
         for id in settled.marked.drain(..) {
             let class = &mut self.packets.get_mut(id).ip.traffic_class;
-            self.links[link.0 as usize].account.counters.marked += u64::from(*class & ipv4::ECN != ipv4::ECN);
-            *class |= ipv4::ECN;
+            if *class & ipv4::ECN != ipv4::ECN {
+                *class |= ipv4::ECN;
+                self.links[link.0 as usize].account.counters.marked += 1;
+                if self.packets.get(id).flipped.is_none() {
+                    self.note_loss_event(link, id, scheduler.now());
+                }
+            }
         }
         for (id, reason) in settled.dropped.drain(..) {
             // To its receiver a packet with a flipped bit was lost before. A packet of which there is a copy counts as lost, too.
             if self.packets.get(id).flipped.is_none() {
-                self.note_lost_data(link, id, scheduler.now());
+                self.note_loss_event(link, id, scheduler.now());
             }
             self.turn_away(link, id, fate(reason), scheduler);
         }
@@ -484,7 +489,7 @@ impl<O: Observer> Network<O> {
 
     /// A packet ends at a link's entrance, and its receiver gets no other like it.
     fn lose_packet<E: Copy>(&mut self, link: LinkId, id: PacketId, fate: Fate, scheduler: &Scheduler<E>) {
-        self.note_lost_data(link, id, scheduler.now());
+        self.note_loss_event(link, id, scheduler.now());
         self.turn_away(link, id, fate, scheduler);
     }
 
@@ -543,8 +548,8 @@ impl<O: Observer> Network<O> {
         lost
     }
 
-    /// Takes account of a packet that is lost at a link's entrance: if it has data, its sender will make its congestion window smaller.
-    fn note_lost_data(&mut self, link: LinkId, id: PacketId, now: Instant) {
+    /// Takes account of a packet that a link loses or marks: if it has data, its sender will make its congestion window smaller.
+    fn note_loss_event(&mut self, link: LinkId, id: PacketId, now: Instant) {
         let packet = self.packets.get(id);
         let Body::Tcp(header) = &packet.body else { return };
         if packet.payload.is_empty() {
@@ -559,7 +564,7 @@ impl<O: Observer> Network<O> {
             .find_map(|(host, port, direction)| Some((self.meter_of(host)?, port, direction)));
         if let Some((meter, port, direction)) = met {
             let round_trip = meter.round_trip + self.links[link.0 as usize].waiting_time(now);
-            self.flows.note_lost_data(meter.host, port, direction, now, round_trip);
+            self.flows.note_loss_event(meter.host, port, direction, now, round_trip);
         }
     }
 

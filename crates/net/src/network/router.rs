@@ -151,7 +151,7 @@ impl<O: Observer> Network<O> {
         if !self.packets.get(id).ip.dont_fragment {
             return self.fragment((link, mtu), id, scheduler);
         }
-        self.note_lost_data(link, id, scheduler.now());
+        self.note_loss_event(link, id, scheduler.now());
         let packet = self.turned_away(link, id, Fate::TooBig, scheduler);
         match from {
             Some(port) => {

@@ -182,22 +182,36 @@ impl Congestion {
         self.window.after_timeout = false;
     }
 
-    /// The retransmission timer expired: the window falls to one segment (RFC 5681 section 3.1), the threshold as for a
-    /// loss, but only at the first timeout of a segment (BSD: at each).
+    /// The retransmission timer expired: the window falls to one segment (RFC 5681 section 3.1), and if it `lowers` the threshold, that
+    /// falls as for a loss.
     pub(crate) fn on_timeout(
         &mut self,
         config: &Config,
         mss: u32,
         now: Instant,
         event: LossEvent,
-        first: bool,
+        lowers: bool,
     ) {
-        if first || config.bsd_ssthresh {
+        if lowers {
             self.kind.algorithm().on_loss(&mut self.window, config, mss, now, event);
         }
         self.kind.algorithm().on_timeout(now, event);
         self.window.cwnd = mss;
         self.window.after_timeout = true;
+    }
+
+    /// The peer echoes a mark: the threshold falls as for a loss, from the congestion window (RFC 3168 section 6.1.2; Linux
+    /// `tcp_enter_cwr`), and the caller lets the window follow. RFC 8511 allows to fall less; Linux does not.
+    pub(crate) fn on_mark(&mut self, config: &Config, mss: u32, now: Instant, event: LossEvent) {
+        let event = LossEvent { flight: self.window.cwnd, ..event };
+        self.kind.algorithm().on_loss(&mut self.window, config, mss, now, event);
+        self.window.after_timeout = false;
+    }
+
+    /// The window falls to the threshold, which is two segments at least, where it is above. RFC 3168 would let a window of two segments
+    /// fall to one, and one of a single segment wait for the retransmission timer; Linux does neither.
+    pub(crate) fn fall_to_threshold(&mut self) {
+        self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
     }
 
     /// Segments hold `to` bytes in the place of `from`, which is more. The window and the threshold keep their number of segments, which is what

@@ -184,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn bsd_halves_the_window_in_whole_segments_at_each_timeout() {
+    fn bsd_halves_the_window_in_whole_segments() {
         let config = Config { initial_ssthresh: 16 * MSS, ..Config::bsd1999() };
         let mut congestion = Congestion::new(&config, MSS, 7);
         let event = LossEvent { next: SequenceNumber(0), flight: 7 * MSS, send_window: 1 << 20 };
         congestion.on_timeout(&config, MSS, Instant::ZERO, event, true);
         assert_eq!(congestion.ssthresh(), 3 * MSS);
-        congestion.on_timeout(&config, MSS, Instant::ZERO, event, false);
+        congestion.on_timeout(&config, MSS, Instant::ZERO, event, true);
         assert_eq!(congestion.ssthresh(), 2 * MSS);
     }
 

@@ -1,7 +1,7 @@
 //! A recovery with all that surrounds it, for the tests of its transitions.
 
-use super::{Context, Recovery, Verdict};
-use crate::config::Config;
+use super::{Agreed, Context, Recovery, Verdict};
+use crate::config::{Config, EcnMode};
 use crate::congestion::Congestion;
 use crate::ranges::Range;
 use crate::rto::Rto;
@@ -42,7 +42,7 @@ impl Bench {
         rto.sample(&config, RTT, FIRST, FIRST);
         rto.note_rtt(RTT);
         let mut bench = Self {
-            recovery: Recovery::new(&config, true, FIRST),
+            recovery: Recovery::new(&config, Agreed { sack: true, ecn: config.ecn == EcnMode::Ask }, FIRST),
             congestion: Congestion::new(&config, MSS, 2 * segments),
             config,
             scoreboard,

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod bench;
+mod ecn;
 mod newreno;
 mod prr;
 mod rack;
@@ -13,6 +14,7 @@ mod reno;
 mod sack;
 mod undo;
 
+use self::ecn::Reduction;
 use crate::config::{Config, RecoveryKind};
 use crate::congestion::{Congestion, LossEvent};
 use crate::rto::Rto;
@@ -29,6 +31,15 @@ enum Phase {
     Fast,
     /// After a timeout, until what was in flight then is acknowledged.
     Loss,
+}
+
+/// What both ends agreed on in the handshake, as far as loss recovery goes by it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Agreed {
+    /// Selective acknowledgments.
+    pub(crate) sack: bool,
+    /// Explicit congestion notification.
+    pub(crate) ecn: bool,
 }
 
 /// What a transition may see and change.
@@ -103,15 +114,18 @@ pub(crate) struct Recovery {
     inflation: i32,
     /// What is lost was too long for the path, in the phase `Loss`. It is sent again although shorter segments before it are not lost.
     cut: bool,
-    /// `rack`'s own state; made at the first loss, reordering or probe.
+    /// Both ends have agreed on ECN.
+    ecn: bool,
+    reduction: Reduction,
+    /// `rack`'s own state; made at the first loss, reordering, probe or mark.
     rack: Option<Box<rack::Rack>>,
 }
 
 impl Recovery {
-    /// Recovery of a connection that agreed on selective acknowledgments or not.
-    pub(crate) fn new(config: &Config, sack: bool, initial: SequenceNumber) -> Self {
+    /// Recovery of a connection that begins with `initial`.
+    pub(crate) fn new(config: &Config, agreed: Agreed, initial: SequenceNumber) -> Self {
         Self {
-            kind: config.recovery.agreed(sack),
+            kind: config.recovery.agreed(agreed.sack),
             phase: Phase::Open,
             forced: false,
             partial_seen: false,
@@ -121,6 +135,8 @@ impl Recovery {
             recover: initial,
             inflation: 0,
             cut: false,
+            ecn: agreed.ecn,
+            reduction: Reduction::none(initial),
             rack: None,
         }
     }
@@ -181,6 +197,9 @@ impl Recovery {
     #[inline]
     pub(crate) fn on_ack(&mut self, context: &mut Context<'_>, acked: &Acked) -> Verdict {
         let una = context.scoreboard.una();
+        if self.ecn {
+            self.end_reduction(context);
+        }
         if self.phase == Phase::Open && una.after(self.recover) {
             self.drag_along(una);
         }
@@ -234,8 +253,10 @@ impl Recovery {
         una: SequenceNumber,
         acked: &Acked,
     ) {
-        if let Some(rack) = &mut self.rack {
-            rack::on_repeated(rack, congestion, mss, una, acked);
+        if let Some(rack) = &mut self.rack
+            && rack::on_repeated(rack, congestion, mss, una, acked)
+        {
+            self.withdraw_reduction();
         }
     }
 
@@ -289,7 +310,11 @@ impl Recovery {
     pub(crate) fn on_timeout(&mut self, context: &mut Context<'_>, first: bool) {
         let event = self.loss_event(context);
         // With RACK the window has already been reduced for this flight (Linux `tcp_enter_loss`).
-        let reduces = first && !(self.kind == RecoveryKind::Rack && self.phase == Phase::Fast);
+        let recovering = self.kind == RecoveryKind::Rack && self.phase == Phase::Fast;
+        let fallen = self.fallen_at(context).is_some();
+        let reduces = first && !recovering && !fallen;
+        // BSD reduces it at each timeout.
+        let lowers = reduces || (context.config.bsd_ssthresh && !fallen);
         let limit = self.rack.as_ref().and_then(|rack| rack.overdue_by(context.now));
         match limit {
             Some(limit) => context.scoreboard.lose_first_and_sent_by(limit),
@@ -298,7 +323,7 @@ impl Recovery {
         if self.kind == RecoveryKind::Rack {
             self.rack.get_or_insert_default().on_timeout(context, self.phase, reduces, first);
         }
-        context.congestion.on_timeout(context.config, context.mss, context.now, event, reduces);
+        context.congestion.on_timeout(context.config, context.mss, context.now, event, lowers);
         self.phase = Phase::Loss;
         self.recover = context.next;
         self.duplicates = 0;
@@ -309,6 +334,7 @@ impl Recovery {
         self.rescued = false;
         // What is not yet overdue may stand before pieces that are lost.
         self.cut &= limit.is_some();
+        self.note_loss(context.next);
     }
 
     /// Segments in flight have been cut, in whichever phase.
@@ -326,7 +352,8 @@ impl Recovery {
 
     /// Segments in flight were too long for the path, and have been cut. They are lost, but not by congestion: they are sent again as far as the
     /// window allows, which stays (RFC 1191 section 6.4; Linux `tcp_simple_retransmit`).
-    pub(crate) fn on_cut(&mut self, next: SequenceNumber) {
+    pub(crate) fn on_cut(&mut self, congestion: &mut Congestion, next: SequenceNumber) {
+        self.stop_spreading(congestion);
         if let Some(rack) = &mut self.rack {
             rack.on_cut();
         }
@@ -380,7 +407,6 @@ impl Recovery {
         if let Some(rack) = &mut self.rack {
             rack.note_old_data();
         }
-        self.pace();
     }
 
     /// A segment has been sent again that is no probe, when our timestamp clock showed `timestamp`.
@@ -388,10 +414,11 @@ impl Recovery {
         if let Some(rack) = &mut self.rack {
             rack.note_retransmission(timestamp);
         }
+        self.pace();
     }
 
     fn pace(&mut self) {
-        if self.phase == Phase::Fast
+        if (self.phase == Phase::Fast || self.spreads())
             && let Some(rack) = &mut self.rack
         {
             rack.prr().on_sent();
@@ -438,10 +465,13 @@ impl Recovery {
         LossEvent { next: context.next, flight, send_window: context.send_window }
     }
 
-    /// Begins fast recovery: halve, remember the end, and send the first segment again.
+    /// Begins fast recovery: halve, unless a mark has done so in this round trip; remember the end, and send the first segment again.
     fn enter(&mut self, context: &mut Context<'_>) {
-        let event = self.loss_event(context);
-        context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
+        if self.take_over(context).is_none() {
+            let event = self.loss_event(context);
+            context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
+            self.note_loss(context.next);
+        }
         self.begin(context.next);
         self.forced = true;
         context.scoreboard.lose_first();
@@ -491,10 +521,24 @@ mod tests {
             (RecoveryKind::Reno, Phase::Fast, 3),
             (RecoveryKind::Sack, Phase::Open, 3),
         ] {
-            let mut recovery = Recovery::new(&of(kind), true, FIRST);
+            let mut recovery = Recovery::new(&of(kind), Agreed { sack: true, ecn: false }, FIRST);
             (recovery.phase, recovery.duplicates) = (phase, 3);
             recovery.break_run();
             assert_eq!(recovery.duplicates, left, "{kind:?} {phase:?}");
+        }
+    }
+
+    /// RFC 5681 section 3.1: only the first timeout of a segment lowers the threshold. BSD lowers it at each.
+    #[test]
+    fn each_timeout_lowers_the_threshold_of_bsd_alone() {
+        for (config, lowers) in [(Config::bsd1999(), true), (of(RecoveryKind::NewReno), false)] {
+            let mut bench = Bench::new(Config { congestion: CongestionKind::Reno, ..config }, 16);
+            let thresholds = [true, false].map(|first| {
+                let (recovery, mut context) = bench.context();
+                recovery.on_timeout(&mut context, first);
+                bench.congestion.ssthresh()
+            });
+            assert_eq!(thresholds[1] < thresholds[0], lowers, "{thresholds:?}");
         }
     }
 

@@ -162,6 +162,14 @@ impl Rack {
         self.tlp_end_seq = None;
     }
 
+    /// Fast recovery begins while the window falls for a mark. The window would have fallen without the loss, so it is not restored if the
+    /// recovery turns out to have been needless.
+    fn on_take_over(&mut self, context: &Context<'_>) {
+        self.forget_retransmissions(context.scoreboard);
+        self.remember(context);
+        self.keep_window();
+    }
+
     /// The window is about to be reduced.
     fn remember(&mut self, context: &Context<'_>) {
         let probed = self.is_probing() && self.tlp_is_retrans;
@@ -226,13 +234,23 @@ impl Rack {
         self.undo.as_mut().is_some_and(|undo| undo.on_duplicate(range, mss))
     }
 
-    /// Takes the last reduction back.
-    fn take_back(&mut self, congestion: &mut Congestion) {
-        if let Some(undo) = self.undo.take() {
-            congestion.restore(undo.prior);
+    /// Takes the last reduction back. Returns whether the window is what it was before.
+    fn take_back(&mut self, congestion: &mut Congestion) -> bool {
+        let prior = self.undo.take().and_then(|undo| undo.prior);
+        let restores = prior.is_some();
+        if let Some(prior) = prior {
+            congestion.restore(prior);
         }
         self.frto = false;
         self.new_data_first = false;
+        restores
+    }
+
+    /// The window stays as it is, even where the last reduction turns out to have been needless.
+    pub(super) fn keep_window(&mut self) {
+        if let Some(undo) = &mut self.undo {
+            undo.prior = None;
+        }
     }
 
     /// The last reduction is not taken back, whatever comes.
@@ -365,6 +383,7 @@ pub(super) fn on_ack(recovery: &mut Recovery, context: &mut Context<'_>, acked: 
     if repaired && recovery.phase == Phase::Open {
         let event = recovery.loss_event(context);
         context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
+        recovery.note_loss(context.next);
     }
     process(recovery, context, acked, Findings { exiting, hasty, detect: judged != Judgment::Wait });
     // The acknowledgment that ends recovery grows the window (Linux `tcp_cong_control`).
@@ -427,8 +446,14 @@ fn judge(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, exit
         // As in Linux's `tcp_try_undo_dsack` the wider reordering window lasts for one more recovery.
         rack.reo_wnd_persist = rack.reo_wnd_persist.saturating_add(1).min(REO_WND_PERSIST);
     }
-    rack.take_back(context.congestion);
+    let restored = rack.take_back(context.congestion);
+    let was_fast = recovery.phase == Phase::Fast;
     leave(recovery, context.scoreboard);
+    if restored {
+        recovery.withdraw_reduction();
+    } else if was_fast {
+        recovery.resume_reduction(context);
+    }
     Judgment::Needless
 }
 
@@ -476,20 +501,20 @@ fn process(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, fi
     }
 }
 
-/// An acknowledgment arrived with nothing in flight; `una` is SND.UNA and SND.NXT.
+/// An acknowledgment arrived with nothing in flight; `una` is SND.UNA and SND.NXT. Returns whether it took the last reduction back.
 pub(super) fn on_repeated(
     rack: &mut Rack,
     congestion: &mut Congestion,
     mss: u32,
     una: SequenceNumber,
     acked: &Acked,
-) {
+) -> bool {
     let hasty = rack.was_hasty(acked, mss);
     rack.process_probe(una, acked);
-    if acked.duplicate.is_some_and(|range| rack.note_duplicate(range, mss)) {
-        rack.take_back(congestion);
-    }
+    let proved = acked.duplicate.is_some_and(|range| rack.note_duplicate(range, mss));
+    let restored = proved && rack.take_back(congestion);
     rack.adapt(una, una, hasty, false);
+    restored
 }
 
 /// The reordering timer fired: what was given the benefit of the doubt is lost.
@@ -509,19 +534,42 @@ fn pace(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, lost:
     if recovery.phase == Phase::Open && lost {
         enter(recovery, context);
     }
+    if recovery.phase == Phase::Fast {
+        pace_window(recovery, context, acked, lost);
+    }
+}
+
+/// The threshold has fallen for a mark, and the window is to follow (Linux `tcp_enter_cwr`). What a probe in flight repairs has been answered
+/// for with this.
+pub(super) fn on_mark(recovery: &mut Recovery, context: &Context<'_>) {
+    let rack = recovery.rack.get_or_insert_default();
+    rack.let_stand();
+    rack.prr = Prr::new(context.congestion.window(), context.mss);
+    rack.tlp_end_seq = None;
+}
+
+/// The window until the next acknowledgment, while it falls to the threshold; `lost` says whether something was found lost.
+pub(super) fn pace_window(recovery: &mut Recovery, context: &mut Context<'_>, acked: &Acked, lost: bool) {
     let delivered = acked.delivered_segments();
-    if recovery.phase == Phase::Fast && delivered > 0 {
+    if delivered > 0 {
         set_window(recovery, context, delivered, acked.bytes > 0 && !lost);
     }
 }
 
-/// Fast recovery begins. The window stays until something is delivered.
+/// Fast recovery begins. The window stays until something is delivered. Where the window falls for a mark of this round trip, it goes on
+/// falling as before, and recovery lasts as long (Linux `tcp_enter_recovery`).
 fn enter(recovery: &mut Recovery, context: &mut Context<'_>) {
+    if let Some(at) = recovery.take_over(context) {
+        recovery.rack.get_or_insert_default().on_take_over(context);
+        recovery.begin(at);
+        return;
+    }
     let cwnd = context.congestion.window();
     recovery.rack.get_or_insert_default().on_fast_retransmit(context);
     let event = recovery.loss_event(context);
     context.congestion.on_fast_retransmit(context.config, context.mss, context.now, event);
     context.congestion.set_window(context.mss, cwnd);
+    recovery.note_loss(context.next);
     recovery.begin(context.next);
     if let Some(rack) = &mut recovery.rack {
         rack.prr = Prr::new(cwnd, context.mss);

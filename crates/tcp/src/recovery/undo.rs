@@ -16,8 +16,9 @@ pub(super) struct Undo {
     marker: SequenceNumber,
     /// Retransmissions that are not reported as duplicates; `None` before the first.
     unproved: Option<u32>,
-    /// What congestion control was before.
-    pub(super) prior: Snapshot,
+    /// What congestion control was before; `None` where the window stays as it is in any case, because a mark would have reduced it, too
+    /// (Linux `prior_ssthresh` = 0).
+    pub(super) prior: Option<Snapshot>,
 }
 
 impl Undo {
@@ -26,7 +27,7 @@ impl Undo {
         Self {
             marker: context.scoreboard.una(),
             unproved: (retransmissions > 0).then_some(retransmissions),
-            prior: context.congestion.snapshot(),
+            prior: Some(context.congestion.snapshot()),
         }
     }
 

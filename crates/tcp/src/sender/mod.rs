@@ -11,13 +11,13 @@ pub(crate) use plan::Plan;
 use crate::config::{Config, RttEstimator};
 use crate::congestion::{AckEvent, Congestion, RttEvent};
 use crate::ranges::Range;
-use crate::recovery::{Context, Recovery};
+use crate::recovery::{Agreed, Context, Recovery};
 use crate::rto::Rto;
 use crate::scoreboard::{Acked, Scoreboard, Sent};
 use crate::send_buffer::SendBuffer;
 use crate::timers;
 use wasp_units::{Duration, Instant};
-use wasp_wire::{SequenceNumber, TcpHeader};
+use wasp_wire::{Flags, SequenceNumber, TcpHeader};
 
 /// How far our FIN has come.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -161,7 +161,7 @@ impl Sender {
         Self {
             scoreboard,
             congestion: Congestion::new(config, u32::from(config.mss), config.initial_window),
-            recovery: Recovery::new(config, false, iss),
+            recovery: Recovery::new(config, Agreed::default(), iss),
             rto: Rto::new(config),
             buffer: SendBuffer::default(),
             next: iss,
@@ -194,13 +194,13 @@ impl Sender {
     }
 
     /// The handshake is complete: our SYN is acknowledged. The first window is `segments`.
-    pub(crate) fn establish(&mut self, now: &Now<'_>, iss: SequenceNumber, sack: bool, segments: u32) {
+    pub(crate) fn establish(&mut self, now: &Now<'_>, iss: SequenceNumber, agreed: Agreed, segments: u32) {
         let first = iss + 1;
         self.scoreboard.reset(first);
         self.next = first;
         self.small_end = first;
         self.usage_end = first;
-        self.recovery = Recovery::new(now.config, sack, iss);
+        self.recovery = Recovery::new(now.config, agreed, iss);
         self.last_data = now.at;
         self.congestion = Congestion::new(now.config, u32::from(self.mss), segments);
         self.grow_memory_limit(now.config);
@@ -282,6 +282,7 @@ impl Sender {
         acked.repeated = repeated && acked.sacked == 0;
         let reported = acked.take_latest();
         self.note_round_trip(now, header, progress, reported.or(acknowledged));
+        self.note_echo(header);
         let mut outcome = Outcome { progress, window_changed, ..Outcome::default() };
         let was_fast = self.recovery.is_fast();
         if progress {
@@ -290,13 +291,17 @@ impl Sender {
             outcome.duplicate = true;
             let (recovery, mut context) = self.context(now, echo(header));
             recovery.on_duplicate(&mut context, &acked);
-            if acked.sacked > 0 && self.recovery.grows_by_reports() {
+            let may_grow = !self.recovery.uses_ecn() || self.heed_marks(now, header, &acked);
+            if may_grow && acked.sacked > 0 && self.recovery.grows_by_reports() {
                 self.grow(now, &acked);
             }
         } else {
             outcome.released = self.recovery.note_repetition(self.scoreboard.una(), &acked);
             if now.config.bsd_duplicate_quirk {
                 self.recovery.break_run();
+            }
+            if self.recovery.uses_ecn() {
+                self.heed_marks(now, header, &acked);
             }
         }
         if !was_fast && self.recovery.is_fast() {
@@ -329,6 +334,7 @@ impl Sender {
         if self.recovery.has_rack_state() {
             let acked = Acked::of_nothing(sent_twice, self.is_repeated(header, len));
             let una = self.una();
+            self.note_echo(header);
             self.recovery.on_repeated(&mut self.congestion, u32::from(self.mss), una, &acked);
         }
         self.update_window(header, self.scale)
@@ -372,10 +378,28 @@ impl Sender {
         self.buffer.acknowledge(acked.bytes - u32::from(fin));
         let (recovery, mut context) = self.context(now, echo(header));
         let verdict = recovery.on_ack(&mut context, acked);
-        if verdict.grow {
+        let may_grow = !self.recovery.uses_ecn() || self.heed_marks(now, header, acked);
+        if may_grow && verdict.grow {
             self.grow(now, acked);
         }
         verdict.restart_timer
+    }
+
+    /// The window stays reduced if an acknowledgment that is to be taken in echoes a mark.
+    #[inline]
+    fn note_echo(&mut self, header: &TcpHeader) {
+        if self.recovery.uses_ecn() && header.flags.contains(Flags::ECE) {
+            self.recovery.note_echo();
+        }
+    }
+
+    /// What an acknowledgment says of marks, once recovery has taken it in; for connections with ECN. Returns whether the window may grow
+    /// with it.
+    #[inline(never)]
+    fn heed_marks(&mut self, now: &Now<'_>, header: &TcpHeader, acked: &Acked) -> bool {
+        let echoed = header.flags.contains(Flags::ECE);
+        let (recovery, mut context) = self.context(now, None);
+        recovery.heed_marks(&mut context, acked, echoed)
     }
 
     /// The window grows if it was in use.

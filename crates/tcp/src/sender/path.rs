@@ -43,7 +43,7 @@ impl Sender {
     pub(crate) fn cut_segments(&mut self, most: u32) -> bool {
         let any = self.scoreboard.cut(most);
         if any {
-            self.recovery.on_cut(self.next);
+            self.recovery.on_cut(&mut self.congestion, self.next);
             self.rto.stop_timing();
             self.probe = Probe::None;
         }

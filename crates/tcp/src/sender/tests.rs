@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::{CongestionKind, Nagle, SendBufferSize};
 use crate::types::Chunk;
-use wasp_wire::{Flags, SackBlocks, Timestamps};
+use wasp_wire::{SackBlocks, Timestamps};
 
 /// So near to the end of the numbers that they wrap.
 const ISS: SequenceNumber = SequenceNumber(u32::MAX - 2_500);
@@ -32,7 +32,7 @@ fn sender(config: &Config) -> Sender {
     let mut sender = Sender::new(config, ISS);
     sender.rto.note_rtt(RTT);
     sender.rto.sample(config, RTT, ISS, ISS);
-    sender.establish(&now(config, 0), ISS, config.sack, config.initial_window);
+    sender.establish(&now(config, 0), ISS, Agreed { sack: config.sack, ecn: false }, config.initial_window);
     sender.set_window(&answer(0, &[]), 0);
     sender
 }
@@ -373,7 +373,7 @@ fn the_send_buffer_may_be_filled() {
 fn bsd_times_what_is_sent() {
     let config = Config { mss: MSS as u16, ..Config::bsd1999() };
     let mut sender = Sender::new(&config, ISS);
-    sender.establish(&now(&config, 0), ISS, false, config.initial_window);
+    sender.establish(&now(&config, 0), ISS, Agreed::default(), config.initial_window);
     send(&mut sender, &now(&config, 100), 1);
     sender.acknowledge(&now(&config, 1_300), &answer(1, &[]), 0);
     assert_eq!(sender.rto.srtt(&config), Some(config.timer_granularity * 3));

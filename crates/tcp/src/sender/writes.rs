@@ -118,6 +118,7 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::congestion::Congestion;
+    use crate::recovery::Agreed;
     use crate::sender::{Clocks, Now};
     use wasp_units::{Duration, Instant};
     use wasp_wire::SequenceNumber;
@@ -140,7 +141,12 @@ mod tests {
 
     fn connect(config: &Config, sender: &mut Sender) {
         let clocks = Clocks { phase: Duration::ZERO, timestamp_offset: 0 };
-        sender.establish(&Now::new(config, clocks, Instant::ZERO), ISS, true, config.initial_window);
+        sender.establish(
+            &Now::new(config, clocks, Instant::ZERO),
+            ISS,
+            Agreed { sack: true, ecn: false },
+            config.initial_window,
+        );
     }
 
     fn sender(config: &Config, max_window: u32) -> Sender {

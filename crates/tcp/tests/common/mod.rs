@@ -7,9 +7,9 @@ pub(crate) use sent::Sent;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wasp_packet::{Payload, PayloadPool, View};
-use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, TimerSlack, reset_for};
+use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, TimerSlack, Transmit, reset_for};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, SequenceNumber, TcpHeader};
+use wasp_wire::{Ecn, Flags, SequenceNumber, TcpHeader};
 
 pub(crate) const CLIENT: usize = 0;
 pub(crate) const SERVER: usize = 1;
@@ -23,6 +23,7 @@ pub(crate) struct Crossing {
     pub(crate) index: u64,
     pub(crate) header: TcpHeader,
     pub(crate) len: u32,
+    pub(crate) ecn: Ecn,
 }
 
 impl Crossing {
@@ -36,6 +37,8 @@ impl Crossing {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Fate {
     Deliver,
+    /// Deliver with the mark of a queue.
+    Mark,
     Drop,
     /// Deliver so much later.
     Delay(Duration),
@@ -126,7 +129,7 @@ pub(crate) struct Pair {
     pub(crate) log: Vec<(Crossing, Fate)>,
     /// Keep `log`.
     pub(crate) logging: bool,
-    queue: BTreeMap<(Instant, u64), (usize, TcpHeader, Payload)>,
+    queue: BTreeMap<(Instant, u64), (usize, Transmit)>,
     /// Reports on their way: to whom, which sequence number they quote, and the MTU.
     reports: BTreeMap<(Instant, u64), (usize, SequenceNumber, u16)>,
     order: u64,
@@ -221,8 +224,13 @@ impl Pair {
 
     /// Puts a segment on its way to `to`, to arrive now.
     pub(crate) fn inject(&mut self, to: usize, header: TcpHeader, payload: &[u8]) {
+        self.inject_with(to, header, Ecn::NotEct, payload);
+    }
+
+    /// The same in a packet with the ECN field `ecn`.
+    pub(crate) fn inject_with(&mut self, to: usize, header: TcpHeader, ecn: Ecn, payload: &[u8]) {
         let payload = self.pool.store(payload).expect("room");
-        self.arrive(to, header, payload);
+        self.arrive(to, Transmit { header, payload, ecn });
     }
 
     /// A segment that `from` could send now.
@@ -265,8 +273,8 @@ impl Pair {
         if let Some((&key, _)) = self.queue.iter().next()
             && key.0 <= self.now
         {
-            let (to, header, payload) = self.queue.remove(&key).expect("it is there");
-            self.arrive(to, header, payload);
+            let (to, segment) = self.queue.remove(&key).expect("it is there");
+            self.arrive(to, segment);
             return true;
         }
         for side in [CLIENT, SERVER] {
@@ -324,7 +332,8 @@ impl Pair {
         }
     }
 
-    fn arrive(&mut self, to: usize, header: TcpHeader, payload: Payload) {
+    fn arrive(&mut self, to: usize, segment: Transmit) {
+        let Transmit { header, payload, ecn } = segment;
         let now = self.now;
         let side = &mut self.sides[to];
         if side.endpoint.as_ref().is_some_and(|tcp| tcp.yields_to(&header))
@@ -333,7 +342,7 @@ impl Pair {
             old.release(&mut self.pool);
         }
         if let Some(tcp) = &mut side.endpoint {
-            tcp.handle_segment(now, &header, payload, &mut self.pool);
+            tcp.handle_segment(now, &header, ecn, payload, &mut self.pool);
             self.flush(to);
             return;
         }
@@ -345,7 +354,7 @@ impl Pair {
                 Some(Endpoint::accept(&side.config, &header, header.destination_port, side.identity, now));
             self.flush(to);
         } else if let Some(reset) = reset_for(&header, len) {
-            self.transmit(to, reset, Payload::Empty);
+            self.transmit(to, Transmit::empty(reset));
         }
     }
 
@@ -358,8 +367,8 @@ impl Pair {
                 self.react(from, event);
                 continue;
             }
-            let Some((header, payload)) = tcp.poll_transmit(now, &mut self.pool) else { break };
-            self.transmit(from, header, payload);
+            let Some(segment) = tcp.poll_transmit(now, &mut self.pool) else { break };
+            self.transmit(from, segment);
         }
         let ended = [Event::Closed, Event::Reset, Event::Refused, Event::TimedOut];
         let side = &mut self.sides[from];
@@ -405,11 +414,12 @@ impl Pair {
         taken
     }
 
-    fn transmit(&mut self, from: usize, header: TcpHeader, payload: Payload) {
+    fn transmit(&mut self, from: usize, segment: Transmit) {
+        let Transmit { header, ref payload, ecn } = segment;
         let index = self.sides[from].sent;
         self.sides[from].sent += 1;
-        self.sides[from].record(&header, &payload, &self.pool);
-        let crossing = Crossing { at: self.now, from, index, header, len: payload.len() };
+        self.sides[from].record(&header, payload, &self.pool);
+        let crossing = Crossing { at: self.now, from, index, header, len: payload.len(), ecn };
         let is_too_long = |place: &usize| crossing.packet_len() > usize::from(self.mtus[*place]);
         let stopped = (0..2).find(is_too_long);
         if let Some(place) = stopped {
@@ -424,26 +434,30 @@ impl Pair {
         }
         let arrival = self.now + self.delay;
         match fate {
-            Fate::Drop => self.pool.release(payload),
-            Fate::Deliver => self.enqueue(arrival, 1 - from, header, payload),
-            Fate::Delay(more) => self.enqueue(arrival + more, 1 - from, header, payload),
+            Fate::Drop => self.pool.release(segment.payload),
+            Fate::Deliver => self.enqueue(arrival, 1 - from, segment),
+            Fate::Mark => {
+                assert_ne!(ecn, Ecn::NotEct, "a queue marks only what may be marked");
+                self.enqueue(arrival, 1 - from, Transmit { ecn: Ecn::Ce, ..segment });
+            }
+            Fate::Delay(more) => self.enqueue(arrival + more, 1 - from, segment),
             Fate::Duplicate(more) => {
-                let copy = self.pool.share(&payload);
-                self.enqueue(arrival, 1 - from, header, payload);
-                self.enqueue(arrival + more, 1 - from, header, copy);
+                let payload = self.pool.share(&segment.payload);
+                self.enqueue(arrival, 1 - from, segment);
+                self.enqueue(arrival + more, 1 - from, Transmit { header, payload, ecn });
             }
         }
     }
 
-    fn enqueue(&mut self, at: Instant, to: usize, header: TcpHeader, payload: Payload) {
+    fn enqueue(&mut self, at: Instant, to: usize, segment: Transmit) {
         self.order += 1;
-        self.queue.insert((at, self.order), (to, header, payload));
+        self.queue.insert((at, self.order), (to, segment));
     }
 
     /// Ends the test: everything is released, and nothing may be left in the pool.
     #[track_caller]
     pub(crate) fn finish(mut self) {
-        for (_, (_, _, payload)) in std::mem::take(&mut self.queue) {
+        for (_, (_, Transmit { payload, .. })) in std::mem::take(&mut self.queue) {
             self.pool.release(payload);
         }
         for side in &mut self.sides {

@@ -22,7 +22,7 @@ pub use table::kernel_table;
 
 use wasp_tcp::{Event, Options, State};
 use wasp_units::Duration;
-use wasp_wire::Flags;
+use wasp_wire::{Ecn, Flags};
 
 /// The bytes of a stream: each tells its place. `from` is the offset of the first, from the beginning of the stream.
 #[must_use]
@@ -99,6 +99,8 @@ pub enum Departure {
     Ts,
     /// Its SACK blocks.
     Sack,
+    /// The ECN field of its IP header.
+    Ecn,
     /// Its payload is not what the application wrote there.
     Payload,
     /// No segment came.
@@ -241,6 +243,8 @@ pub struct Fields {
     pub ts: Said<(Stamp, Stamp)>,
     /// SACK blocks.
     pub sack: Vec<(i64, i64)>,
+    /// The ECN field of the IP header.
+    pub ecn: Option<Ecn>,
 }
 
 /// What a script says of an option of a segment.

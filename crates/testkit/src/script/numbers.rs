@@ -3,7 +3,7 @@
 use super::{Fields, Said, Segment, content};
 use wasp_tcp::Identity;
 use wasp_units::Duration;
-use wasp_wire::{Flags, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
+use wasp_wire::{Ecn, Flags, SackBlocks, SequenceNumber, TcpHeader, Timestamps};
 
 /// The peer's SYN. Its numbers wrap within the first segment.
 const PEER_ISN: SequenceNumber = SequenceNumber(u32::MAX - 99);
@@ -109,7 +109,7 @@ impl Numbers {
     }
 
     /// What the endpoint sent, in the words of a script.
-    pub(super) fn describe(&self, header: &TcpHeader, len: usize) -> Segment {
+    pub(super) fn describe(&self, header: &TcpHeader, ecn: Ecn, len: usize) -> Segment {
         let from = relative(self.isn, header.sequence);
         let first = self.stamps.map_or(0, |(first, _)| first);
         let sack = header.sack.as_slice().iter();
@@ -125,6 +125,7 @@ impl Numbers {
                 scale: said(header.window_scale),
                 sackok: said(header.sack_permitted.then_some(())),
                 ts: said(header.timestamps.map(|ts| (Some(ts.value.wrapping_sub(first)), Some(ts.echo)))),
+                ecn: Some(ecn),
                 sack: sack
                     .map(|(left, right)| (relative(PEER_ISN, *left), relative(PEER_ISN, *right)))
                     .collect(),

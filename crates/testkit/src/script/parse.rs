@@ -1,7 +1,7 @@
 //! Reading a script.
 
 use super::vocabulary::{
-    DEPARTURES, EVENTS, FLAGS, NO_FLAGS, OBSTACLES, QUANTITIES, STATES, TOO_BIG, choices, meaning,
+    DEPARTURES, ECN, EVENTS, FLAGS, NO_FLAGS, OBSTACLES, QUANTITIES, STATES, TOO_BIG, choices, meaning,
 };
 use super::words::{Word, Words};
 use super::{
@@ -352,6 +352,10 @@ impl Fields {
             ("win", Some(value)) if self.win.is_none() => {
                 self.win = Some(value.number("a window below 65536")?)
             }
+            ("ecn", Some(value)) if self.ecn.is_none() => {
+                let expected = || value.error(&format!("one of {}", choices(ECN)));
+                self.ecn = Some(meaning(ECN, value.text).ok_or_else(expected)?);
+            }
             ("mss", Some(value)) => set(word, &mut self.mss, absent, || value.number("an MSS below 65536"))?,
             ("scale", Some(value)) => {
                 set(word, &mut self.scale, absent, || value.number("a shift below 256"))?
@@ -363,7 +367,7 @@ impl Fields {
             ("sack", Some(value)) if self.sack.is_empty() => self.sack = blocks(value)?,
             _ => {
                 return Err(word.error(
-                    "ack=N, win=N, mss=N, scale=N, sackok, ts, ts=VALUE:ECHO, sack=FROM:TO,..., each once; \
+                    "ack=N, win=N, mss=N, scale=N, sackok, ts, ts=VALUE:ECHO, ecn=FIELD, sack=FROM:TO,..., each once; \
                      =none says that an option is absent",
                 ));
             }

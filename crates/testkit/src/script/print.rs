@@ -1,6 +1,8 @@
 //! Writing a script: the text from which it would be read again.
 
-use super::vocabulary::{DEPARTURES, EVENTS, FLAGS, NO_FLAGS, OBSTACLES, QUANTITIES, STATES, TOO_BIG, word};
+use super::vocabulary::{
+    DEPARTURES, ECN, EVENTS, FLAGS, NO_FLAGS, OBSTACLES, QUANTITIES, STATES, TOO_BIG, word,
+};
 use super::{
     Action, Call, Condition, Difference, Fields, Handshake, Kernel, Obstacle, Report, Said, Script, Segment,
     Stamp, Step, Time, Value,
@@ -130,6 +132,9 @@ impl Display for Fields {
             (None, None) => String::new(),
             (value, echo) => format!("={}:{}", stamp(value), stamp(echo)),
         })?;
+        if let Some(ecn) = self.ecn {
+            write!(f, " ecn={}", word(ECN, &ecn))?;
+        }
         if self.sack.is_empty() {
             return Ok(());
         }

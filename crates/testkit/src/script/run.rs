@@ -8,7 +8,7 @@ use super::{
 };
 use std::fmt;
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Flags, TcpHeader};
+use wasp_wire::{Ecn, Flags, TcpHeader};
 
 /// A TCP endpoint as a script meets it: its application's side, and its wire.
 ///
@@ -28,8 +28,8 @@ pub trait Stack {
     /// at `until` is returned; timers of that moment have expired.
     fn run_until(&mut self, until: Instant) -> Option<Sent>;
 
-    /// A segment reaches the endpoint.
-    fn inject(&mut self, header: &TcpHeader, payload: &[u8]);
+    /// A segment reaches the endpoint, in a packet with this ECN field.
+    fn inject(&mut self, header: &TcpHeader, ecn: Ecn, payload: &[u8]);
 
     /// An ICMP error reports what happened to the endpoint's segment whose header begins like `quoted`: ports and sequence number.
     fn report(&mut self, obstacle: Obstacle, quoted: &TcpHeader);
@@ -60,6 +60,8 @@ pub struct Sent {
     pub at: Instant,
     /// Its header.
     pub header: TcpHeader,
+    /// The ECN field of its packet.
+    pub ecn: Ecn,
     /// Its payload.
     pub payload: Vec<u8>,
 }
@@ -239,7 +241,7 @@ impl Runner<'_> {
     /// The segment in the script's words.
     fn hear(&mut self, sent: &Sent) -> Segment {
         self.numbers.hear(&sent.header);
-        self.numbers.describe(&sent.header, sent.payload.len())
+        self.numbers.describe(&sent.header, sent.ecn, sent.payload.len())
     }
 
     fn expect(&mut self, expected: &Segment, from: Instant, to: Instant) -> Outcome {
@@ -287,7 +289,7 @@ impl Runner<'_> {
         let now = self.stack.now();
         let (header, payload) = self.numbers.segment(segment, now - self.start);
         self.note(now, &format!("< {segment}"));
-        self.stack.inject(&header, &payload);
+        self.stack.inject(&header, segment.fields.ecn.unwrap_or_default(), &payload);
     }
 
     fn report(&mut self, report: &Report) {
@@ -359,7 +361,7 @@ impl Runner<'_> {
 /// In what a segment is not as expected.
 fn differences(expected: &Segment, actual: &Segment) -> Vec<Departure> {
     let Segment { flags, from, to, cut: _, ack, fields } = expected;
-    let Fields { win, mss, scale, sackok, ts, sack } = fields;
+    let Fields { win, mss, scale, sackok, ts, sack, ecn } = fields;
     let mut wrong = Vec::new();
     let mut compare = |departure: Departure, same: bool| {
         if !same {
@@ -376,6 +378,7 @@ fn differences(expected: &Segment, actual: &Segment) -> Vec<Departure> {
     compare(Departure::SackOk, agrees(*sackok, actual.fields.sackok));
     compare(Departure::Ts, stamps_agree(*ts, actual.fields.ts));
     compare(Departure::Sack, *sack == actual.fields.sack);
+    compare(Departure::Ecn, ecn.is_none() || *ecn == actual.fields.ecn);
     wrong
 }
 

@@ -7,9 +7,9 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use wasp_packet::{Payload, PayloadPool, View};
 use wasp_stack::{Ip, PathMtuDiscovery};
-use wasp_tcp::{Chunk, Config, ConfigError, Endpoint, Event, State, TimerSlack, reset_for};
+use wasp_tcp::{Chunk, Config, ConfigError, Endpoint, Event, State, TimerSlack, Transmit, reset_for};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Address, Flags, TcpHeader};
+use wasp_wire::{Address, Ecn, Flags, TcpHeader};
 
 /// The endpoint's host.
 fn host() -> Address {
@@ -84,13 +84,13 @@ impl Simulated {
                     events.push(event);
                 }
             }
-            let Some((header, payload)) = endpoint.poll_transmit(*at, pool) else { return };
+            let Some(Transmit { header, payload, ecn }) = endpoint.poll_transmit(*at, pool) else { return };
             let bytes = match pool.view(&payload) {
                 View::Bytes(bytes) => bytes.to_vec(),
                 View::Virtual(len) => vec![0; len as usize],
             };
             pool.release(payload);
-            sent.push_back(Sent { at: *at, header, payload: bytes });
+            sent.push_back(Sent { at: *at, header, ecn, payload: bytes });
         }
     }
 }
@@ -124,19 +124,20 @@ impl Stack for Simulated {
         }
     }
 
-    fn inject(&mut self, header: &TcpHeader, payload: &[u8]) {
+    fn inject(&mut self, header: &TcpHeader, ecn: Ecn, payload: &[u8]) {
         let given_up = |endpoint: &Endpoint| endpoint.state() == State::Closed || endpoint.yields_to(header);
         let gone = self.endpoint.as_ref().is_none_or(given_up);
         let opens = header.flags.contains(Flags::SYN) && !header.flags.intersects(Flags::ACK | Flags::RST);
         let payload_len = payload.len() as u32;
         if !gone && let Some(endpoint) = &mut self.endpoint {
             let payload = self.pool.store(payload).unwrap_or(Payload::Empty);
-            endpoint.handle_segment(self.now, header, payload, &mut self.pool);
+            endpoint.handle_segment(self.now, header, ecn, payload, &mut self.pool);
         } else if opens && self.listening {
             let (config, port) = (Arc::clone(&self.config), header.destination_port);
             self.replace(Endpoint::accept(&config, header, port, IDENTITY, self.now));
         } else if let Some(reset) = reset_for(header, payload_len) {
-            self.sent.push_back(Sent { at: self.now, header: reset, payload: Vec::new() });
+            let ecn = Ecn::NotEct;
+            self.sent.push_back(Sent { at: self.now, header: reset, ecn, payload: Vec::new() });
         }
         self.flush();
     }

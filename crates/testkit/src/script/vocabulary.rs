@@ -2,7 +2,7 @@
 
 use super::{Departure, Obstacle, Quantity, Value};
 use wasp_tcp::{Event, State};
-use wasp_wire::Flags;
+use wasp_wire::{Ecn, Flags};
 
 /// Pairs of a word and its meaning.
 pub(super) type Table<T> = &'static [(&'static str, T)];
@@ -21,6 +21,10 @@ pub(super) const FLAGS: Table<Flags> = &[
 
 /// How a segment without control bits is written.
 pub(super) const NO_FLAGS: &str = "none";
+
+/// The ECN field of an IP header.
+pub(super) const ECN: Table<Ecn> =
+    &[("not-ect", Ecn::NotEct), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1), ("ce", Ecn::Ce)];
 
 /// How a report begins whose MTU follows.
 pub(super) const TOO_BIG: &str = "too-big";
@@ -88,6 +92,7 @@ pub(super) const DEPARTURES: Table<Departure> = &[
     ("sackok", Departure::SackOk),
     ("ts", Departure::Ts),
     ("sack", Departure::Sack),
+    ("ecn", Departure::Ecn),
     ("payload", Departure::Payload),
     ("missing", Departure::Missing),
     ("unexpected", Departure::Unexpected),

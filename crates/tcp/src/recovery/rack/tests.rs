@@ -1,3 +1,4 @@
+use super::super::Agreed;
 use super::super::bench::{Bench, FIRST, MSS, RTT, START, acked};
 use super::*;
 
@@ -35,7 +36,7 @@ fn a_timeout_in_recovery_does_not_doubt_reordering() {
 #[test]
 fn the_round_of_a_duplicate_ends_in_quiet_too() {
     let start = SequenceNumber(0);
-    let mut recovery = Recovery::new(&Config::linux(), true, start);
+    let mut recovery = Recovery::new(&Config::linux(), Agreed { sack: true, ecn: false }, start);
     let mut rack = Rack::default();
     rack.adapt(start, start + 1_000, true, false);
     recovery.rack = Some(Box::new(rack));
