@@ -1,8 +1,8 @@
 //! Cross traffic: when each source sends, and on which link.
 
+use crate::event::Event;
 use crate::scenario::{CrossTraffic, LoadedLink, Scenario};
 use std::collections::BTreeMap;
-use wasp_host::Event;
 use wasp_kernel::{NodeId, Scheduler};
 use wasp_net::topology::Layout;
 use wasp_net::{CrossConfig, CrossCounters, CrossSource, LinkId, Network, Observer};

@@ -8,7 +8,9 @@ mod build;
 mod control;
 mod cross;
 mod edge;
+mod event;
 mod gauges;
+mod hosts;
 mod lateness;
 mod ledger;
 mod links;
@@ -25,6 +27,7 @@ pub use build::{
     GroupReport, HopReport, LinkKind, LinkReport, NodeReport, PathReport, TopologyReport, topology_report,
 };
 pub use control::{Control, Progress};
+pub(crate) use ledger::ConnectionRecord;
 pub use ledger::{
     Ages, ConnectionRow, EcnTotals, Gauges, GroupLedger, GroupTimes, Interval, Ledger, Rows, Second, Strata,
     Tally, TransactionRow,

@@ -2,18 +2,20 @@
 
 use crate::build::topology;
 use crate::cross::CrossSources;
+use crate::event::Event;
+use crate::hosts::{Around, Host, Hosts};
 use crate::population::{clients, content};
 use crate::scenario::{Group, Scenario};
 use crate::{End, GroupLedger, Interval, Ledger, Mode, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wasp_host::{Client, Costs, Cpu, Event, Identities, Server, ServerPlace, Service, TcpTotals, World};
-use wasp_http::LastHead;
+use wasp_app::{Browser, Costs, Cpu, Server, Service, TcpTotals};
 use wasp_kernel::{Process, Scheduler, Stage};
 use wasp_net::topology::{Layout, Port};
 use wasp_net::{Delivery, Fate, Network, NetworkEvent, Observer, is_cross_traffic};
 use wasp_packet::{Packet, PayloadPool, cut};
 use wasp_random::{Key, Purpose};
+use wasp_stack::Identities;
 use wasp_units::{Duration, Instant};
 use wasp_workload::Site;
 
@@ -31,11 +33,7 @@ pub struct Model<O = ()> {
     pub ledger: Ledger,
     /// What loads links beside the clients.
     pub(crate) cross: CrossSources,
-    /// Empty where a device is attached instead.
-    clients: Vec<Client>,
-    last_head: LastHead,
-    /// Absent where a device is attached instead.
-    server: Option<Server>,
+    hosts: Hosts,
     /// Packets for a device, with the times at which they were due.
     pub(crate) egress: VecDeque<(Instant, End, Packet)>,
     /// Packets from a device that have not entered the network, with the times at which they were read.
@@ -43,9 +41,9 @@ pub struct Model<O = ()> {
 }
 
 /// The empty ledger of each group.
-fn ledgers(scenario: &Scenario, clients: &[Client]) -> Vec<GroupLedger> {
+fn ledgers(scenario: &Scenario, clients: &[Host<Browser>]) -> Vec<GroupLedger> {
     let several = scenario.clients.len() > 1;
-    let open = |group| clients.iter().any(|client| client.group() == group && client.is_open());
+    let open = |group| clients.iter().any(|Host { app, .. }| app.group() == group && app.is_open());
     let groups = scenario.clients.iter().zip(0..);
     let content = |group: &Group| content(&group.http).unwrap_or_default();
     groups
@@ -65,9 +63,7 @@ impl<O: Observer> Model<O> {
             if scenario.mode == Mode::Shim { Vec::new() } else { clients(scenario, site, &layout, root) };
         Self {
             ledger: Ledger::new(interval, ledgers(scenario, &clients), root.purpose(Purpose::Sample)),
-            clients,
-            last_head: LastHead::default(),
-            server: modelled_server(scenario, site, &layout.server, root),
+            hosts: Hosts::new(clients, modelled_server(scenario, site, &layout.server, root)),
             cross: CrossSources::new(scenario, &layout, &mut network, root),
             network,
             layout,
@@ -79,29 +75,16 @@ impl<O: Observer> Model<O> {
     /// Each of the shard's clients begins, and with them what else loads their links.
     pub(crate) fn start(&mut self, shard: Shard, scheduler: &mut Scheduler<Event>) {
         self.cross.start(|client| shard.has(client), scheduler);
-        for (client, _) in self.clients.iter_mut().zip(0..).filter(|(_, number)| shard.has(*number)) {
-            let mut world = World {
-                network: &mut self.network,
-                scheduler,
-                journal: &mut self.ledger,
-                last_head: &mut self.last_head,
-            };
-            client.start(&mut world);
+        for client in (0..self.hosts.clients.len() as u32).filter(|client| shard.has(*client)) {
+            self.hosts.start(client, scheduler);
         }
     }
 
     /// The run has ended: records what is in progress.
     pub(crate) fn finish(&mut self, scheduler: &mut Scheduler<Event>) {
         self.ledger.settle(scheduler.now());
-        let mut world = World {
-            network: &mut self.network,
-            scheduler,
-            journal: &mut self.ledger,
-            last_head: &mut self.last_head,
-        };
-        for client in &mut self.clients {
-            client.finish(&mut world);
-        }
+        let Self { hosts, network, ledger, .. } = self;
+        hosts.finish(&mut Around { network, ledger, scheduler });
     }
 
     /// A frame was read from the device at this `end` at `now`: its packets wait in the inbox. Returns how many there were.
@@ -164,33 +147,30 @@ impl<O: Observer> Model<O> {
 
     /// CPU time that the modelled server has used by `now`.
     pub(crate) fn server_cpu(&self, now: Instant) -> Option<(Duration, usize)> {
-        self.server.as_ref().map(|server| (server.cpu().used(now), server.cpu().cores()))
+        self.hosts.server_cpu(now)
     }
 
     /// What the modelled server's TCP has done.
     pub(crate) fn server_tcp(&self) -> Option<TcpTotals> {
-        self.server.as_ref().map(Server::tcp_totals)
+        self.hosts.server_tcp()
     }
 
-    fn deliver(&mut self, delivery: Delivery, scheduler: &mut Scheduler<Event>) {
-        let Delivery { node, packet } = delivery;
+    #[inline]
+    fn deliver(&mut self, mut delivery: Delivery, scheduler: &mut Scheduler<Event>) {
         let now = scheduler.now();
-        let mut world = World {
-            network: &mut self.network,
-            scheduler,
-            journal: &mut self.ledger,
-            last_head: &mut self.last_head,
-        };
-        match self.layout.host_at(node) {
-            Some(index) => match self.clients.get_mut(index as usize) {
-                Some(client) => client.handle_packet(packet, &mut world),
-                None => self.egress.push_back((now, End::Clients, packet)),
-            },
+        let Self { hosts, network, ledger, layout, egress, .. } = self;
+        let mut around = Around { network, ledger, scheduler };
+        match layout.host_at(delivery.node) {
+            Some(client) if (client as usize) < hosts.clients.len() => {
+                hosts.reach_client(client, &mut delivery.packet, &mut around);
+            }
+            Some(_) => egress.push_back((now, End::Clients, delivery.packet)),
             None => {
-                debug_assert_eq!(node, self.layout.server.node, "no other port has a host");
-                match &mut self.server {
-                    Some(server) => server.handle_packet(packet, &mut world),
-                    None => self.egress.push_back((now, End::Server, packet)),
+                debug_assert_eq!(delivery.node, layout.server.node, "no other port has a host");
+                if hosts.server.is_some() {
+                    hosts.reach_server(&mut delivery.packet, &mut around);
+                } else {
+                    egress.push_back((now, End::Server, delivery.packet));
                 }
             }
         }
@@ -214,59 +194,32 @@ impl<O: Observer> Process for Model<O> {
             | Event::ClientReassembly { client }
             | Event::ClientAlarm { client } => Some(client),
             Event::ServerConnection { .. }
-            | Event::ServerResponse { .. }
+            | Event::ServerWork(_)
             | Event::ServerReassembly
             | Event::CrossTraffic { .. } => None,
         };
-        if let Some(client) = client.and_then(|client| self.clients.get(client as usize)) {
-            client.prepare(stage, &self.network);
+        if let Some(client) = client {
+            self.hosts.prepare(client, stage, &self.network);
         }
     }
 
     fn handle(&mut self, event: Event, scheduler: &mut Scheduler<Event>) {
-        if let Event::Network(event) = event {
-            if let Some(delivery) = self.network.handle(event, scheduler) {
-                self.deliver(delivery, scheduler);
+        match event {
+            Event::Network(event) => {
+                if let Some(delivery) = self.network.handle(event, scheduler) {
+                    self.deliver(delivery, scheduler);
+                }
             }
-            return;
-        }
-        let mut world = World {
-            network: &mut self.network,
-            scheduler,
-            journal: &mut self.ledger,
-            last_head: &mut self.last_head,
-        };
-        match (event, &mut self.server) {
-            (Event::ClientConnection { client, slot }, _) => {
-                self.clients[client as usize].handle_connection_timer(slot, &mut world);
+            Event::CrossTraffic { source } => self.cross.handle(source, &mut self.network, scheduler),
+            event => {
+                let Self { hosts, network, ledger, .. } = self;
+                hosts.handle(event, &mut Around { network, ledger, scheduler });
             }
-            (Event::ClientReading { client, slot }, _) => {
-                self.clients[client as usize].handle_reading(slot, &mut world);
-            }
-            (Event::ClientReassembly { client }, _) => {
-                self.clients[client as usize].handle_reassembly(&mut world);
-            }
-            (Event::ClientAlarm { client }, _) => self.clients[client as usize].handle_alarm(&mut world),
-            (Event::CrossTraffic { source }, _) => {
-                self.cross.handle(source, world.network, world.scheduler);
-            }
-            (Event::ServerConnection { slot }, Some(server)) => {
-                server.handle_connection_timer(slot, &mut world)
-            }
-            (Event::ServerResponse { slot, generation }, Some(server)) => {
-                server.handle_response(slot, generation, &mut world);
-            }
-            (Event::ServerReassembly, Some(server)) => server.handle_reassembly(&mut world),
-            (
-                Event::ServerConnection { .. } | Event::ServerResponse { .. } | Event::ServerReassembly,
-                None,
-            )
-            | (Event::Network(_), _) => {}
         }
     }
 }
 
-fn modelled_server(scenario: &Scenario, site: &Arc<Site>, at: &Port, root: Key) -> Option<Server> {
+fn modelled_server(scenario: &Scenario, site: &Arc<Site>, at: &Port, root: Key) -> Option<Host<Server>> {
     if scenario.mode != Mode::Sim {
         return None;
     }
@@ -277,7 +230,7 @@ fn modelled_server(scenario: &Scenario, site: &Arc<Site>, at: &Port, root: Key) 
         per_kib: model.per_kib,
         per_packet: model.per_packet,
     };
-    let place = ServerPlace { node: at.node, address: at.address, port: scenario.server.port, link: at.out };
+    let place = (at.address, scenario.server.port);
     let tcp = Arc::new(scenario.server_tcp_config().expect("a checked scenario has valid TCP options"));
     let identities = Identities::new(|purpose| root.purpose(purpose).name(""));
     let service = Service {
@@ -286,5 +239,6 @@ fn modelled_server(scenario: &Scenario, site: &Arc<Site>, at: &Port, root: Key) 
         requests_per_connection: model.requests_per_connection,
         accept_queue: model.accept_queue,
     };
-    Some(Server::new(place, service, Cpu::new(model.cores as usize, costs), identities))
+    let app = Server::new(place, service, Cpu::new(model.cores as usize, costs), identities);
+    Some(Host::new((at.node, at.out), app))
 }

@@ -1,5 +1,6 @@
 //! The clients of a scenario: where they are, what they ask for, how, and when.
 
+use crate::hosts::Host;
 use crate::scenario::{
     ArrivalModel, Arrivals, Group, Http, Method, NextAfter, Scenario, ScenarioError, Start, Version,
     of_option,
@@ -7,10 +8,11 @@ use crate::scenario::{
 use std::io::BufRead;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use wasp_host::{ArrivalSource, Behaviour, Client, EncodedRequests, Identities, Place, Plan};
+use wasp_app::{ArrivalSource, Behaviour, Browser, EncodedRequests, Place, Plan};
 use wasp_http::{InvalidRequest, Request};
 use wasp_net::topology::Layout;
 use wasp_random::{Key, Purpose};
+use wasp_stack::Identities;
 use wasp_units::{Bytes, Duration, Instant};
 use wasp_workload::{BuildError, Deal, Delay, Equilibrium, OffTimes, Requests, Site};
 
@@ -65,28 +67,25 @@ fn equilibrium(scenario: &Scenario, group: &Group, member: u32, root: Key, pause
 }
 
 /// The clients of a checked scenario.
-pub(crate) fn clients(scenario: &Scenario, site: &Site, layout: &Layout, root: Key) -> Vec<Client> {
+pub(crate) fn clients(scenario: &Scenario, site: &Site, layout: &Layout, root: Key) -> Vec<Host<Browser>> {
     let behaviours: Vec<_> =
         scenario.clients.iter().map(|group| Arc::new(behaviour(scenario, site, group))).collect();
     let requests = Arc::new(site.requests(root));
-    let place = |group, index: u32| {
-        let at = &layout.hosts()[index as usize];
-        Place {
-            index,
-            group,
-            node: at.node,
-            address: at.address,
-            link: at.out,
-            server: layout.server.address,
-            port: scenario.server.port,
-        }
-    };
     let make = |((group, number, member), index): ((&Group, u16, u32), u32)| {
         let identities =
             Identities::new(|purpose| root.purpose(purpose).name(&group.name).entity(u64::from(member)));
         let identities = scenario.clock.map_or(identities, |clock| identities.with_clock(clock));
         let plan = plan(scenario, site, &requests, root, (group, member, index));
-        Client::new(place(number, index), Arc::clone(&behaviours[usize::from(number)]), identities, plan)
+        let at = &layout.hosts()[index as usize];
+        let place = Place {
+            index,
+            group: number,
+            address: at.address,
+            server: layout.server.address,
+            port: scenario.server.port,
+        };
+        let behaviour = Arc::clone(&behaviours[usize::from(number)]);
+        Host::new((at.node, at.out), Browser::new(place, behaviour, identities, plan))
     };
     members(scenario).zip(0..).map(make).collect()
 }

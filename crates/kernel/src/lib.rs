@@ -1,4 +1,4 @@
-//! Discrete-event kernel: the order of events, lazy timers, channels between nodes, clocks.
+//! Discrete-event kernel: the order of events, channels between nodes, clocks.
 //!
 //! Nodes own their state and meet only through events. Events have a total order, [`EventKey`]: time, then the node that
 //! made the event, then that node's own sequence number; it depends on nothing else, so neither the number of threads nor
@@ -13,7 +13,6 @@ mod heap;
 mod prefetch;
 mod process;
 mod queue;
-mod timer;
 mod wheel;
 
 pub use channel::Channel;
@@ -22,4 +21,3 @@ pub use event::{EventKey, NodeId};
 pub use prefetch::prefetch;
 pub use process::{LogicalProcess, Process, Scheduler, Stage, Stalled};
 pub use queue::EventQueue;
-pub use timer::Timer;

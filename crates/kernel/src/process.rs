@@ -1,7 +1,7 @@
 //! The executor: one logical process, advanced to a safe time.
 
 use crate::{EventKey, EventQueue, NodeId};
-use wasp_units::Instant;
+use wasp_units::{Instant, Wakeup};
 
 /// Events at one instant after which a run counts as stalled.
 const STALL_LIMIT: u64 = 10_000_000;
@@ -60,6 +60,14 @@ impl<E: Copy> Scheduler<E> {
     pub fn schedule(&mut self, source: NodeId, at: Instant, event: E) {
         let key = self.key(source, at);
         self.schedule_key(key, event);
+    }
+
+    /// Makes sure that `event`, made by `source`, comes no later than `deadline`.
+    #[inline]
+    pub fn wake(&mut self, wakeup: &mut Wakeup, deadline: Option<Instant>, source: NodeId, event: E) {
+        if let Some(at) = wakeup.ask(deadline, self.now) {
+            self.schedule(source, at, event);
+        }
     }
 
     /// Takes the next place of `source` in the order of events at `at`.

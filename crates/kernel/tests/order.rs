@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use wasp_kernel::{Channel, LogicalProcess, NodeId, Process, Scheduler, Stage, Timer};
-use wasp_units::{Duration, Instant};
+use wasp_kernel::{Channel, LogicalProcess, NodeId, Process, Scheduler, Stage};
+use wasp_units::{Duration, Instant, Wakeup};
 
 /// Writes down every event it is given.
 #[derive(Default)]
@@ -150,7 +150,7 @@ fn a_run_whose_time_stands_still_fails_and_names_the_nodes() {
 #[derive(Default)]
 struct Lazy {
     deadline: Option<Instant>,
-    timer: Timer,
+    wakeup: Wakeup,
     fired: Vec<Instant>,
     events: u32,
 }
@@ -162,11 +162,11 @@ impl Process for Lazy {
         self.events += 1;
         if event == 1 {
             self.deadline = Some(now + Duration::from_nanos(100));
-        } else if self.timer.fired(now) && self.deadline.is_some_and(|deadline| deadline <= now) {
+        } else if self.wakeup.fired(now) && self.deadline.is_some_and(|deadline| deadline <= now) {
             self.deadline = None;
             self.fired.push(now);
         }
-        self.timer.arm(self.deadline, NodeId(0), 0, scheduler);
+        scheduler.wake(&mut self.wakeup, self.deadline, NodeId(0), 0);
     }
 }
 

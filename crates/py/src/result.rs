@@ -11,11 +11,11 @@ use hdrhistogram::{Counter, Histogram};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, PoisonError};
+use wasp_app::Outcome;
 use wasp_engine::{
     ConnectionRow, Gauges, Ledger, LinkRow, LinkSecond, ObservedLink, Rows, RunOutput, Second, Strata,
     Summary, TransactionRow,
 };
-use wasp_host::Outcome;
 
 /// The figures and the records of a run.
 #[pyclass(frozen, module = "waspbench._core")]

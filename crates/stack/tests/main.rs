@@ -1,3 +1,4 @@
 //! One host's stack.
 
 mod ip;
+mod sockets;

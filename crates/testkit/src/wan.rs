@@ -1,18 +1,19 @@
 //! Hosts at the edge of a star whose hub is a device: each runs one connection at a time and keeps what it receives.
 //!
-//! Where `wasp-host` has clients that measure, these are clients that are examined: a test opens, commands and forgets
+//! Where `wasp-app` has clients that measure, these are clients that are examined: a test opens, commands and forgets
 //! connections, and reads every byte and event afterwards.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wasp_kernel::{Process, Scheduler, Timer};
+use wasp_kernel::{Process, Scheduler};
 use wasp_net::topology::{AccessConfig, Block, Layout, Port, ServerConfig, star};
 use wasp_net::{LinkConfig, Network, NetworkEvent, Pair, Scope};
 use wasp_packet::{Body, Cut, FrameError, Packet, PayloadPool, View, cut};
 use wasp_random::{Key, Purpose};
-use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State, Transmit, reset_for};
-use wasp_units::Instant;
-use wasp_wire::{Address, Ecn, IpHeader};
+use wasp_stack::{Answer, Arrived, Identities, Stack};
+use wasp_tcp::{Chunk, Config, Endpoint, Event, Identity, State};
+use wasp_units::{Instant, Wakeup};
+use wasp_wire::Address;
 
 /// Most bytes of payload in the model.
 const POOL_LIMIT: usize = 256 << 20;
@@ -37,7 +38,7 @@ impl From<NetworkEvent> for WanEvent {
 pub struct Opening {
     /// The constants of our end.
     pub config: Arc<Config>,
-    /// Our port.
+    /// Our port, an ephemeral one.
     pub port: u16,
     /// The server's port.
     pub server_port: u16,
@@ -50,11 +51,10 @@ pub struct Opening {
 }
 
 /// A host: its connection, and what became of it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct WanHost {
-    endpoint: Option<Endpoint>,
-    timer: Timer,
-    identification: u16,
+    stack: Stack<()>,
+    wakeup: Wakeup,
     /// What the server sent on the connection opened last.
     pub received: Vec<u8>,
     /// What happened to it, and when.
@@ -64,11 +64,29 @@ pub struct WanHost {
     half_close: bool,
 }
 
+/// The slot of a host's connection: it has no other.
+const SLOT: u32 = 0;
+
 impl WanHost {
+    fn new(stack: Stack<()>) -> Self {
+        Self {
+            stack,
+            wakeup: Wakeup::default(),
+            received: Vec::new(),
+            events: Vec::new(),
+            reading: true,
+            half_close: false,
+        }
+    }
+
     /// The endpoint of the connection opened last.
     #[must_use]
     pub fn endpoint(&self) -> Option<&Endpoint> {
-        self.endpoint.as_ref()
+        Some(&self.stack.get(SLOT)?.endpoint)
+    }
+
+    fn endpoint_mut(&mut self) -> Option<&mut Endpoint> {
+        Some(&mut self.stack.get_mut(SLOT)?.endpoint)
     }
 
     /// Whether this has happened to the connection opened last.
@@ -80,9 +98,7 @@ impl WanHost {
     /// Whether nothing more will happen but TIME-WAIT.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.endpoint
-            .as_ref()
-            .is_none_or(|endpoint| matches!(endpoint.state(), State::Closed | State::TimeWait))
+        self.endpoint().is_none_or(|endpoint| matches!(endpoint.state(), State::Closed | State::TimeWait))
     }
 }
 
@@ -119,21 +135,29 @@ impl Wan {
         let directions = Pair { forward: Arc::default(), backward: Arc::default() };
         let server = ServerConfig { at: 0, address: server, directions, key: root.name("") };
         let layout = star(server, block).build(&mut network).expect("a star has routes");
-        let hosts = access.iter().map(|_| WanHost { reading: true, ..WanHost::default() }).collect();
+        let hosts = layout.hosts().iter().zip(0..).map(|(port, index)| {
+            let identities = Identities::new(|purpose| Key::root(seed, 0).purpose(purpose).entity(index));
+            WanHost::new(Stack::new(port.address, identities, &Config::linux()))
+        });
+        let hosts = hosts.collect();
         Self { network, egress: VecDeque::new(), hosts, resets: 0, layout }
     }
 
-    /// Opens a connection of a host. A connection that it had is forgotten: the server is told nothing.
+    /// Opens a connection of a host, with a stack that knows nothing of the ones before. A connection that it had is forgotten: the server is told nothing.
     pub fn open(&mut self, host: u32, opening: &Opening, scheduler: &mut Scheduler<WanEvent>) {
         self.forget(host);
         let Opening { config, port, server_port, identity, request, half_close } = opening;
-        let mut endpoint = Endpoint::connect(config, *port, *server_port, *identity, scheduler.now());
-        endpoint.send(Chunk::Shared(Arc::clone(request)));
+        let address = self.layout.hosts()[host as usize].address;
         let place = &mut self.hosts[host as usize];
         place.received.clear();
         place.events.clear();
         place.half_close = *half_close;
-        place.endpoint = Some(endpoint);
+        place.stack = Stack::new(address, Identities::starting_at(*port, *identity), config);
+        let server = (self.layout.server.address, *server_port);
+        place.stack.connect(config, server, |_| (), scheduler.now());
+        if let Some(endpoint) = place.endpoint_mut() {
+            endpoint.send(Chunk::Shared(Arc::clone(request)));
+        }
         self.pump(host, scheduler);
     }
 
@@ -147,7 +171,7 @@ impl Wan {
         scheduler: &mut Scheduler<WanEvent>,
         command: impl FnOnce(&mut Endpoint),
     ) {
-        command(self.hosts[host as usize].endpoint.as_mut().expect("the host has a connection"));
+        command(self.hosts[host as usize].endpoint_mut().expect("the host has a connection"));
         self.pump(host, scheduler);
     }
 
@@ -157,10 +181,16 @@ impl Wan {
         self.pump(host, scheduler);
     }
 
-    /// A host forgets its connection without a word to the server, as one that lost its power.
+    /// A host forgets its connection, and fragments of packets, without a word to the server, as one that lost its power.
     pub fn forget(&mut self, host: u32) {
-        if let Some(endpoint) = self.hosts[host as usize].endpoint.take() {
-            endpoint.release(&mut self.network.pool);
+        let stack = &mut self.hosts[host as usize].stack;
+        if let Some(socket) = stack.remove(SLOT) {
+            socket.endpoint.release(&mut self.network.pool);
+        }
+        while let Some(given_up) = stack.ip().expire(Instant::MAX, &mut self.network.pool) {
+            if let Answer::Packet(packet) = given_up.answer {
+                self.network.pool.release(packet.payload);
+            }
         }
     }
 
@@ -177,75 +207,42 @@ impl Wan {
         result
     }
 
-    fn receive(&mut self, host: u32, packet: Packet, scheduler: &mut Scheduler<WanEvent>) {
-        let Body::Tcp(header) = packet.body else {
-            return self.network.pool.release(packet.payload);
-        };
-        let (now, place) = (scheduler.now(), &mut self.hosts[host as usize]);
-        let endpoint = place.endpoint.as_mut().filter(|endpoint| {
-            endpoint.state() != State::Closed
-                && endpoint.local_port() == header.destination_port
-                && endpoint.remote_port() == header.source_port
-        });
-        if let Some(endpoint) = endpoint {
-            let ecn = Ecn::of(packet.ip.traffic_class);
-            endpoint.handle_segment(now, &header, ecn, packet.payload, &mut self.network.pool);
-            return self.pump(host, scheduler);
-        }
-        let reset = reset_for(&header, packet.payload.len());
-        self.network.pool.release(packet.payload);
-        if let Some(reset) = reset {
-            self.resets += 1;
-            self.send(host, Transmit::empty(reset), scheduler);
+    fn receive(&mut self, host: u32, mut packet: Packet, scheduler: &mut Scheduler<WanEvent>) {
+        let stack = &mut self.hosts[host as usize].stack;
+        match stack.receive(&mut packet, scheduler.now(), &mut self.network.pool) {
+            Arrived::Socket(_) => self.pump(host, scheduler),
+            Arrived::Answer(Answer::Packet(answer)) => {
+                self.resets += u32::from(matches!(answer.body, Body::Tcp(_)));
+                self.network.send(self.layout.hosts()[host as usize].out, answer, scheduler);
+            }
+            Arrived::Answer(_) | Arrived::Dropped(_) | Arrived::Syn(_) => {}
         }
     }
 
-    /// Handles events, reads, closes when the server has, sends, arms the timer.
+    /// Handles events, reads, closes when the server has, sends, asks for a wake-up.
     fn pump(&mut self, host: u32, scheduler: &mut Scheduler<WanEvent>) {
-        let now = scheduler.now();
-        let place = &mut self.hosts[host as usize];
-        let Some(mut endpoint) = place.endpoint.take() else { return };
-        if place.reading {
-            let received = &mut place.received;
+        let (now, Port { node, out, .. }) = (scheduler.now(), self.layout.hosts()[host as usize]);
+        let WanHost { stack, wakeup, received, events, reading, half_close } = &mut self.hosts[host as usize];
+        let Some(endpoint) = stack.get_mut(SLOT).map(|socket| &mut socket.endpoint) else { return };
+        if *reading {
             endpoint.read(now, u64::MAX, &mut self.network.pool, &mut |view| match view {
                 View::Bytes(bytes) => received.extend_from_slice(bytes),
                 View::Virtual(len) => received.resize(received.len() + len as usize, 0),
             });
         }
         while let Some(event) = endpoint.poll_event() {
-            place.events.push((now, event));
-            if event == Event::RemoteClosed || (event == Event::Connected && place.half_close) {
+            events.push((now, event));
+            if event == Event::RemoteClosed || (event == Event::Connected && *half_close) {
                 endpoint.close();
             }
         }
-        while let Some(segment) = endpoint.poll_transmit(now, &mut self.network.pool) {
-            self.send(host, segment, scheduler);
+        stack.touch(SLOT);
+        while let Some(packet) = stack.poll_transmit(now, &mut self.network.pool) {
+            self.network.send(out, packet, scheduler);
         }
-        let place = &mut self.hosts[host as usize];
-        let node = self.layout.hosts()[host as usize].node;
-        place.timer.arm(endpoint.poll_timeout(), node, WanEvent::Timer(host), scheduler);
-        place.endpoint = Some(endpoint);
-    }
-
-    fn send(&mut self, host: u32, segment: Transmit, scheduler: &mut Scheduler<WanEvent>) {
-        let Transmit { header, payload, ecn } = segment;
-        let Port { address, out, .. } = self.layout.hosts()[host as usize];
-        let place = &mut self.hosts[host as usize];
-        place.identification = place.identification.wrapping_add(1);
-        let packet = Packet {
-            ip: IpHeader {
-                source: address,
-                destination: self.layout.server.address,
-                ttl: 64,
-                traffic_class: ecn.bits(),
-                identification: place.identification,
-                dont_fragment: true,
-            },
-            body: Body::Tcp(header),
-            payload,
-            flipped: None,
-        };
-        self.network.send(out, packet, scheduler);
+        while stack.pop_touched().is_some() {}
+        let deadline = stack.get(SLOT).and_then(|socket| socket.endpoint.poll_timeout());
+        scheduler.wake(wakeup, deadline, node, WanEvent::Timer(host));
     }
 }
 
@@ -264,11 +261,11 @@ impl Process for Wan {
             WanEvent::Timer(host) => {
                 let now = scheduler.now();
                 let place = &mut self.hosts[host as usize];
-                if !place.timer.fired(now) {
+                if !place.wakeup.fired(now) {
                     return;
                 }
                 let due = |endpoint: &&mut Endpoint| endpoint.poll_timeout().is_some_and(|at| at <= now);
-                if let Some(endpoint) = place.endpoint.as_mut().filter(due) {
+                if let Some(endpoint) = place.endpoint_mut().filter(due) {
                     endpoint.handle_timeout(now);
                 }
                 self.pump(host, scheduler);

@@ -1,7 +1,7 @@
 //! What the connections of a run did with explicit congestion notification (RFC 3168).
 
 use serde::Serialize;
-use wasp_host::EcnUse;
+use wasp_app::EcnUse;
 
 /// Sums over the connections of clients that ask for ECN, over the whole run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]

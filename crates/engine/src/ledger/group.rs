@@ -2,7 +2,7 @@
 
 use super::{Ages, BINS, Ends, History, Interval, Tally, merge};
 use hdrhistogram::Histogram;
-use wasp_host::{Arrival, Outcome, TransactionRecord};
+use wasp_app::{Arrival, Outcome, TransactionRecord};
 use wasp_units::Instant;
 
 /// Significant digits of a group's histograms: a value is off by 0.1 % at most, and a histogram takes 0.1 MB where one of the whole run's four

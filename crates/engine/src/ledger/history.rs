@@ -1,6 +1,6 @@
 //! What the connections of a group's transactions had been through before.
 
-use wasp_host::TransactionRecord;
+use wasp_app::TransactionRecord;
 
 /// Numbers of loss events that are told apart; the last is that and all above.
 pub(crate) const CLASSES: usize = 32;
@@ -72,7 +72,7 @@ impl History {
         let Some(sent) = record.sent else { return };
         let time = (record.end - sent).as_nanos();
         let uploads = content > record.bytes;
-        let loss_events = if uploads { record.loss_events.forward } else { record.loss_events.backward };
+        let loss_events = if uploads { record.loss_events.up } else { record.loss_events.down };
         let bytes = content.max(record.bytes);
         self.count += 1;
         self.uploads += u64::from(uploads);

@@ -22,12 +22,13 @@ pub(crate) use history::{CLASSES, History, Timed};
 #[cfg(test)]
 pub(crate) use history::{OfSize, PARTS, SIZES};
 pub use interval::Interval;
+pub(crate) use rows::ConnectionRecord;
 pub use rows::{ConnectionRow, Rows, TransactionRow};
 pub use strata::Strata;
 pub use tally::Tally;
 
 use hdrhistogram::Histogram;
-use wasp_host::{Arrival, ConnectionRecord, Journal, Outcome, TransactionRecord};
+use wasp_app::{Arrival, Outcome, TransactionRecord};
 use wasp_net::Crossings;
 use wasp_random::Key;
 use wasp_units::{Duration, Instant};
@@ -256,22 +257,23 @@ impl Ledger {
             from_start.sum += u128::from(response_time);
         }
     }
-}
 
-impl Journal for Ledger {
-    fn arrival(&mut self, group: u16, arrival: Arrival, now: Instant) {
+    /// Something became of an arrival at a client of `group`.
+    pub(crate) fn arrival(&mut self, group: u16, arrival: Arrival, now: Instant) {
         if self.interval.contains(now) {
             self.groups[usize::from(group)].arrival(&self.interval, arrival, now);
         }
     }
 
-    fn transaction_began(&mut self, now: Instant) {
+    /// A transaction began at `now`.
+    pub(crate) fn transaction_began(&mut self, now: Instant) {
         self.settle(now);
         self.in_progress += 1;
         self.note_in_flight(now);
     }
 
-    fn transaction_ended(&mut self, record: &TransactionRecord) {
+    /// A transaction ended.
+    pub(crate) fn transaction_ended(&mut self, record: &TransactionRecord) {
         self.settle(record.end);
         self.in_progress -= 1;
         let measured = self.interval.contains(record.end);
@@ -301,9 +303,10 @@ impl Journal for Ledger {
         self.transactions.push(record, measured, draw);
     }
 
-    fn connection_ended(&mut self, record: &ConnectionRecord) {
+    /// A connection ended.
+    pub(crate) fn connection_ended(&mut self, record: &ConnectionRecord) {
         self.connections.push(ConnectionRow::new(record));
-        if let Some(used) = &record.ecn {
+        if let Some(used) = &record.end.ecn {
             self.ecn.add(used);
         }
     }

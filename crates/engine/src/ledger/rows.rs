@@ -1,13 +1,24 @@
 //! Records as rows, in chunks: a full chunk never moves, so that no record waits for the copy of all before it. Rows become columns only after
 //! the run, because a row is written to one place and its columns to as many as there are.
 
-use wasp_host::{ConnectionRecord, TransactionRecord};
+use wasp_app::{ConnectionEnd, TransactionRecord};
+use wasp_net::Passage;
 use wasp_units::Instant;
 
 /// Rows of a chunk.
 const CHUNK: usize = 16_384;
 /// An instant that was not reached.
 const NEVER: i64 = i64::MIN;
+
+/// A connection that is over, or whose run is, with the emulator's own account of its packets.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct ConnectionRecord {
+    pub(crate) end: ConnectionEnd,
+    /// Its packets from the client.
+    pub(crate) up: Passage,
+    /// Its packets to the client.
+    pub(crate) down: Passage,
+}
 
 /// Rows of one kind.
 #[derive(Debug)]
@@ -190,18 +201,19 @@ impl TransactionRow {
 
 impl ConnectionRow {
     pub(super) fn new(record: &ConnectionRecord) -> Self {
+        let ConnectionRecord { end, up, down } = record;
         Self {
-            client: record.client,
-            group: record.group,
-            connection: record.connection,
-            port: record.port,
-            opened_ns: nanos(Some(record.opened)),
-            closed_ns: nanos(record.closed),
-            up_packets: record.up.packets,
-            up_lost: record.up.lost,
-            down_packets: record.down.packets,
-            down_lost: record.down.lost,
-            retransmitted: record.retransmitted,
+            client: end.client,
+            group: end.group,
+            connection: end.connection,
+            port: end.port,
+            opened_ns: nanos(Some(end.opened)),
+            closed_ns: nanos(end.closed),
+            up_packets: up.packets,
+            up_lost: up.lost,
+            down_packets: down.packets,
+            down_lost: down.lost,
+            retransmitted: end.retransmitted,
         }
     }
 }

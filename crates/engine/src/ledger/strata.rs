@@ -1,7 +1,7 @@
 //! A bounded sample of rows that needs no second look at what it kept.
 
 use super::rows::{Rows, TransactionRow};
-use wasp_host::TransactionRecord;
+use wasp_app::TransactionRecord;
 
 /// Rows that are kept at most.
 const LIMIT: u64 = 5_000_000;
@@ -87,7 +87,7 @@ impl Strata {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wasp_host::Outcome;
+    use wasp_app::Outcome;
     use wasp_random::Key;
     use wasp_units::Instant;
 
@@ -103,7 +103,7 @@ mod tests {
             connected: None,
             first_of_place: false,
             requests_before: 0,
-            loss_events: wasp_net::LossEvents::default(),
+            loss_events: wasp_app::LossEvents::default(),
             sent: None,
             first_byte: None,
             last_byte: None,

@@ -50,8 +50,9 @@ fn owners(connections: &Rows<ConnectionRow>, places: &[Place]) -> Vec<Option<usi
 
 #[cfg(test)]
 mod tests {
+    use super::super::ConnectionRecord;
     use super::*;
-    use wasp_host::ConnectionRecord;
+    use wasp_app::ConnectionEnd;
     use wasp_net::Passage;
     use wasp_units::Duration;
 
@@ -64,16 +65,19 @@ mod tests {
         let mut connections = Rows::default();
         for (client, port, opened) in [(7, 80, 1), (7, 80, 40), (7, 81, 2), (8, 80, 2), (7, 80, 20)] {
             connections.push(ConnectionRow::new(&ConnectionRecord {
-                client,
-                group: 0,
-                connection: 0,
-                port,
-                opened: at(opened),
-                closed: Some(at(opened + 1)),
+                end: ConnectionEnd {
+                    client,
+                    group: 0,
+                    connection: 0,
+                    port,
+                    initial_sequence: 0,
+                    opened: at(opened),
+                    closed: Some(at(opened + 1)),
+                    retransmitted: 0,
+                    ecn: None,
+                },
                 up: Passage::default(),
                 down: Passage::default(),
-                retransmitted: 0,
-                ecn: None,
             }));
         }
         let asked = [(80, 30), (80, 0), (99, 30), (80, 40), (80, 41), (81, 50)];

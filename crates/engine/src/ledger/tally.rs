@@ -1,7 +1,7 @@
 //! How the transactions of a group ended: their outcomes, and the status codes of whole responses.
 
 use std::collections::BTreeMap;
-use wasp_host::Outcome;
+use wasp_app::Outcome;
 
 /// Counts of one group over the measured interval; `unfinished` are those that were in progress when the run ended.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

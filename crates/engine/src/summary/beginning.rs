@@ -10,7 +10,7 @@ use super::reason::Said;
 use crate::ledger::{BINS, Bins, GroupLedger};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
-use wasp_host::Outcome;
+use wasp_app::Outcome;
 
 /// Error of throughput or of the mean response time that is too much.
 const MOST: f64 = 0.025;

@@ -42,7 +42,7 @@ use hdrhistogram::{Counter, Histogram};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use totals::DirectionTotals;
-use wasp_host::{Arrival, Outcome, TcpTotals};
+use wasp_app::{Arrival, Outcome, TcpTotals};
 use wasp_net::{CrossCounters, Fate};
 
 /// What a run leaves behind.

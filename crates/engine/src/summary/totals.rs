@@ -2,7 +2,7 @@
 
 use crate::Model;
 use crate::cross::by_link;
-use wasp_host::TcpTotals;
+use wasp_app::TcpTotals;
 use wasp_net::{CrossCounters, Direction, LinkCounters, LinkId, Loss, Observer, Pair};
 use wasp_units::{Duration, Instant};
 

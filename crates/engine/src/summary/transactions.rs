@@ -12,7 +12,7 @@ use crate::ledger::{GroupLedger, Tally};
 use crate::scenario::{Group, NextAfter};
 use crate::{Mode, Scenario};
 use std::num::NonZeroU32;
-use wasp_host::Outcome;
+use wasp_app::Outcome;
 use wasp_units::Probability;
 use wasp_workload::Workload;
 

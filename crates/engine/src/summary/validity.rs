@@ -228,7 +228,7 @@ mod tests {
     use crate::summary::together::of_stopped;
     use crate::{Control, MachineReport, Shard, Share, sum_up};
     use serde_json::{Value, json};
-    use wasp_host::Outcome;
+    use wasp_app::Outcome;
     use wasp_units::Duration;
 
     /// So many clients, 300 ms away, who ask for a small file again and again, and are watched for so long.

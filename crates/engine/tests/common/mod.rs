@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use wasp_app::Outcome;
 use wasp_engine::{Control, ReasonCode, ResponseTime, RunOutput, Scenario, TransactionRow, simulate};
-use wasp_host::Outcome;
 use wasp_wire::IpHeader;
 
 /// What is said against a run that is to be trusted.

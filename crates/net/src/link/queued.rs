@@ -8,9 +8,9 @@ use crate::impairment::{
 use crate::queue::{DropReason, DropTailConfig, Item, Queue, QueueConfig};
 use crate::store::PacketId;
 use crate::{LinkId, NetworkEvent};
-use wasp_kernel::{Channel, NodeId, Scheduler, Timer};
+use wasp_kernel::{Channel, NodeId, Scheduler};
 use wasp_random::{Key, Purpose};
-use wasp_units::{Duration, Instant, Rate};
+use wasp_units::{Duration, Instant, Rate, Wakeup};
 use wasp_wire::ipv4;
 
 /// What a link has made of a packet at its entrance.
@@ -77,7 +77,7 @@ pub(super) struct Queued {
     sending: Option<Sending>,
     reorderer: Option<Reorderer<PacketId>>,
     /// Wakes the link when a packet has been held back for long enough.
-    release: Timer,
+    release: Wakeup,
     delay: Duration,
     jitter: Option<JitterProcess>,
     /// Packets on their way, where order is kept; otherwise each has an event of its own.
@@ -108,7 +108,7 @@ impl Queued {
             rate,
             sending: None,
             reorderer: config.reorder.map(|reorder| Reorderer::new(reorder, key)),
-            release: Timer::default(),
+            release: Wakeup::default(),
             delay: config.delay,
             jitter: config.jitter.map(|jitter| JitterProcess::new(jitter, key)),
             channel: ordered.then(|| Channel::new(from, config.least_delay())),
@@ -252,7 +252,7 @@ impl Queued {
     fn wake_for_held<E: Copy + From<NetworkEvent>>(&mut self, scheduler: &mut Scheduler<E>) {
         let deadline = self.reorderer.as_ref().and_then(Reorderer::deadline);
         let event = E::from(NetworkEvent::Departure { link: self.link });
-        self.release.arm(deadline, self.from, event, scheduler);
+        scheduler.wake(&mut self.release, deadline, self.from, event);
     }
 
     fn propagate<E: Copy + From<NetworkEvent>>(&mut self, packet: PacketId, scheduler: &mut Scheduler<E>) {

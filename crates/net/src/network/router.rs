@@ -117,7 +117,7 @@ impl<O: Observer> Network<O> {
         scheduler: &mut Scheduler<E>,
     ) {
         let now = scheduler.now();
-        if !self.routers[id.0 as usize].reassembly_timer.fired(now) {
+        if !self.routers[id.0 as usize].reassembly_wakeup.fired(now) {
             return;
         }
         while let Some(expired) = self.routers[id.0 as usize].reassembly.expire(now, &mut self.pool) {
@@ -134,7 +134,8 @@ impl<O: Observer> Network<O> {
     fn arm_reassembly<E: Copy + From<NetworkEvent>>(&mut self, id: RouterId, scheduler: &mut Scheduler<E>) {
         let router = &mut self.routers[id.0 as usize];
         let event = NetworkEvent::Reassembly { router: id };
-        router.reassembly_timer.arm(router.reassembly.poll_timeout(), router.node, event.into(), scheduler);
+        let deadline = router.reassembly.poll_timeout();
+        scheduler.wake(&mut router.reassembly_wakeup, deadline, router.node, event.into());
     }
 
     /// A packet is longer than `link` carries. It is fragmented, by its sender or by the router at which it came, if it may be. If not it goes no further, and

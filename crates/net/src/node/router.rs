@@ -3,9 +3,9 @@
 use super::bucket::{Bucket, ErrorRate};
 use super::routes::Routes;
 use crate::LinkId;
-use wasp_kernel::{NodeId, Timer};
+use wasp_kernel::NodeId;
 use wasp_packet::Reassembly;
-use wasp_units::Instant;
+use wasp_units::{Instant, Wakeup};
 use wasp_wire::Address;
 
 /// A node that forwards packets.
@@ -21,7 +21,7 @@ pub(crate) struct Router {
     identification: u16,
     /// The packets for the router itself of which fragments have come.
     pub(crate) reassembly: Reassembly,
-    pub(crate) reassembly_timer: Timer,
+    pub(crate) reassembly_wakeup: Wakeup,
 }
 
 impl Router {
@@ -34,7 +34,7 @@ impl Router {
             errors: Bucket::new(errors),
             identification: 0,
             reassembly: Reassembly::default(),
-            reassembly_timer: Timer::default(),
+            reassembly_wakeup: Wakeup::default(),
         }
     }
 

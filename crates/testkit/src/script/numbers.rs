@@ -12,7 +12,7 @@ const PEER_STAMP: u32 = 1_000;
 const ENDPOINT_PORT: u16 = 80;
 const PEER_PORT: u16 = 40_000;
 
-/// Who our endpoint is: its numbers wrap within the first segment too, and its timestamps after three seconds.
+/// Who our endpoint is on its first connection: its numbers wrap within the first segment too, and its timestamps after three seconds.
 pub(super) const IDENTITY: Identity =
     Identity { isn: u32::MAX - 999, timestamp_offset: u32::MAX - 2_999, timer_phase: Duration::ZERO };
 

@@ -1,15 +1,20 @@
-//! Our endpoint in virtual time, behind a listener.
+//! A host of ours in virtual time, whose stack has one connection.
 
 use super::numbers::IDENTITY;
 use super::{Obstacle, Quantity, Script, Sent, Stack, Value};
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use wasp_packet::{Payload, PayloadPool, View};
-use wasp_stack::{Ip, PathMtuDiscovery};
-use wasp_tcp::{Chunk, Config, ConfigError, Endpoint, Event, State, TimerSlack, Transmit, reset_for};
+use wasp_packet::{Body, IcmpError, Packet, Payload, PayloadPool, View};
+use wasp_stack::{Answer, Arrived, Identities};
+use wasp_tcp::{Chunk, Config, ConfigError, Endpoint, Event, State, TimerSlack};
 use wasp_units::{Duration, Instant};
-use wasp_wire::{Address, Ecn, Flags, TcpHeader};
+use wasp_wire::{Address, Ecn, IpHeader, TcpHeader};
+
+/// The port of a connection that the host opens.
+const LOCAL_PORT: u16 = 10_000;
+/// The port of its peer, and of the host where it listens.
+const PORT: u16 = 80;
 
 /// The endpoint's host.
 fn host() -> Address {
@@ -24,15 +29,14 @@ fn peer() -> Address {
 /// More than any script holds at once.
 const POOL_LIMIT: usize = 256 << 20;
 
-/// An endpoint of `wasp-tcp`, its application, and a clock of its own.
+/// A host with `wasp-stack`, its application, and a clock of its own.
 #[derive(Debug)]
 pub struct Simulated {
     config: Arc<Config>,
     now: Instant,
-    endpoint: Option<Endpoint>,
-    listening: bool,
-    /// The IP layer of the endpoint's host.
-    ip: Ip,
+    stack: wasp_stack::Stack<()>,
+    /// The slot of its connection.
+    slot: Option<u32>,
     /// Without what a script does not ask for.
     events: Vec<Event>,
     sent: VecDeque<Sent>,
@@ -40,7 +44,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// The endpoint of `script`, before anything has happened to it. Its timers are on Linux's wheel only where the script asks for it:
+    /// The host of `script`, before anything has happened to it. Its timers are on Linux's wheel only where the script asks for it:
     /// else one could not tell the times that a specification asks for.
     ///
     /// # Errors
@@ -50,12 +54,12 @@ impl Simulated {
         if config.timer_slack == TimerSlack::Wheel && script.options.timer_slack.is_none() {
             config.timer_slack = TimerSlack::None;
         }
+        let identities = Identities::starting_at(LOCAL_PORT, IDENTITY);
         Ok(Self {
             // Not zero, so that no timer is right by accident.
             now: Instant::ZERO + Duration::from_secs(10),
-            endpoint: None,
-            listening: false,
-            ip: Ip::new(host(), PathMtuDiscovery::On { least: config.min_path_mtu }),
+            stack: wasp_stack::Stack::new(host(), identities, &config),
+            slot: None,
             events: Vec::new(),
             sent: VecDeque::new(),
             pool: PayloadPool::new(POOL_LIMIT),
@@ -63,36 +67,82 @@ impl Simulated {
         })
     }
 
+    fn endpoint(&self) -> Option<&Endpoint> {
+        Some(&self.stack.get(self.slot?)?.endpoint)
+    }
+
+    fn endpoint_mut(&mut self) -> Option<&mut Endpoint> {
+        Some(&mut self.stack.get_mut(self.slot?)?.endpoint)
+    }
+
     /// The endpoint, if there is a connection.
     fn live(&mut self) -> Result<&mut Endpoint, String> {
-        let live = self.endpoint.as_mut().filter(|endpoint| endpoint.state() != State::Closed);
+        let live = self.endpoint_mut().filter(|endpoint| endpoint.state() != State::Closed);
         live.ok_or_else(|| "there is no connection".to_owned())
     }
 
-    fn replace(&mut self, endpoint: Endpoint) {
-        if let Some(old) = self.endpoint.replace(endpoint) {
-            old.release(&mut self.pool);
+    /// Forgets the connection.
+    fn forget(&mut self) {
+        let socket = self.slot.take().and_then(|slot| self.stack.remove(slot));
+        if let Some(socket) = socket {
+            socket.endpoint.release(&mut self.pool);
         }
     }
 
     /// Lets everything out.
     fn flush(&mut self) {
-        let Self { endpoint: Some(endpoint), events, sent, pool, now: at, .. } = self else { return };
         loop {
-            while let Some(event) = endpoint.poll_event() {
+            while let Some(event) = self.endpoint_mut().and_then(Endpoint::poll_event) {
                 if event != Event::Readable {
-                    events.push(event);
+                    self.events.push(event);
                 }
             }
-            let Some(Transmit { header, payload, ecn }) = endpoint.poll_transmit(*at, pool) else { return };
-            let bytes = match pool.view(&payload) {
-                View::Bytes(bytes) => bytes.to_vec(),
-                View::Virtual(len) => vec![0; len as usize],
-            };
-            pool.release(payload);
-            sent.push_back(Sent { at: *at, header, ecn, payload: bytes });
+            if let Some(slot) = self.slot {
+                self.stack.touch(slot);
+            }
+            let Some(packet) = self.stack.poll_transmit(self.now, &mut self.pool) else { break };
+            self.note(packet);
+        }
+        while self.stack.pop_touched().is_some() {}
+    }
+
+    /// A packet leaves the host.
+    fn note(&mut self, packet: Packet) {
+        let Packet { ip, body, payload, .. } = packet;
+        let bytes = match self.pool.view(&payload) {
+            View::Bytes(bytes) => bytes.to_vec(),
+            View::Virtual(len) => vec![0; len as usize],
+        };
+        self.pool.release(payload);
+        if let Body::Tcp(header) = body {
+            let ecn = Ecn::of(ip.traffic_class);
+            self.sent.push_back(Sent { at: self.now, header, ecn, payload: bytes });
         }
     }
+
+    /// A packet reaches the host.
+    fn receive(&mut self, mut packet: Packet) {
+        match self.stack.receive(&mut packet, self.now, &mut self.pool) {
+            Arrived::Syn(syn) => {
+                self.forget();
+                self.slot = self.stack.accept(&syn, |_| (), self.now);
+            }
+            Arrived::Answer(Answer::Packet(packet)) => self.note(packet),
+            Arrived::Socket(_) | Arrived::Answer(_) | Arrived::Dropped(_) => {}
+        }
+        self.flush();
+    }
+}
+
+/// A segment between the host and its peer.
+fn packet(
+    (source, destination): (Address, Address),
+    header: TcpHeader,
+    ecn: Ecn,
+    payload: Payload,
+) -> Packet {
+    let ip = IpHeader { traffic_class: ecn.bits(), ..IpHeader::new(source, destination, 0) };
+    Packet { ip, body: Body::Tcp(header), payload, flipped: None }
 }
 
 impl Stack for Simulated {
@@ -113,57 +163,43 @@ impl Stack for Simulated {
             if let Some(sent) = self.sent.pop_front() {
                 return Some(sent);
             }
-            let due = self.endpoint.as_ref().and_then(Endpoint::poll_timeout);
-            let Some((due, endpoint)) = due.filter(|due| *due <= until).zip(self.endpoint.as_mut()) else {
-                self.now = self.now.max(until);
-                return None;
-            };
-            self.now = self.now.max(due);
-            endpoint.handle_timeout(self.now);
+            let due = self.endpoint().and_then(Endpoint::poll_timeout).filter(|due| *due <= until);
+            self.now = self.now.max(due.unwrap_or(until));
+            due?;
+            let now = self.now;
+            if let Some(endpoint) = self.endpoint_mut() {
+                endpoint.handle_timeout(now);
+            }
             self.flush();
         }
     }
 
     fn inject(&mut self, header: &TcpHeader, ecn: Ecn, payload: &[u8]) {
-        let given_up = |endpoint: &Endpoint| endpoint.state() == State::Closed || endpoint.yields_to(header);
-        let gone = self.endpoint.as_ref().is_none_or(given_up);
-        let opens = header.flags.contains(Flags::SYN) && !header.flags.intersects(Flags::ACK | Flags::RST);
-        let payload_len = payload.len() as u32;
-        if !gone && let Some(endpoint) = &mut self.endpoint {
-            let payload = self.pool.store(payload).unwrap_or(Payload::Empty);
-            endpoint.handle_segment(self.now, header, ecn, payload, &mut self.pool);
-        } else if opens && self.listening {
-            let (config, port) = (Arc::clone(&self.config), header.destination_port);
-            self.replace(Endpoint::accept(&config, header, port, IDENTITY, self.now));
-        } else if let Some(reset) = reset_for(header, payload_len) {
-            let ecn = Ecn::NotEct;
-            self.sent.push_back(Sent { at: self.now, header: reset, ecn, payload: Vec::new() });
-        }
-        self.flush();
+        let payload = self.pool.store(payload).unwrap_or(Payload::Empty);
+        self.receive(packet((peer(), host()), *header, ecn, payload));
     }
 
     fn report(&mut self, obstacle: Obstacle, quoted: &TcpHeader) {
-        let Some(endpoint) = self.endpoint.as_mut().filter(|endpoint| endpoint.is_in_flight(quoted.sequence))
-        else {
-            return;
+        let error = match obstacle {
+            Obstacle::TooBig(mtu) => IcmpError::FragmentationNeeded { mtu },
+            Obstacle::Network => IcmpError::NetworkUnreachable,
+            Obstacle::Host => IcmpError::HostUnreachable,
+            Obstacle::Port => IcmpError::PortUnreachable,
         };
-        match obstacle {
-            Obstacle::TooBig(mtu) => {
-                if let Some(mtu) = self.ip.learn_path_mtu(peer(), mtu, self.now) {
-                    endpoint.handle_fragmentation_needed(mtu, self.now);
-                }
-            }
-            Obstacle::Network | Obstacle::Host | Obstacle::Port => endpoint.handle_unreachable(),
+        let quoted = packet((host(), peer()), *quoted, Ecn::NotEct, Payload::Empty);
+        let report = error.about(&quoted, peer(), 0, &mut self.pool, &mut Vec::new());
+        if let Some(report) = report {
+            self.receive(report);
         }
-        self.flush();
     }
 
     fn open(&mut self, active: bool) -> Result<(), String> {
-        self.listening |= !active;
         if active {
-            let endpoint = Endpoint::connect(&self.config, 80, 40_000, IDENTITY, self.now);
-            self.replace(endpoint);
+            self.forget();
+            self.slot = Some(self.stack.connect(&self.config, (peer(), PORT), |_| (), self.now));
             self.flush();
+        } else {
+            self.stack.listen(PORT, Arc::clone(&self.config));
         }
         Ok(())
     }
@@ -175,7 +211,8 @@ impl Stack for Simulated {
     }
 
     fn read(&mut self, count: usize) -> Result<Vec<u8>, String> {
-        let endpoint = self.endpoint.as_mut().ok_or("there is no connection")?;
+        let slot = self.slot.ok_or("there is no connection")?;
+        let endpoint = &mut self.stack.get_mut(slot).ok_or("there is no connection")?.endpoint;
         let readable = endpoint.readable();
         if readable < count as u64 {
             return Err(format!("only {readable} bytes can be read"));
@@ -205,7 +242,7 @@ impl Stack for Simulated {
         if quantity == Quantity::Events {
             return Some(Value::Events(std::mem::take(&mut self.events)));
         }
-        let Some(tcp) = &self.endpoint else {
+        let Some(tcp) = self.endpoint() else {
             return (quantity == Quantity::State).then_some(Value::State(State::Closed));
         };
         let statistics = tcp.statistics();
@@ -237,9 +274,7 @@ impl Stack for Simulated {
 
 impl Drop for Simulated {
     fn drop(&mut self) {
-        if let Some(endpoint) = self.endpoint.take() {
-            endpoint.release(&mut self.pool);
-        }
+        self.forget();
         // A failing test may leave anything behind.
         if !std::thread::panicking() {
             assert_eq!(self.pool.in_use(), 0, "payload was never given back");

@@ -1,0 +1,3 @@
+//! Applications without a network or a kernel.
+
+mod exchange;
