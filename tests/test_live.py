@@ -203,6 +203,9 @@ def test_clients_ask_a_command_for_its_path_and_every_other_server_for_a_file() 
     made = experiment(kind="command", command="true", path="/index.php?a=1")
     assert resolve(made, mode="live")["workload"]["path"] == "/index.php?a=1"
     assert resolve(made, mode="sim")["workload"]["path"] == "/1024"
+    for path in ("/", "/index.php?a=1", f"/{'x' * 8000}"):
+        asked = experiment(kind="command", command="true", path=path)
+        assert list(live.managed(asked, PLACEMENT).files) == [("/1024", 1024)]
     assert resolve(experiment(), mode="live")["workload"]["path"] == "/1024"
 
 

@@ -294,6 +294,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "static stack": workload(kind="prowgen", stack={"model": "static", "depth": 10}),
     "no stack": workload(kind="prowgen", stack={"model": "none"}),
     "replay": workload(**REPLAY),
+    "workload of a group": {"clients": [{"name": "homes"}, {"name": "phones", "workload": {"size": "9KiB"}}]},
     "URLs": workload(**REPLAY | {"format": "urls", "times": True, "repeat": False}),
     "nginx": LIVE | {"server": {"kind": "nginx", "access_log": True, "ready_timeout": "5s", "congestion": "reno"}},
     "apache": LIVE | {"server": {"kind": "apache", "mpm": "event", "sysctl": {"net.ipv4.tcp_sack": 0}}},

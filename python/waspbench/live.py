@@ -14,6 +14,7 @@ from waspbench.errors import Argument, CannotRunError, InputError, RunFailedErro
 from waspbench.experiment import Experiment, Mode
 from waspbench.experiment.resolve import address_of, resolve
 from waspbench.experiment.units import seconds
+from waspbench.experiment.uses import uses
 from waspbench.results import Invalid, RunSummary
 from waspbench.suggestion import hint
 from waspbench.testbed import (
@@ -166,7 +167,7 @@ def managed(experiment: Experiment, placement: Placement, programs: int = 0) -> 
             prefix=experiment.network.prefix,
             clients=most,
             files=content.files,
-            directory=content.directory,
+            directories=content.directories,
             placement=placement,
             congestion=experiment.server.congestion,
             sysctl=experiment.server.sysctl,
@@ -186,10 +187,10 @@ def _content(experiment: Experiment) -> Served:
     """
     if experiment.server.kind != "builtin":
         return served(experiment)
-    directory = getattr(experiment.workload, "directory", None)
-    if directory is not None:
-        message = "the built-in server makes its files up; take nginx, apache or a command, or leave directory out"
-        raise InputError.at("workload.directory", message, directory)
+    for use in uses(experiment):
+        if use.directory is not None:
+            message = "the built-in server makes its files up; take nginx, apache or a command, or leave directory out"
+            raise InputError.at(f"{use.field}.directory", message, str(use.directory))
     return Served([])
 
 

@@ -9,6 +9,7 @@ from waspbench.experiment import Experiment, settings_used
 from waspbench.experiment.metrics import percentiles
 from waspbench.experiment.resolve import modelled_server
 from waspbench.experiment.trace_files import described
+from waspbench.experiment.uses import as_document
 from waspbench.results import Manifest, Reason, Result, RunSummary, combine
 from waspbench.results.lengths import FoundLengths
 from waspbench.stats import Populations
@@ -56,7 +57,7 @@ def result_of(
         server={"kind": experiment.server.kind, **about},
         clients=scenario["clients"],
         scenario=scenario,
-        site=site_of(experiment),
+        site=site_of(experiment, scenario["mode"]),
         results=directory,
         lengths=lengths,
     )
@@ -80,7 +81,7 @@ def manifest_of(
         name=result.name,
         mode=result.mode,
         seed=result.seed,
-        experiment=experiment.model_dump(exclude_none=True, by_alias=True),
+        experiment=as_document(experiment),
         settings=settings_used("live" if result.mode == "live" else "sim", experiment.server),
         scenario=result.scenario,
         server=result.server,

@@ -207,6 +207,24 @@ CASES: list[tuple[dict[str, Any], str]] = [
         "workload.files[1].weight: -1: must be at least 0",
     ),
     ({"name": "x", "clients": [{}], "workload": {"kind": "replay"}}, "workload.log: missing"),
+    ({"name": "x", "clients": [{"workload": {"kind": "replay"}}]}, "clients.workload.log: missing"),
+    (
+        {"name": "x", "clients": [{"name": "far", "workload": {"kind": "surge", "size": "1KiB"}}]},
+        'clients.far.workload.size: belongs to kind = "single"; these files have sizes of their own',
+    ),
+    (
+        {"name": "x", "clients": [{"workload": {"size": "1KiB"}}], "workload": {"size": "2KiB"}},
+        "workload: every group of clients has a workload of its own, so nobody uses it; leave it out, or one of theirs",
+    ),
+    (
+        {
+            "name": "x",
+            "clients": [{"name": "a"}, {"name": "b", "workload": {"kind": "surge"}}],
+            "server": {"kind": "command", "command": "x", "path": "/y"},
+        },
+        'server.path: "/y": says what is asked for, and so does clients.b.workload, which has more than one file; '
+        "leave it out",
+    ),
     (
         {
             "name": "x",
@@ -251,7 +269,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
         group(lost="3%"),
         "clients.homes.lost: unknown field; did you mean loss? "
         "valid here: name, count, background, observe, at, profile, rtt, loss, bandwidth, trace, queue, jitter, reorder, duplicate, "
-        "corrupt, mtu, http, think, start, arrivals, tcp",
+        "corrupt, mtu, workload, http, think, start, arrivals, tcp",
     ),
     (group(loss="100%"), f'clients.homes.loss.rate: "100%": {LIMIT}'),
     (group(loss="61%"), f'clients.homes.loss.rate: "61%": {LIMIT}'),

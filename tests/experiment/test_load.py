@@ -92,7 +92,7 @@ def test_the_document_itself_is_left_alone() -> None:
             "clients.hotels.rtt=5ms",
             "clients.hotels: neither a group nor a field of one; "
             "valid here: homes, offices, name, count, background, observe, at, profile, rtt, loss, bandwidth, trace, "
-            "queue, jitter, reorder, duplicate, corrupt, mtu, http, think, start, arrivals, tcp",
+            "queue, jitter, reorder, duplicate, corrupt, mtu, workload, http, think, start, arrivals, tcp",
         ),
     ],
 )

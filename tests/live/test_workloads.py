@@ -13,9 +13,10 @@ import pytest
 
 from measuring import conclusive
 from waspbench.experiment import Experiment, parse
+from waspbench.experiment.uses import uses
 from waspbench.testbed import nginx
 from waspbench.workload import generate
-from waspbench.workload.serving import build
+from waspbench.workload.serving import build, files_of
 
 from .harness import Capture, Run, bed_for, capture, logged, measure, needs, tshark, unfit
 
@@ -65,7 +66,7 @@ def line_of(text: str) -> Line:
 
 
 def witnessed(
-    path: Path, workload: dict[str, Any], clients: list[dict[str, Any]], duration: str, most_us: float = 40_000
+    path: Path, workload: dict[str, Any] | None, clients: list[dict[str, Any]], duration: str, most_us: float = 40_000
 ) -> Witnessed:
     """A run before nginx, none of whose packets was later than so many microseconds. After 40 ms the kernel would have
     sent another in its place.
@@ -74,7 +75,7 @@ def witnessed(
         {
             "name": "live-workload",
             "server": {"kind": "nginx"},
-            "workload": workload,
+            **({} if workload is None else {"workload": workload}),
             "clients": clients,
             "measure": {"warmup": "200ms", "duration": duration, "runs": 1},
         }
@@ -118,9 +119,30 @@ def test_a_directory_is_served_as_it_is(tmp_path: Path) -> None:
     generate(tmp_path / "set", "surge", options, 7)
     workload = SMALL | {"seed": 7, "directory": str(tmp_path / "set")}
     seen = witnessed(tmp_path / "packets", workload, [{"count": 2, "rtt": "4ms", "think": "0s"}], "1s")
-    sizes = dict(build(seen.asked).files())
+    sizes = dict(files_of(seen.asked, 0))
     assert len(seen.log) > 50
     assert {(line.status, line.bytes == sizes[line.target]) for line in seen.log} == {(200, True)}
+
+
+def test_the_files_of_several_workloads_are_served_side_by_side(tmp_path: Path) -> None:
+    options = {name: value for name, value in SMALL.items() if name not in ("kind", "active_off")}
+    generate(tmp_path / "set", "surge", options, 7)
+    log = tmp_path / "urls"
+    log.write_text("/a/b.html 0 700\n/c 0 90\n")
+    groups: dict[str, dict[str, Any]] = {
+        "directory": SMALL | {"seed": 7, "directory": str(tmp_path / "set")},
+        "made": SMALL,
+        "log": {"kind": "replay", "log": str(log), "format": "urls"},
+        "list": {"files": [{"size": "3KB", "path": "/made/x"}, {"size": "1KiB"}]},
+    }
+    clients = [{"name": name, "count": 1, "rtt": "4ms", "think": "0s"} for name in groups]
+    clients = [{**client, "workload": workload} for client, workload in zip(clients, groups.values(), strict=True)]
+    seen = witnessed(tmp_path / "packets", None, clients, "1s")
+    for client in range(4):
+        sizes = dict(files_of(seen.asked, client))
+        lines = seen.of(client)
+        assert len(lines) > 20
+        assert {(line.status, line.bytes == sizes[line.target]) for line in lines} == {(200, True)}
 
 
 @pytest.fixture(scope="module")
@@ -136,11 +158,11 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
 
 def targets(seen: Witnessed) -> dict[int, str]:
     """The target of each file."""
-    return {place: path for place, (path, _) in enumerate(build(seen.asked).files())}
+    return {place: path for place, (path, _) in enumerate(files_of(seen.asked, 0))}
 
 
 def test_sizes_and_versions_are_those_of_the_workload(files: Witnessed) -> None:
-    sizes = dict(build(files.asked).files())
+    sizes = dict(files_of(files.asked, 0))
     assert len(sizes) == 30
     assert len(files.log) > 200
     for line in files.log:
@@ -148,7 +170,7 @@ def test_sizes_and_versions_are_those_of_the_workload(files: Witnessed) -> None:
 
 
 def test_one_pass_of_a_client_has_the_intended_popularity(files: Witnessed) -> None:
-    references = {path: count for path, _, _, count in build(files.asked).entries()}
+    references = {path: count for path, _, _, count in build(uses(files.asked)[0]).entries()}
     length = sum(references.values())
     for client in range(4):
         asked = [line.target for line in files.of(client)]
@@ -173,7 +195,7 @@ def test_connections_end_after_so_many_requests(files: Witnessed) -> None:
 
 
 def test_a_page_comes_over_parallel_connections(pages: Witnessed) -> None:
-    entries = {path: part for path, _, part, _ in build(pages.asked).entries()}
+    entries = {path: part for path, _, part, _ in build(uses(pages.asked)[0]).entries()}
     for client in range(3):
         lines = pages.of(client)
         assert len({line.connection for line in lines}) == 3, "kept connections are few"
@@ -183,7 +205,7 @@ def test_a_page_comes_over_parallel_connections(pages: Witnessed) -> None:
 
 def test_embedded_files_come_after_their_base_file_and_before_the_next(pages: Witnessed) -> None:
     paths = targets(pages)
-    entries = {path: part for path, _, part, _ in build(pages.asked).entries()}
+    entries = {path: part for path, _, part, _ in build(uses(pages.asked)[0]).entries()}
     transactions = pages.run.tables["transactions"].filter(pl.col("outcome") == "ok")
     pages_seen = 0
     for client in range(3):
@@ -241,8 +263,8 @@ def exchanges(seen: Witnessed, client: str) -> list[Exchange]:
 
 def test_packets_show_a_whole_base_file_and_then_requests_on_all_connections_at_once(pages: Witnessed) -> None:
     rtt, clock = 0.020, 1e-4
-    sizes = dict(build(pages.asked).files())
-    parts = {path: part for path, _, part, _ in build(pages.asked).entries()}
+    sizes = dict(files_of(pages.asked, 0))
+    parts = {path: part for path, _, part, _ in build(uses(pages.asked)[0]).entries()}
     for client in range(3):
         asked = exchanges(pages, f"198.18.0.{2 + client}")
         bases = [place for place, exchange in enumerate(asked) if parts[exchange.target] != "embedded"]

@@ -262,6 +262,8 @@ URL = {"kind": "url", "url": "http://127.0.0.1:8080/a?b"}
             None,
         ),
         ({"clients": [{"think": "5s"}]}, "1KiB", "5s"),
+        ({"clients": [{"workload": {"size": "20KB"}}]}, "20KB", None),
+        ({"clients": [{"workload": {"kind": "surge"}}]}, "pages of surge98", "as surge98 says"),
         ({"clients": [{"think": "0s"}]}, "1KiB", None),
         ({"clients": [{"think": {"model": "none"}}], "workload": {"kind": "surge"}}, "pages of surge98", None),
         ({"clients": [{"think": {"model": "exponential", "mean": "2s"}}]}, "1KiB", "2s on average (exponential)"),

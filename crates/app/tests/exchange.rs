@@ -15,7 +15,7 @@ use wasp_stack::{Answer, Arrived, Identities, Stack};
 use wasp_tcp::{Chunk, Config, State};
 use wasp_units::{Duration, Instant};
 use wasp_wire::Address;
-use wasp_workload::{Deal, Delay, OffTimes, Site, Workload};
+use wasp_workload::{Deal, Delay, OffTimes, Sites, Workload};
 
 const PORT: u16 = 80;
 const DELAY: Duration = Duration::from_millis(10);
@@ -159,7 +159,7 @@ struct Asks {
 
 fn server(size: &str) -> Server {
     let service = Service {
-        site: site(size),
+        sites: sites(size),
         tcp: Arc::new(Config::linux()),
         requests_per_connection: None,
         accept_queue: NonZeroU32::new(1),
@@ -198,7 +198,7 @@ impl Line {
         };
         let root = Key::root(1, 0);
         let plan = Plan {
-            requests: Arc::new(site(asks.size).requests(root)).stream(Deal::Own, "clients", 0, 1),
+            requests: Arc::new(sites(asks.size).of(0).site.requests(root)).stream(Deal::Own, "clients", 0, 1),
             pauses: OffTimes::new(Delay::None {}, Delay::None {}, root, "clients", 0),
             start: None,
             warmed_up: Instant::ZERO,
@@ -270,10 +270,13 @@ impl Line {
     }
 }
 
-fn site(size: &str) -> Arc<Site> {
+fn sites(size: &str) -> Arc<Sites> {
     let json = format!(r#"{{"kind": "single", "path": "/file", "size": "{size}"}}"#);
     let workload: Workload = serde_json::from_str(&json).unwrap();
-    Arc::new(workload.build(1, None).unwrap())
+    let mut sites = Sites::default();
+    let only = sites.add(workload.build(1, None).unwrap(), "").unwrap();
+    sites.assign(only);
+    Arc::new(sites)
 }
 
 #[test]

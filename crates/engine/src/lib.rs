@@ -1,9 +1,10 @@
 //! Scenario to model to run to records: the only crate with policy.
 //!
-//! [`Scenario::from_json`] reads and checks what is to be run, [`Scenario::site`] makes the files that are asked for; [`simulate`] runs it
+//! [`Scenario::from_json`] reads and checks what is to be run, [`Scenario::sites`] makes the files that are asked for; [`simulate`] runs it
 //! in virtual time, [`drive`] by a clock beside a [`PacketPort`] at each [`End`] that has one; both return a [`RunOutput`]. Several threads before one device have a
 //! [`Shard`] of the clients each. A [`Control`] lets another thread watch and stop the run.
 
+mod asking;
 mod build;
 mod control;
 mod cross;
@@ -23,6 +24,7 @@ mod scenario;
 mod shard;
 mod summary;
 
+pub use asking::OpenLog;
 pub use build::{
     GroupReport, HopReport, LinkKind, LinkReport, NodeReport, PathReport, TopologyReport, topology_report,
 };
@@ -53,4 +55,4 @@ pub use summary::{
     RunOutput, ServerCpu, Stability, Summary, Together, Trend, Unseen, WaitingTime, Waits, Window, alike,
     sum_up,
 };
-pub use wasp_workload::Site;
+pub use wasp_workload::Sites;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use wasp_kernel::Clock;
 use wasp_net::Observer;
 use wasp_units::{Duration, Instant};
-use wasp_workload::Site;
+use wasp_workload::Sites;
 
 /// How often progress is reported and a request to stop is looked for.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
@@ -37,18 +37,18 @@ const CATCHING_UP: usize = 4;
 const UNREAD: Duration = Duration::from_micros(100);
 const LATE: Duration = Duration::from_millis(4);
 
-/// Runs a checked scenario, whose files are `site`, by `clock`, with a real server behind the first of `ports` and real clients behind the second, if there is one, until its end or until `control` stops it.
+/// Runs a checked scenario, whose files are those of `sites`, by `clock`, with a real server behind the first of `ports` and real clients behind the second, if there is one, until its end or until `control` stops it.
 /// When the device or the engine fails the run ends there, and its output says why.
 pub fn drive<O: Observer>(
     scenario: &Scenario,
-    site: &Arc<Site>,
+    sites: &Arc<Sites>,
     control: &Control,
     observer: O,
     clock: &mut impl Clock,
     ports: &mut [impl PacketPort],
     meters: &mut impl Meters,
 ) -> RunOutput {
-    let share = Share { scenario, site, shard: Shard::WHOLE };
+    let share = Share { scenario, sites, shard: Shard::WHOLE };
     sum_up(scenario, vec![drive_share(&share, control, observer, clock, ports, meters)])
 }
 

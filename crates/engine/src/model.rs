@@ -17,7 +17,7 @@ use wasp_packet::{Packet, PayloadPool, cut};
 use wasp_random::{Key, Purpose};
 use wasp_stack::Identities;
 use wasp_units::{Duration, Instant};
-use wasp_workload::Site;
+use wasp_workload::Sites;
 
 /// Most bytes of payload that may wait in the model.
 const POOL_LIMIT: usize = 2 << 30;
@@ -52,18 +52,18 @@ fn ledgers(scenario: &Scenario, clients: &[Host<Browser>]) -> Vec<GroupLedger> {
 }
 
 impl<O: Observer> Model<O> {
-    /// The model of a checked scenario and its site.
+    /// The model of a checked scenario and its sites.
     #[must_use]
-    pub fn new(scenario: &Scenario, site: &Arc<Site>, observer: O) -> Self {
+    pub fn new(scenario: &Scenario, sites: &Arc<Sites>, observer: O) -> Self {
         let root = Key::root(scenario.seed, scenario.run);
         let mut network = Network::new(PayloadPool::new(POOL_LIMIT), observer);
         let layout = topology(scenario, root).build(&mut network).expect("a checked network has routes");
         let interval = Interval::new(scenario.measure.warmup, scenario.measure.duration);
         let clients =
-            if scenario.mode == Mode::Shim { Vec::new() } else { clients(scenario, site, &layout, root) };
+            if scenario.mode == Mode::Shim { Vec::new() } else { clients(scenario, sites, &layout, root) };
         Self {
             ledger: Ledger::new(interval, ledgers(scenario, &clients), root.purpose(Purpose::Sample)),
-            hosts: Hosts::new(clients, modelled_server(scenario, site, &layout.server, root)),
+            hosts: Hosts::new(clients, modelled_server(scenario, sites, &layout.server, root)),
             cross: CrossSources::new(scenario, &layout, &mut network, root),
             network,
             layout,
@@ -219,7 +219,7 @@ impl<O: Observer> Process for Model<O> {
     }
 }
 
-fn modelled_server(scenario: &Scenario, site: &Arc<Site>, at: &Port, root: Key) -> Option<Host<Server>> {
+fn modelled_server(scenario: &Scenario, sites: &Arc<Sites>, at: &Port, root: Key) -> Option<Host<Server>> {
     if scenario.mode != Mode::Sim {
         return None;
     }
@@ -234,7 +234,7 @@ fn modelled_server(scenario: &Scenario, site: &Arc<Site>, at: &Port, root: Key) 
     let tcp = Arc::new(scenario.server_tcp_config().expect("a checked scenario has valid TCP options"));
     let identities = Identities::new(|purpose| root.purpose(purpose).name(""));
     let service = Service {
-        site: Arc::clone(site),
+        sites: Arc::clone(sites),
         tcp,
         requests_per_connection: model.requests_per_connection,
         accept_queue: model.accept_queue,

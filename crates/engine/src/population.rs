@@ -1,11 +1,8 @@
-//! The clients of a scenario: where they are, what they ask for, how, and when.
+//! The clients of a scenario: where they are, how they ask for what they want, and when.
 
+use crate::asking::{Asking, asking};
 use crate::hosts::Host;
-use crate::scenario::{
-    ArrivalModel, Arrivals, Group, Http, Method, NextAfter, Scenario, ScenarioError, Start, Version,
-    of_option,
-};
-use std::io::BufRead;
+use crate::scenario::{ArrivalModel, Arrivals, Group, Http, Method, NextAfter, Scenario, Start, Version};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use wasp_app::{ArrivalSource, Behaviour, Browser, EncodedRequests, Place, Plan};
@@ -14,45 +11,10 @@ use wasp_net::topology::Layout;
 use wasp_random::{Key, Purpose};
 use wasp_stack::Identities;
 use wasp_units::{Bytes, Duration, Instant};
-use wasp_workload::{BuildError, Deal, Delay, Equilibrium, OffTimes, Requests, Site};
+use wasp_workload::{Deal, Delay, Equilibrium, Located, OffTimes, Sites};
 
 /// Most arrivals that may wait in a group that says nothing about it, though one for each client at least.
 const MOST_WAITING: u32 = 1_000;
-
-impl Scenario {
-    /// The file that holds the log, if the workload replays one.
-    #[must_use]
-    pub fn log(&self) -> Option<&str> {
-        match &self.workload.options {
-            wasp_workload::Workload::Replay(replay) => Some(&replay.log),
-            _ => None,
-        }
-    }
-
-    /// Makes the files that the clients ask for, or reads them off `log`, which a replay needs. They follow from the workload and
-    /// the seed of its files, so the runs of an experiment may share them.
-    ///
-    /// # Errors
-    /// If the log is missing or cannot be replayed, or has something that cannot be asked for.
-    pub fn site(&self, log: Option<&mut dyn BufRead>) -> Result<Arc<Site>, ScenarioError> {
-        let seed = self.workload.seed.unwrap_or(self.seed);
-        let site = self.workload.options.build(seed, log).map_err(|error| of_build(&error))?;
-        for file in site.files().files() {
-            Request::new(wasp_http::Method::Get, &file.path, "host")
-                .map_err(|error| ScenarioError::new("workload", error.to_string()))?;
-        }
-        Ok(Arc::new(site))
-    }
-}
-
-fn of_build(error: &BuildError) -> ScenarioError {
-    match error {
-        BuildError::Option(error) => of_option("workload", error),
-        BuildError::Log { .. } | BuildError::NoLog { .. } => {
-            ScenarioError::new("workload.log", error.to_string())
-        }
-    }
-}
 
 /// Each client's group, the group's index, and the client's index in its group, in the order of addresses.
 pub(crate) fn members(scenario: &Scenario) -> impl Iterator<Item = (&Group, u16, u32)> {
@@ -67,15 +29,16 @@ fn equilibrium(scenario: &Scenario, group: &Group, member: u32, root: Key, pause
 }
 
 /// The clients of a checked scenario.
-pub(crate) fn clients(scenario: &Scenario, site: &Site, layout: &Layout, root: Key) -> Vec<Host<Browser>> {
-    let behaviours: Vec<_> =
-        scenario.clients.iter().map(|group| Arc::new(behaviour(scenario, site, group))).collect();
-    let requests = Arc::new(site.requests(root));
+pub(crate) fn clients(scenario: &Scenario, sites: &Sites, layout: &Layout, root: Key) -> Vec<Host<Browser>> {
+    let asking = asking(scenario, sites, root);
+    let of_group =
+        |(group, asking): (&Group, &Asking<'_>)| Arc::new(behaviour(scenario, asking.located, group));
+    let behaviours: Vec<_> = scenario.clients.iter().zip(&asking).map(of_group).collect();
     let make = |((group, number, member), index): ((&Group, u16, u32), u32)| {
         let identities =
             Identities::new(|purpose| root.purpose(purpose).name(&group.name).entity(u64::from(member)));
         let identities = scenario.clock.map_or(identities, |clock| identities.with_clock(clock));
-        let plan = plan(scenario, site, &requests, root, (group, member, index));
+        let plan = plan(scenario, &asking[usize::from(number)], root, group, member);
         let at = &layout.hosts()[index as usize];
         let place = Place {
             index,
@@ -90,28 +53,22 @@ pub(crate) fn clients(scenario: &Scenario, site: &Site, layout: &Layout, root: K
     members(scenario).zip(0..).map(make).collect()
 }
 
-/// What client number `member` of its group, which is number `index` of all, does over the run.
-fn plan(
-    scenario: &Scenario,
-    site: &Site,
-    requests: &Arc<Requests>,
-    root: Key,
-    (group, member, index): (&Group, u32, u32),
-) -> Plan {
-    let (number, of) = match scenario.workload.deal {
+/// What client number `member` of its group does over the run.
+fn plan(scenario: &Scenario, asking: &Asking<'_>, root: Key, group: &Group, member: u32) -> Plan {
+    let Asking { located, deal, requests, before, of } = asking;
+    let (number, of) = match deal {
         Deal::Own => (member, group.count),
-        Deal::Modulo => (index, scenario.client_count() as u32),
+        Deal::Modulo => (before + member, *of),
     };
-    let (inactive, active) = site.off_times();
+    let (inactive, active) = located.site.off_times();
     let think = group.think.unwrap_or(inactive);
     let pauses = OffTimes::new(think, active, root, &group.name, member);
     let begin = |pauses| equilibrium(scenario, group, member, root, pauses);
     let warmup = scenario.measure.warmup;
     let source = group.arrivals.map(|arrivals| source(&arrivals, root, group, member, warmup));
     let log = || {
-        let own = scenario.workload.deal == Deal::Own;
         // As clients that do not pause.
-        let origin = if own { begin(Delay::None {}).first(0) } else { Instant::ZERO };
+        let origin = if *deal == Deal::Own { begin(Delay::None {}).first(0) } else { Instant::ZERO };
         ArrivalSource::Log { origin }
     };
     let settles = group.start == Start::Equilibrium;
@@ -119,7 +76,7 @@ fn plan(
     let outstanding =
         group.arrivals.and_then(|arrivals| arrivals.outstanding).map_or(MOST_WAITING, NonZeroU32::get);
     Plan {
-        requests: requests.stream(scenario.workload.deal, &group.name, number, of),
+        requests: requests.stream(*deal, &group.name, number, of),
         pauses,
         start: settles.then(|| begin(think)),
         warmed_up: Instant::ZERO + if settles { warmup } else { Duration::ZERO },
@@ -147,7 +104,7 @@ fn source(arrivals: &Arrivals, root: Key, group: &Group, member: u32, warmup: Du
 /// program wakes up.
 const READ_AFTER: u8 = 20;
 
-fn behaviour(scenario: &Scenario, site: &Site, group: &Group) -> Behaviour {
+fn behaviour(scenario: &Scenario, located: &Located, group: &Group) -> Behaviour {
     let http = &group.http;
     Behaviour {
         connections: http.connections,
@@ -160,21 +117,21 @@ fn behaviour(scenario: &Scenario, site: &Site, group: &Group) -> Behaviour {
         read_rate: http.read_rate,
         read_after: READ_AFTER,
         tcp: Arc::new(group.tcp_config().expect("a checked scenario has valid TCP options")),
-        requests: encode(http, site, &scenario.host()),
+        requests: encode(http, located, &scenario.host()),
     }
 }
 
 /// The requests of a group for every file, in the forms that are used.
-fn encode(http: &Http, site: &Site, host: &str) -> EncodedRequests {
+fn encode(http: &Http, located: &Located, host: &str) -> EncodedRequests {
     let limit = http.requests_per_connection.map(u32::from);
     let all = |wanted: bool, keep_alive: bool| -> Vec<Arc<[u8]>> {
-        let files = site.files().files().iter().filter(|_| wanted);
-        let head = |path| {
+        let files = located.site.files().files().iter().filter(|_| wanted);
+        let head = |path: String| {
             let request =
-                request(http, path, host).expect("a checked scenario and its site have valid requests");
+                request(http, &path, host).expect("a checked scenario and its site have valid requests");
             request.with_keep_alive(keep_alive).encode().into()
         };
-        files.map(|file| head(&file.path)).collect()
+        files.map(|file| head(located.path(file))).collect()
     };
     EncodedRequests {
         method: method(http.method),

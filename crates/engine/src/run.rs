@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wasp_kernel::{LogicalProcess, Stalled};
 use wasp_net::Observer;
 use wasp_units::{Duration, Instant};
-use wasp_workload::Site;
+use wasp_workload::Sites;
 
 /// How much virtual time passes between two reports of a simulated run's progress.
 const SIM_STEP: Duration = Duration::from_millis(100);
@@ -25,14 +25,14 @@ pub enum RunError {
     Port(#[from] PortError),
 }
 
-/// Runs a checked scenario, whose files are `site`, in virtual time. When it stalls the run ends there, and its output says why.
+/// Runs a checked scenario, whose files are those of `sites`, in virtual time. When it stalls the run ends there, and its output says why.
 pub fn simulate<O: Observer>(
     scenario: &Scenario,
-    site: &Arc<Site>,
+    sites: &Arc<Sites>,
     control: &Control,
     observer: O,
 ) -> RunOutput {
-    let mut run = Run::new(&Share { scenario, site, shard: Shard::WHOLE }, control, observer);
+    let mut run = Run::new(&Share { scenario, sites, shard: Shard::WHOLE }, control, observer);
     let (end, failure) = match run.measure() {
         Ok(end) => (end, None),
         Err(failure) => (run.kernel.now(), Some(failure.into())),
@@ -51,8 +51,8 @@ pub(crate) struct Run<'a, O: Observer> {
 
 impl<'a, O: Observer> Run<'a, O> {
     pub(crate) fn new(share: &Share<'a>, control: &'a Control, observer: O) -> Self {
-        let Share { scenario, site, shard } = *share;
-        let mut model = Model::new(scenario, site, observer);
+        let Share { scenario, sites, shard } = *share;
+        let mut model = Model::new(scenario, sites, observer);
         let sampler = Sampler::new(observed(scenario, &model.layout, shard), &mut model);
         let mut kernel = LogicalProcess::new(model);
         kernel.inject(Instant::ZERO, |model, scheduler| model.start(shard, scheduler));

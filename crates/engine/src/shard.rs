@@ -1,6 +1,6 @@
 //! The share of a run's clients that one of several threads has.
 
-use crate::Site;
+use crate::Sites;
 use crate::build::Addresses;
 use crate::scenario::{CrossTraffic, LoadedLink, Mode, Scenario, ScenarioError};
 use std::sync::Arc;
@@ -39,13 +39,13 @@ impl Shard {
     }
 }
 
-/// What one thread runs: its shard of the clients of a checked scenario, whose files are `site`.
+/// What one thread runs: its shard of the clients of a checked scenario, whose files are those of `sites`.
 #[derive(Clone, Copy, Debug)]
 pub struct Share<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
     /// Its files.
-    pub site: &'a Arc<Site>,
+    pub sites: &'a Arc<Sites>,
     /// The thread's clients.
     pub shard: Shard,
 }

@@ -62,9 +62,9 @@ fn download(queue: &Value, client: Option<bool>, server: Option<bool>) -> (RunOu
     }
     scenario["measure"] = json!({"warmup": "0ms", "duration": "40s"});
     let scenario = Scenario::from_json(&scenario.to_string()).expect("the scenario is valid");
-    let site = scenario.site(None).expect("the site is built");
+    let sites = scenario.sites(None).expect("the sites are built");
     let told = Told::default();
-    let output = simulate(&scenario, &site, &Control::default(), told.clone());
+    let output = simulate(&scenario, &sites, &Control::default(), told.clone());
     let times = told.0.borrow().clone();
     (output, times)
 }

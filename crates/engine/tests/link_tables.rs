@@ -129,7 +129,7 @@ fn a_run_that_is_stopped_before_its_interval_has_no_figures_of_links() {
     let scenario = Scenario::from_json(&asked.to_string()).unwrap();
     let control = Control::default();
     control.stop();
-    let output = simulate(&scenario, &scenario.site(None).unwrap(), &control, ());
+    let output = simulate(&scenario, &scenario.sites(None).unwrap(), &control, ());
     assert!(output.summary.observed.is_empty());
     assert!(output.observed.iter().all(|link| link.seconds.is_empty()));
 }

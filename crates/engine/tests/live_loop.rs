@@ -234,9 +234,9 @@ fn live_with(
     port: impl PacketPort,
 ) -> (RunOutput, Marks) {
     let scenario = of_live_run(scenario);
-    let site = scenario.site(None).expect("the site is built");
+    let sites = scenario.sites(None).expect("the sites are built");
     let mut marks = Marks::default();
-    let output = drive(&scenario, &site, control, (), &mut clock, &mut [port], &mut marks);
+    let output = drive(&scenario, &sites, control, (), &mut clock, &mut [port], &mut marks);
     (output, marks)
 }
 
@@ -381,14 +381,26 @@ fn threads_that_share_the_clients_find_what_one_would() {
     threads_find_what_one_would(&scenario);
 }
 
+#[test]
+fn threads_deal_the_workload_of_some_groups_as_one_would() {
+    let mut scenario = scenario(7, "1KB");
+    let files = json!([{"path": "/a", "size": "1KB", "weight": 3}, {"path": "/b", "size": "2KB"}]);
+    scenario["workload"] = json!({"kind": "single", "files": files, "deal": "modulo"});
+    let mut own = group("own", 4);
+    own["workload"] = json!({"kind": "surge", "files": 20, "requests": 200, "deal": "modulo"});
+    own["think"] = json!({"model": "none"});
+    scenario["clients"] = json!([scenario["clients"][0], own, group("last", 5)]);
+    threads_find_what_one_would(&scenario);
+}
+
 fn threads_find_what_one_would(scenario: &Value) {
     let (whole, _) = live(scenario, usize::MAX);
     let scenario = of_live_run(scenario);
-    let site = scenario.site(None).expect("the site is built");
+    let sites = scenario.sites(None).expect("the sites are built");
     let part = |index| {
         let (mut clock, mut marks) = (VirtualClock::default(), Marks::default());
         let mut ports = [Refuser::new(usize::MAX)];
-        let share = Share { scenario: &scenario, site: &site, shard: Shard::new(index, 3) };
+        let share = Share { scenario: &scenario, sites: &sites, shard: Shard::new(index, 3) };
         drive_share(&share, &Control::default(), (), &mut clock, &mut ports, &mut marks)
     };
     let parts = sum_up(&scenario, (0..3).map(part).collect());

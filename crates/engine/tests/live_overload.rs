@@ -178,8 +178,8 @@ fn metered(asked: &Value, service: u64, shown: MachineReport) -> RunOutput {
 
 fn on(machine: &Machine, asked: &Value, shown: MachineReport) -> RunOutput {
     let scenario = Scenario::from_json(&asked.to_string()).expect("the scenario is valid");
-    let site = scenario.site(None).expect("the site is built");
-    drive(&scenario, &site, &Control::default(), (), &mut &*machine, &mut [machine], &mut Shown(shown))
+    let sites = scenario.sites(None).expect("the sites are built");
+    drive(&scenario, &sites, &Control::default(), (), &mut &*machine, &mut [machine], &mut Shown(shown))
 }
 
 fn codes(output: &RunOutput) -> Vec<ReasonCode> {

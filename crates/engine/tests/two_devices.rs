@@ -131,10 +131,10 @@ fn run(
     answer: fn(&Packet) -> Option<Packet>,
 ) -> RunOutput {
     let scenario = of_programs(scenario);
-    let site = scenario.site(None).expect("the site is built");
+    let sites = scenario.sites(None).expect("the sites are built");
     let mut ports = [Device::new([], refuse), Device::new(first, answer)];
     let mut clock = VirtualClock::default();
-    drive(&scenario, &site, &Control::default(), (), &mut clock, &mut ports, &mut NoMeters)
+    drive(&scenario, &sites, &Control::default(), (), &mut clock, &mut ports, &mut NoMeters)
 }
 
 fn codes(output: &RunOutput) -> Vec<ReasonCode> {
@@ -227,11 +227,11 @@ fn nobody_outside_has_the_addresses_of_cross_traffic() {
         flipped: None,
     };
     let scenario = of_programs(&scenario);
-    let site = scenario.site(None).expect("the site is built");
+    let sites = scenario.sites(None).expect("the sites are built");
     // More than the queue takes.
     let mut ports = [Device::new((0..100).map(forged), refuse), Device::new([], try_again)];
     let mut clock = VirtualClock::default();
-    let output = drive(&scenario, &site, &Control::default(), (), &mut clock, &mut ports, &mut NoMeters);
+    let output = drive(&scenario, &sites, &Control::default(), (), &mut clock, &mut ports, &mut NoMeters);
     assert_eq!(output.summary.fates["no route"], 100);
     let [others] = &output.summary.cross_traffic[..] else { panic!("one source") };
     assert_eq!((others.packets, others.dropped), (250, 0));

@@ -9,7 +9,7 @@ use rustix::thread::gettid;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use wasp_engine::{
-    Control, Part, RunOutput, Scenario, ScenarioError, Shard, Share, Site, drive_share, sum_up,
+    Control, Part, RunOutput, Scenario, ScenarioError, Shard, Share, Sites, drive_share, sum_up,
 };
 use wasp_units::Duration;
 
@@ -46,14 +46,14 @@ pub struct LiveRun {
 }
 
 impl LiveRun {
-    /// Runs a checked scenario, whose files are `site`. When one thread fails all end.
+    /// Runs a checked scenario, whose files are those of `sites`. When one thread fails all end.
     ///
     /// # Errors
     /// It could not begin. What fails later is in the output.
     ///
     /// # Panics
     /// If there is no queue, or a thread panicked.
-    pub fn run(self, scenario: &Scenario, site: &Arc<Site>) -> Result<RunOutput, LiveError> {
+    pub fn run(self, scenario: &Scenario, sites: &Arc<Sites>) -> Result<RunOutput, LiveError> {
         scenario.check_threads(self.queues.len())?;
         scenario.check_client_device(self.client_device.is_some())?;
         let threads = self.queues.len();
@@ -69,7 +69,7 @@ impl LiveRun {
             |own: usize, mut ports: Vec<Tun>, emulator_threads: Vec<u32>| -> Result<Part, LiveError> {
                 let shard = Shard::new(own as u32, threads as u32);
                 let seat =
-                    Seat { own, threads, share: Share { scenario, site, shard }, targets, stopper, epoch };
+                    Seat { own, threads, share: Share { scenario, sites, shard }, targets, stopper, epoch };
                 let part = seat.drive(&mut ports, &controls[own], emulator_threads);
                 if part.as_ref().map_or(true, Part::failed) {
                     controls.iter().for_each(|control| control.stop());

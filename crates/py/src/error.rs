@@ -47,6 +47,11 @@ pub(crate) fn unreadable_log(log: &str, error: &std::io::Error) -> PyErr {
     about_option("log", &format!("{log}: cannot be read: {error}"))
 }
 
+/// An error that is about no option of its own.
+pub(crate) fn clash_error(clash: &wasp_workload::Clash) -> PyErr {
+    about_option("", &clash.to_string())
+}
+
 fn about_option(field: &str, message: &str) -> PyErr {
     let raised = OptionError::new_err(format!("{field}: {message}"));
     with(raised, &[("field", field.to_owned()), ("message", message.to_owned())])

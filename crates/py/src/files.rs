@@ -1,13 +1,13 @@
 //! The files of workloads, for Python to write, to check and to serve.
 
-use crate::error::{build_error, option_error, unreadable_log};
-use pyo3::exceptions::PyValueError;
+use crate::error::{build_error, clash_error, option_error, unreadable_log};
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::io::BufRead;
 use std::sync::Mutex;
 use wasp_random::Key;
-use wasp_workload::{Content, Site, Workload};
+use wasp_workload::{Content, Located, Site, Workload, seed_of_group};
 
 /// Builds a workload; a log is read from its file.
 pub(crate) fn build(workload: &Workload, seed: u64) -> PyResult<Site> {
@@ -38,28 +38,101 @@ pub(crate) fn py_build_files(py: Python<'_>, options: &str, seed: u64) -> PyResu
     Ok(FileSet { site, seed })
 }
 
+/// The seed of the file set of a group's own workload, in an experiment with this seed.
+#[pyfunction]
+#[pyo3(name = "seed_of_group")]
+pub(crate) fn py_seed_of_group(seed: u64, group: &str) -> u64 {
+    seed_of_group(seed, group)
+}
+
+/// What the groups of an experiment ask for, on one server.
+#[pyclass(module = "waspbench._core")]
+#[derive(Default)]
+pub(crate) struct Sites(wasp_workload::Sites);
+
+#[pymethods]
+impl Sites {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the workload in `options`, a JSON object, with the seed of its files; `group` is the group of clients whose own it is. Returns the
+    /// directory below which the server has the files, such as `/homes`; nothing for the top.
+    ///
+    /// An `OptionError` without a field says that two workloads contradict each other.
+    #[pyo3(signature = (options, seed, group = None))]
+    fn add(&mut self, py: Python<'_>, options: &str, seed: u64, group: Option<&str>) -> PyResult<String> {
+        let workload = Workload::from_json(options).map_err(|error| option_error(&error))?;
+        let directory = group.map(|group| workload.directory_of(group)).unwrap_or_default();
+        py.detach(|| {
+            let added = self.0.add(build(&workload, seed)?, &directory);
+            added.map_err(|clash| clash_error(&clash))
+        })?;
+        Ok(directory)
+    }
+
+    /// Number and bytes of the files of the server.
+    fn totals(&self) -> (usize, u64) {
+        totals(self.0.files())
+    }
+
+    /// Number and bytes of the files of the workload with this number, as the server has them, and what became of the lines of its log.
+    fn figures(&self, site: usize) -> PyResult<(usize, u64, Option<String>)> {
+        let located = self.located(site)?;
+        let sizes = self.of_server(located).map(|(_, size)| size);
+        Ok((located.site.files().files().len(), sizes.sum(), reading(&located.site)))
+    }
+
+    /// Path and size in bytes of each file of the workload with this number, as the server has them.
+    fn files(&self, site: usize) -> PyResult<Vec<(String, u64)>> {
+        Ok(self.of_server(self.located(site)?).collect())
+    }
+}
+
+impl Sites {
+    fn located(&self, site: usize) -> PyResult<&Located> {
+        self.0.all().get(site).ok_or_else(|| PyIndexError::new_err(site))
+    }
+
+    /// Path and size of each file of a site, as the server has them.
+    fn of_server<'a>(&'a self, located: &'a Located) -> impl Iterator<Item = (String, u64)> + 'a {
+        let files = self.0.files();
+        located.site.files().files().iter().map(move |file| {
+            let path = located.path(file);
+            let size = files.find(&path).and_then(|id| files.get(id)).unwrap_or(file).size.get();
+            (path, size)
+        })
+    }
+}
+
+/// Number and bytes of the files of a set.
+fn totals(files: &wasp_workload::FileSet) -> (usize, u64) {
+    (files.files().len(), files.total().get())
+}
+
+/// What became of the lines of a log, as a JSON object; `None` of any other workload.
+fn reading(site: &Site) -> Option<String> {
+    let Site::Replay(replay) = site else { return None };
+    let reading = replay.reading();
+    let first_bad: Vec<_> = reading.first_bad.iter().map(ToString::to_string).collect();
+    let counts = serde_json::json!({
+        "lines": reading.lines,
+        "requests": reading.requests,
+        "other_methods": reading.other_methods,
+        "other_statuses": reading.other_statuses,
+        "bad": reading.bad,
+        "first_bad": first_bad,
+        "unknown_sizes": reading.unknown_sizes,
+    });
+    Some(counts.to_string())
+}
+
 #[pymethods]
 impl FileSet {
     /// Path and size in bytes of each file.
     fn files(&self) -> Vec<(&str, u64)> {
         self.site.files().files().iter().map(|file| (file.path.as_str(), file.size.get())).collect()
-    }
-
-    /// What became of the lines of a log, as a JSON object; `None` of any other workload.
-    fn reading(&self) -> Option<String> {
-        let Site::Replay(replay) = &self.site else { return None };
-        let reading = replay.reading();
-        let first_bad: Vec<_> = reading.first_bad.iter().map(ToString::to_string).collect();
-        let counts = serde_json::json!({
-            "lines": reading.lines,
-            "requests": reading.requests,
-            "other_methods": reading.other_methods,
-            "other_statuses": reading.other_statuses,
-            "bad": reading.bad,
-            "first_bad": first_bad,
-            "unknown_sizes": reading.unknown_sizes,
-        });
-        Some(counts.to_string())
     }
 
     /// Path, size in bytes, class, and number of references of each file of a generated set.

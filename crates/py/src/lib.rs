@@ -42,7 +42,7 @@ mod _core {
     #[pymodule_export]
     use super::fetch::py_fetch;
     #[pymodule_export]
-    use super::files::{FileContent, FileSet, py_build_files};
+    use super::files::{FileContent, FileSet, Sites, py_build_files, py_seed_of_group};
     #[pymodule_export]
     use super::py_profile;
     #[pymodule_export]

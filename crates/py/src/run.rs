@@ -8,12 +8,13 @@ use crate::error::{engine_error, scenario_error};
 use crate::result::RunResult;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::io::BufRead;
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration as Wait;
-use wasp_engine::{Control, Progress, RunOutput, Scenario, Site, simulate};
+use wasp_engine::{Control, Progress, RunOutput, Scenario, Sites, simulate};
 use wasp_io::{LiveRun, MeterTargets, Stopper, Tun, open_log};
 
 /// How long Python is left without a look at its signals.
@@ -58,7 +59,7 @@ pub(crate) fn py_start(
     offload: bool,
 ) -> PyResult<Handle> {
     let scenario = Scenario::from_json(scenario).map_err(scenario_error)?;
-    let site = py.detach(|| site(&scenario))?;
+    let sites = py.detach(|| scenario.sites(Some(&mut open_boxed))).map_err(scenario_error)?;
     let targets = MeterTargets {
         server_cpus: server_cpus.unwrap_or_default(),
         emulator_cpus: emulator_cpus.unwrap_or_default(),
@@ -76,19 +77,12 @@ pub(crate) fn py_start(
     let client_device = client_device.map(|device| tun(duplicate(device)?, offload)).transpose()?;
     let controls = queues.iter().map(|_| Arc::default()).collect();
     let stopper = Stopper::new().map_err(engine_error)?;
-    Handle::start(scenario, site, LiveRun { queues, client_device, controls, targets, stopper })
+    Handle::start(scenario, sites, LiveRun { queues, client_device, controls, targets, stopper })
 }
 
-/// The files that the clients of a scenario ask for.
-fn site(scenario: &Scenario) -> PyResult<Arc<Site>> {
-    let Some(path) = scenario.log() else { return scenario.site(None).map_err(scenario_error) };
-    let mut log = open_log(path).map_err(|error| {
-        scenario_error(wasp_engine::ScenarioError {
-            field: "workload.log".to_owned(),
-            message: format!("{path}: cannot be read: {error}"),
-        })
-    })?;
-    scenario.site(Some(&mut log)).map_err(scenario_error)
+/// The log with this name.
+fn open_boxed(name: &str) -> std::io::Result<Box<dyn BufRead>> {
+    Ok(Box::new(open_log(name)?))
 }
 
 /// The device behind a descriptor of ours.
@@ -150,7 +144,7 @@ const PANICKED: &str = "the engine panicked; what it said is on standard error";
 
 impl Handle {
     /// Simulates if the device has no queue.
-    fn start(scenario: Scenario, site: Arc<Site>, mut live: LiveRun) -> PyResult<Self> {
+    fn start(scenario: Scenario, sites: Arc<Sites>, mut live: LiveRun) -> PyResult<Self> {
         let simulated = live.queues.is_empty();
         if simulated {
             live.controls.push(Arc::default());
@@ -160,9 +154,9 @@ impl Handle {
         let warmup_ns = scenario.measure.warmup.as_nanos();
         let work = move || {
             let outcome = if simulated {
-                Ok(simulate(&scenario, &site, &live.controls[0], ()))
+                Ok(simulate(&scenario, &sites, &live.controls[0], ()))
             } else {
-                live.run(&scenario, &site).map_err(|error| error.to_string())
+                live.run(&scenario, &sites).map_err(|error| error.to_string())
             };
             // Nobody listens any more when the handle is gone.
             let _ = sender.send(outcome);

@@ -68,6 +68,17 @@ impl FileSet {
         Self::new(files.enumerate().map(file).collect())
     }
 
+    /// Adds a file.
+    pub(crate) fn push(&mut self, file: File) {
+        self.by_path.insert(file.path.clone(), FileId(self.files.len() as u32));
+        self.files.push(file);
+    }
+
+    /// The file with this place in the set, to change its size.
+    pub(crate) fn get_mut(&mut self, id: FileId) -> Option<&mut File> {
+        self.files.get_mut(id.0 as usize)
+    }
+
     /// The files in their order.
     #[must_use]
     pub fn files(&self) -> &[File] {

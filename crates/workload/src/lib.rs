@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A [`Site`] depends on its options and the seed of the set alone, so every run of an experiment asks the same files of a
-//! server. The order of requests depends on the seed and number of the run, the group and the number of the client.
+//! server. Where groups of clients have workloads of their own, [`Sites`] are those of one run. The order of requests depends on the seed and number of the run, the group and the number of the client.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -35,6 +35,7 @@ pub mod replay;
 mod requests;
 mod single;
 mod site;
+mod sites;
 mod sizes;
 pub mod statistics;
 pub mod surge;
@@ -52,8 +53,10 @@ pub use packet_times::{PacketModel, PacketTimes};
 pub use requests::{Deal, Page, PageId, RequestStream, Requests, Step};
 pub use single::{SingleOptions, Weighted};
 pub use site::{BuildError, Site, Workload};
+pub use sites::{Clash, Located, Sites, seed_of_group};
 pub use sizes::{Mixture, Sampling, Sizes, Tail};
 
+use site::SizeSource;
 use wasp_random::Stream;
 
 /// A random order, each as likely as any other (Fisher and Yates).

@@ -193,7 +193,7 @@ impl Requests {
     }
 
     /// The stream of client number `client` of `clients`, which are counted in their group for [`Deal::Own`] (whose
-    /// name enters the key) and over the whole run for [`Deal::Modulo`].
+    /// name enters the key) and among all that share the sequence for [`Deal::Modulo`].
     ///
     /// # Panics
     /// If `clients` is zero.

@@ -3,7 +3,9 @@
 use crate::prowgen::{ProwgenOptions, ProwgenSet};
 use crate::replay::{ReadError, Replay, ReplayOptions};
 use crate::surge::{SurgeOptions, SurgeSet};
-use crate::{Class, Delay, Examination, File, FileSet, OptionError, Requests, SingleOptions, Weighted};
+use crate::{
+    Class, Delay, Examination, File, FileId, FileSet, OptionError, Requests, SingleOptions, Weighted,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,6 +24,17 @@ pub enum Workload {
     Prowgen(ProwgenOptions),
     /// A log.
     Replay(ReplayOptions),
+}
+
+/// How the size of a file is known; a later one is better known.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum SizeSource {
+    /// No line of the log gives it.
+    Guess,
+    /// A server once answered with it.
+    Log,
+    /// It is an option, or follows from options.
+    Option,
 }
 
 /// Why a workload cannot be had.
@@ -149,6 +162,15 @@ impl Site {
             Self::Surge(set) => set.files(),
             Self::Prowgen(set) => set.files(),
             Self::Replay(replay) => replay.files(),
+        }
+    }
+
+    /// How the size of a file is known.
+    pub(crate) fn size_source(&self, file: FileId) -> SizeSource {
+        match self {
+            Self::List { .. } | Self::Surge(_) | Self::Prowgen(_) => SizeSource::Option,
+            Self::Replay(replay) if replay.has_size_of(file) => SizeSource::Log,
+            Self::Replay(_) => SizeSource::Guess,
         }
     }
 

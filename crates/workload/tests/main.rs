@@ -5,4 +5,5 @@ mod options;
 mod prowgen;
 mod replay;
 mod requests;
+mod sites;
 mod surge;

@@ -7,10 +7,13 @@ from dataclasses import replace
 
 from waspbench.cli.progress import clock
 from waspbench.experiment import Mode
+from waspbench.experiment.resolve import resolve_asking
 from waspbench.experiment.search import Search
 from waspbench.experiment.sweep import Point, text_of
 from waspbench.results.answers import sought
+from waspbench.results.asking import has_own_workloads
 from waspbench.results.loads import load_number, load_text
+from waspbench.results.workload import workload_lines
 from waspbench.runner.capacity_plan import machine_of
 from waspbench.runner.lengths import LONGEST
 from waspbench.runner.load import with_load
@@ -25,7 +28,8 @@ def experiment(found: Sequence[Point], mode: Mode, jobs: int | None) -> str:
     total = len(found) * measure.runs
     least = "at least " if measure.open_ended else ""
     about = _about(found, mode, jobs)
-    return _text(f"{_points(found)}, {runs} runs each:", found, f"{least}{total} runs, about {about}")
+    head = f"{_points(found)}, {runs} runs each:"
+    return _text(head, found, mode, f"{least}{total} runs, about {about}")
 
 
 def search(found: Sequence[Point], asked: Search, mode: Mode, jobs: int | None) -> str:
@@ -35,20 +39,30 @@ def search(found: Sequence[Point], asked: Search, mode: Mode, jobs: int | None) 
     machine = machine_of(asked, found[0].experiment.measure.runs)
     if isinstance(machine, CapacitySweep):
         loads = [_with(point, asked, load) for load in machine.loads() for point in found]
-        return _text(head, found, f"{len(found) * machine.most} runs, about {_about(loads, mode, jobs)}")
+        return _text(head, found, mode, f"{len(found) * machine.most} runs, about {_about(loads, mode, jobs)}")
     about = _about([_with(point, asked, asked.top, machine.most) for point in found], mode, jobs)
     each = f" in all if each had {high}" if mode == "sim" else ""
     runs = f"at most {len(found) * machine.most} runs, about {about}{each}"
-    return _text(head, found, f"{runs}; a run that is too short is made again, for up to {clock(LONGEST)}")
+    return _text(head, found, mode, f"{runs}; a run that is too short is made again, for up to {clock(LONGEST)}")
 
 
 def _about(found: Sequence[Point], mode: Mode, jobs: int | None) -> str:
     return clock(max(1.0, estimate(found, mode, jobs)))
 
 
-def _text(head: str, found: Sequence[Point], total: str) -> str:
+def _text(head: str, found: Sequence[Point], mode: Mode, total: str) -> str:
     points = [f"{point.index:>5}  {text_of(point.settings)}" for point in found if point.settings]
-    return "\n".join([head, *points, total]) + "\n"
+    return "\n".join([*_workloads(found, mode), head, *points, total]) + "\n"
+
+
+def _workloads(found: Sequence[Point], mode: Mode) -> list[str]:
+    """Which group asks for what, at the first point, where groups have workloads of their own."""
+    first = found[0]
+    scenario = resolve_asking(first.experiment, mode)
+    if not has_own_workloads(scenario):
+        return []
+    at = f" at {text_of(first.settings)}" if len(found) > 1 else ""
+    return [f"workloads{at}:", *(f"  {line}" for line in workload_lines(scenario, None))]
 
 
 def _points(found: Sequence[Point]) -> str:

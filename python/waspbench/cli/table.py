@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from waspbench.cli.drawing import drawing
@@ -13,7 +13,7 @@ from waspbench.results.columns import GROUP, every, of_groups
 from waspbench.results.ecn import ecn_of, ecn_text
 from waspbench.results.estimates import ResponseTime
 from waspbench.results.result import OpenLoop
-from waspbench.results.workload import arrival_text, asked_text, site_text, workload_text
+from waspbench.results.workload import arrival_text, asked_text, workload_lines
 from waspbench.tabular import NONE, Column, Figures, Listing, aligned, decimals, filled, percent
 
 WIDTH = 80
@@ -28,9 +28,11 @@ def report(result: Result, links: Sequence[str] = ()) -> str:
     lines = [
         title(result),
         "",
-        *_wrapped("workload", workload_text(result.scenario["workload"]) + site_text(result.site)),
+        *_labelled("workload", workload_lines(result.scenario, result.site)),
     ]
     lines += [] if result.asked is None else _wrapped("asked for", asked_text(result.asked))
+    by_group = (result.asked_by_group or {}).items()
+    lines += _labelled("asked for", [f"{name}: {asked_text(asked)}" for name, asked in by_group])
     if result.lengths is not None and result.lengths.why is None:
         lines += _wrapped("lengths", result.lengths.text)
     lines += [*_figures(result), *_groups(result), *links, *drawing(result), "", *_verdict(result)]
@@ -51,7 +53,7 @@ def _figures(result: Result) -> list[str]:
         _row("goodput", f"{result.goodput_bps.mean / 1e6:,.2f} Mbit/s{_interval(result.goodput_bps.ci90, 1e-6, 2)}"),
         _row("response time", f"mean {_ms(time.mean)}{_interval(time.ci90)}"),
         *_percentiles(time, result.percentiles),
-        *_open_loop(result.open_loop, arrival_text(result.scenario["workload"])),
+        *_open_loop(result.open_loop, arrival_text(result.scenario)),
         *_wrapped("outcomes", _outcomes(result)),
         *([] if not result.errors else [_row("errors", f"{100 * result.errors:.2f} %")]),
         _row(
@@ -174,7 +176,12 @@ def _row(label: str, text: str) -> str:
 
 
 def _wrapped(label: str, text: str) -> list[str]:
-    lines = textwrap.wrap(text, WIDTH - 1 - _LABEL) or ["none"]
+    return _labelled(label, [text])
+
+
+def _labelled(label: str, texts: Iterable[str]) -> list[str]:
+    """Texts below each other, the first of them with the label."""
+    lines = [line for text in texts for line in textwrap.wrap(text, WIDTH - 1 - _LABEL) or ["none"]]
     return [_row(label if index == 0 else "", line) for index, line in enumerate(lines)]
 
 

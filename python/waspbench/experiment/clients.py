@@ -31,6 +31,7 @@ from waspbench.experiment.loss import Loss, resolve_loss
 from waspbench.experiment.profiles import PROFILES, with_profile
 from waspbench.experiment.tcp import PositiveCount, Tcp
 from waspbench.experiment.units import Duration, Frequency, Name, PlaceName
+from waspbench.experiment.workload import Workload
 from waspbench.suggestion import hint
 
 
@@ -108,6 +109,10 @@ class Clients(Part):
     mtu: Mtu = 1500
     """Largest IP packet that the access link of a client carries, in bytes. A longer one is fragmented, or dropped if
     its header forbids that."""
+    workload: Workload | None = None
+    """What the clients of this group ask for, with the fields of [workload]. Unless set, they ask for what [workload]
+    says, together with all other groups that have no workload of their own. A set of surge or prowgen has a seed of its
+    own unless set, and the server has its files below /NAME, the name of the group."""
     http: Http = Field(default_factory=Http)
     """How the clients use HTTP."""
     think: Delay | None = None

@@ -113,16 +113,22 @@ def set_path(document: dict[str, Any], path: str, value: Any, where: str = _SETT
         InputError: something on the way is no table, or names no group.
     """
     steps = _NUMBERED.sub(r"clients.\1.", path).split(".")
-    if steps[0] == "workload" and len(steps) > 2 and isinstance(workload := document.get("workload"), dict):
-        start_from_preset(workload, steps[1])
+    _start_workload(document, steps)
     if steps[0] == "assert" and len(steps) > 1:
         table = document.get("assert", {})
         document["assert"] = {**(flat(table) if isinstance(table, Mapping) else {}), ".".join(steps[1:]): value}
     elif steps[0] == "clients" and len(steps) > 1:
         for group, rest in _groups(document, steps[1:], where):
+            _start_workload(group, rest)
             _set_in(group, rest, value, path, where)
     else:
         _set_in(document, steps, value, path, where)
+
+
+def _start_workload(table: dict[str, Any], steps: list[str]) -> None:
+    """Starts from the preset where ``steps`` lead to a field within a table of the workload of ``table``."""
+    if steps[0] == "workload" and len(steps) > 2 and isinstance(workload := table.get("workload"), dict):
+        start_from_preset(workload, steps[1])
 
 
 def with_name(document: Mapping[str, Any], path: str) -> str:

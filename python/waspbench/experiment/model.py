@@ -227,7 +227,7 @@ class Experiment(Part):
     server: Server = Field(default_factory=Server)
     """The server under test."""
     workload: Workload = Field(default_factory=Single)
-    """What the clients ask for."""
+    """What the clients ask for, except in groups with a workload of their own."""
     network: Network = Field(default_factory=Network)
     """Network between the clients and the server."""
     clients: Annotated[list[Clients], Field(min_length=1)]
@@ -255,11 +255,24 @@ class Experiment(Part):
         return placed(data, DEFAULT_NAME)
 
     @model_validator(mode="after")
+    def _workload_for_somebody(self) -> Experiment:
+        if "workload" in self.model_fields_set and all(group.workload is not None for group in self.clients):
+            message = "every group of clients has a workload of its own, so nobody uses it"
+            raise FieldError("workload", f"{message}; leave it out, or one of theirs")
+        return self
+
+    @model_validator(mode="after")
     def _one_target(self) -> Experiment:
-        workload, server = self.workload, self.server
-        if workload.kind == "single" and workload.files is None:
+        server = self.server
+        workloads = {
+            "the workload" if group.workload is None else f"{group.path}.workload": group.workload or self.workload
+            for group in self.clients
+        }
+        several = (name for name, each in workloads.items() if each.kind != "single" or each.files is not None)
+        name = next(several, None)
+        if name is None:
             return self
-        message = "says what is asked for, and so does the workload, which has more than one file; leave it out"
+        message = f"says what is asked for, and so does {name}, which has more than one file; leave it out"
         if server.path is not None:
             raise FieldError("server.path", message, server.path)
         if server.url is not None and Location.of(server.url).target != "/":
@@ -272,7 +285,7 @@ class Experiment(Part):
         for name in names:
             if names.count(name) > 1:
                 raise FieldError("clients", "two groups have this name; give each [[clients]] a name of its own", name)
-            if name in Clients.model_fields:
+            if name in Clients.model_fields and not (info.context or {}).get(MEASURED):
                 raise FieldError("clients", "a group cannot be named like a field of [[clients]]", name)
             if is_reserved(name) and not (info.context or {}).get(MEASURED):
                 near = f"{name.replace('.', '-')}-clients"

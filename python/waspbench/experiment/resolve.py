@@ -14,6 +14,7 @@ from waspbench.experiment.model import Experiment, Mode, Server
 from waspbench.experiment.sweep import text_of
 from waspbench.experiment.trace_files import contents_for
 from waspbench.experiment.units import AUTO
+from waspbench.experiment.workload import Workload
 
 SERVER_PORT = 80
 """The port of a server that the run starts, and of a modelled one."""
@@ -45,8 +46,7 @@ def resolve(
             **experiment.network.resolve(),
             "traces": contents_for(experiment, traces),
         },
-        "workload": resolve_workload(experiment, mode),
-        "clients": [group.resolve() for group in experiment.clients],
+        **resolve_asking(experiment, mode),
         "measure": {
             "warmup": warmup_of(experiment),
             "duration": duration_of(experiment),
@@ -111,12 +111,24 @@ def modelled_server(experiment: Experiment) -> dict[str, Any]:
     return {"model": experiment.server.model.model_dump(), "tcp": experiment.server.tcp.resolve()}
 
 
-def resolve_workload(experiment: Experiment, mode: Mode) -> dict[str, Any]:
-    """What the clients ask for, as the engine takes it."""
-    options = experiment.workload.options()
+def resolve_asking(experiment: Experiment, mode: Mode) -> dict[str, Any]:
+    """Who asks for what, as the engine takes it: the workload that groups share, if any do, and the groups."""
+    groups = [(group.resolve(), group.workload) for group in experiment.clients]
     server = experiment.server
+    shared = any(own is None for _, own in groups)
+    return {
+        **({"workload": resolve_workload(experiment.workload, server, mode)} if shared else {}),
+        "clients": [
+            told if own is None else {**told, "workload": resolve_workload(own, server, mode)} for told, own in groups
+        ],
+    }
+
+
+def resolve_workload(workload: Workload, server: Server, mode: Mode) -> dict[str, Any]:
+    """What clients ask for before ``server``, as the engine takes it."""
+    options = workload.options()
     own = Location.of(server.url).target if server.url is not None else server.path
-    one = experiment.workload.kind == "single" and experiment.workload.files is None
+    one = workload.kind == "single" and workload.files is None
     if mode == "live" and own is not None and one:
         options["path"] = own
     return options

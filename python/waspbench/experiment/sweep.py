@@ -109,7 +109,8 @@ def points(document: Mapping[str, Any]) -> list[Point]:
         InputError: the sweep or a point is not valid; a problem of a point says which.
     """
     whole = parse(document)
-    checked = {**document, **{key: part for key, part in whole if isinstance(part, Part)}}
+    given = whole.model_fields_set
+    checked = {**document, **{key: part for key, part in whole if key in given and isinstance(part, Part)}}
     sweep = checked.pop("sweep", None) or {}
     _check_names(document, sweep)
     with uncollected():

@@ -30,8 +30,8 @@ class _Dealt(Part):
     kind: str
     """Selects the workload."""
     deal: Literal["own", "modulo"] = "own"
-    """How requests are dealt to clients. own: each client has its own sequence of requests. modulo: client c of n takes
-    requests c, c + n, c + 2n... of one sequence for all [S03]."""
+    """How requests are dealt to clients. own: each client has its own sequence of requests. modulo: client c of the n
+    that share the workload takes requests c, c + n, c + 2n... of one sequence for all of them [S03]."""
 
     def options(self) -> dict[str, Any]:
         """The options as the engine takes them."""
@@ -84,7 +84,8 @@ class _Generated(_Dealt):
     refused: ClassVar[dict[str, str]] = {"size": 'belongs to kind = "single"; these files have sizes of their own'}
 
     seed: Seed | None = None
-    """Seed of the file set; the seed of the experiment unless set."""
+    """Seed of the file set. Unless set, it is the seed of the experiment; in the workload of a group it follows from
+    that seed and the name of the group."""
     directory: str | None = None
     """Directory that wasp files wrote with the same options and seed, for a live server to serve. Unless set, WASP
     creates files with the same paths and sizes for a server that it starts."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from waspbench.experiment.clients import Clients
 from waspbench.experiment.quantities import A_SECOND, BITS_A_SECOND, BYTES, MILLISECONDS, SHARE, Unit, quantity
 from waspbench.figures.figure import Axis
 from waspbench.results.columns import value_text
@@ -32,6 +33,7 @@ _OF_CLIENTS: dict[tuple[str, ...], tuple[str, str, FieldKind]] = {
     ("bandwidth", "up"): ("bandwidth up", "bandwidth up", "other"),
     ("mtu",): ("MTU", "MTU", "other"),
     ("think",): ("pause", "pause", "other"),
+    ("workload", "size"): ("file size", "file size", "other"),
     ("profile",): ("profile", "access profile", "other"),
     ("tcp", "congestion"): ("congestion control", "congestion control", "other"),
     ("tcp", "recovery"): ("loss recovery", "loss recovery", "other"),
@@ -158,7 +160,16 @@ def kind_of(path: str) -> FieldKind:
 def field_name(path: str) -> str:
     """What a legend calls a field."""
     found = _named(path)
-    return ".".join(path.split(".")[-2:]) if found is None else found[0]
+    return _last(path) if found is None else found[0]
+
+
+def _last(path: str) -> str:
+    """The end of the path of a field that has no name here, and the group whose it is: ``workload.files of homes``."""
+    first, *steps = path.split(".")
+    fields = (place for place, step in enumerate(steps) if place and step in Clients.model_fields)
+    place = next(fields, 0) if first == "clients" else 0
+    last = ".".join((steps[place:] if place else [first, *steps])[-2:])
+    return f"{last} of {'.'.join(steps[:place])}" if place else last
 
 
 def setting(path: str, value: Any) -> str:
@@ -174,7 +185,7 @@ def axis_of(path: str, values: Sequence[Any]) -> tuple[Axis, list[float]]:
     which they first come.
     """
     found = _named(path)
-    label = ".".join(path.split(".")[-2:]) if found is None else found[1]
+    label = _last(path) if found is None else found[1]
     numbers = numbers_of(path, values)
     if numbers is not None:
         places, unit = numbers

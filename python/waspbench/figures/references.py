@@ -9,6 +9,7 @@ from typing import Any
 from waspbench import _core
 from waspbench.experiment.units import seconds
 from waspbench.figures.values import Part
+from waspbench.results.asking import workload_in
 from waspbench.results.result import Result
 from waspbench.results.wording import impairments, of_link
 from waspbench.stats import theory
@@ -56,7 +57,7 @@ def _is_meant(group: Mapping[str, Any], name: str | None) -> bool:
 
 
 def _limit_of(group: Mapping[str, Any], result: Result) -> float | None:
-    size = _size(result)
+    size = _size(group, result)
     if size is None:
         return None
     shortest = _shortest(group, result, size)
@@ -70,9 +71,9 @@ def _limit_of(group: Mapping[str, Any], result: Result) -> float | None:
     return count / (shortest + pause)
 
 
-def _size(result: Result) -> str | None:
-    """The size of the file that all clients ask for; None if there are several."""
-    workload = result.scenario.get("workload", {})
+def _size(group: Mapping[str, Any], result: Result) -> str | None:
+    """The size of the file that the clients of a group ask for; None if there are several."""
+    workload = workload_in(result.scenario, group)
     size: str | None = workload.get("size") if workload.get("kind") == "single" else None
     return size
 
@@ -137,7 +138,7 @@ def modelled(rate: Rate) -> Callable[[Part], float | None]:
     """
 
     def of_group(group: Mapping[str, Any], result: Result) -> float | None:
-        size, segment = _size(result), _mtu(group, result) - HEADERS
+        size, segment = _size(group, result), _mtu(group, result) - HEADERS
         if size is None or _core.parse_bytes(size) < LONG * segment:
             return None
         loss, rtt = chance((group.get("loss") or {}).get("down")), _round_trip(group, result)

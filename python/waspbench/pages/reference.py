@@ -143,6 +143,10 @@ def _heading(part: Schema, paths: Sequence[str]) -> str:
     return shown
 
 
+_TOLD_ELSEWHERE = ("clients.workload",)
+"""Fields whose tables are those of another field, which their own text names."""
+
+
 def _paths(schema: Schema) -> dict[str, list[str]]:
     """Each table of the file, and the paths at which it may stand, in the order of the file."""
     found: dict[str, list[str]] = {"": [""]}
@@ -154,7 +158,8 @@ def _paths(schema: Schema) -> dict[str, list[str]]:
                 known.append(at)
                 part = schema["$defs"][name]
                 for field, inner in part["properties"].items():
-                    visit(inner, f"{at}.{field}")
+                    if f"{at}.{field}" not in _TOLD_ELSEWHERE:
+                        visit(inner, f"{at}.{field}")
 
     for field, shape in schema["properties"].items():
         visit(shape, field)

@@ -17,6 +17,7 @@ from waspbench.results.capacity import CapacityResult, PointCapacity
 from waspbench.results.columns import Line, column_of, columns_of, settings, swept
 from waspbench.results.loads import UNITS, load_columns, load_number
 from waspbench.results.search_notes import ALARMS, beside, excluded, hints, made
+from waspbench.results.workload import workloads_text
 from waspbench.tabular import Column, Figures, Listing, span, whole
 
 MOST_POINTS = 6
@@ -62,8 +63,8 @@ def _server(source: SearchSource) -> str:
     """The server under test, and what it is asked for."""
     found = next((setup.server for setup in source.origin.setups), {})
     about = "modelled server" if source.search.mode == "sim" else f"server {found.get('kind')}"
-    workload = setting.workload_of(source.origin)
-    return f"{about} ({workload})" if workload else about
+    scenario = setting.scenario_of(source.origin)
+    return f"{about} ({workloads_text(scenario)})" if scenario else about
 
 
 def _alerts(source: SearchSource) -> Iterator[Items]:

@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from waspbench.experiment import Mode
-from waspbench.experiment.resolve import resolve_workload
+from waspbench.experiment.resolve import resolve_asking
 from waspbench.figures.sources import settings_of
 from waspbench.report.content import Block, Section, Table, Words, items, table
 from waspbench.report.sources import ComparisonSource, Origin, SearchSource, Side, StudySource
+from waspbench.results.asking import workload_in
 from waspbench.results.columns import value_text
 from waspbench.results.comparing import ComparisonResult
 from waspbench.results.wording import cross_traffic, described, impairments, losses, queues, shared_links, trace
-from waspbench.results.workload import site_text, workload_text
+from waspbench.results.workload import workload_lines
 from waspbench.tabular import NONE, Column, Listing, whole
 
 
@@ -23,37 +24,42 @@ def of_study(source: StudySource) -> Section:
     study, (point, result) = source.study, source.made[0]
     swept = len(study.points) > 1
     said = [f"At {settings_of(point.varied)}: {described(result)}"] if swept else []  # else it stands at the top
-    said.append(f"Workload: {workload_text(result.scenario['workload'])}{site_text(result.site)}")
+    said += [f"Workload: {text}" for text in workload_lines(result.scenario, result.site)]
     if result.lengths is not None and result.lengths.why is None:
         said.append(f"Lengths: {result.lengths.text}")
     title = f"Groups of clients{f' at {settings_of(point.varied)}' if swept else ''}"
     network = result.scenario.get("network") or {}
     said += [f"{name}: {text}" for name, text in [*shared_links(result.scenario), *cross_traffic(network)]]
-    blocks: list[Block] = [items("", said), clients_table(title, result.clients)]
+    blocks: list[Block] = [items("", said), clients_table(title, _with_workloads(result.scenario))]
     return _section([*blocks, *_varied(source.origin, [each.varied for each in study.points])])
 
 
 def of_search(source: SearchSource) -> Section:
     """What a search ran."""
     origin, blocks = source.origin, list[Block]()
-    workload = workload_of(origin)
-    if origin.points and workload is not None:
+    scenario = scenario_of(origin)
+    if scenario is not None:
         varied = "the rate of their arrivals" if source.search.find == "rate" else "their number"
-        groups = [group.resolve() for group in origin.points[0].experiment.clients]
         network = origin.points[0].experiment.network.resolve()
         met = [*shared_links({"network": network}), *cross_traffic(network)]
         links = [f"{name}: {text}" for name, text in met]
-        blocks.append(items("", [f"Workload: {workload}", *links]))
-        blocks.append(clients_table(f"Groups of clients; the search varies {varied}", groups))
+        blocks.append(items("", [*(f"Workload: {text}" for text in workload_lines(scenario, None)), *links]))
+        title = f"Groups of clients; the search varies {varied}"
+        blocks.append(clients_table(title, _with_workloads(scenario)))
     return _section([*blocks, *_varied(origin, [each.varied for each in source.search.points])])
 
 
-def workload_of(origin: Origin) -> str | None:
-    """The workload of an experiment in words; None where this version cannot read the file."""
+def _with_workloads(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The groups of a scenario, each with what it asks for."""
+    return [{**group, "workload": workload_in(scenario, group)} for group in scenario["clients"]]
+
+
+def scenario_of(origin: Origin) -> dict[str, Any] | None:
+    """Who asks for what in an experiment; None where this version cannot read the file."""
     if not origin.points:
         return None
     mode: Mode = "live" if origin.mode == "live" else "sim"
-    return workload_text(resolve_workload(origin.points[0].experiment, mode))
+    return resolve_asking(origin.points[0].experiment, mode)
 
 
 def of_comparison(source: ComparisonSource) -> Section:
@@ -145,7 +151,12 @@ def _asks(row: Mapping[str, Any]) -> str:
     arrivals, think = row.get("arrivals"), row.get("think")
     if arrivals:
         return f"open loop, {arrivals.get('rate')} {arrivals.get('model', '')}".strip()
-    if think:
+    workload = row.get("workload") or {}
+    if not think and workload.get("kind") == "surge":
+        think = workload.get("inactive_off")
+        if think is None:
+            return f"after a pause of {workload.get('preset')}"
+    if think and think.get("model") != "none":
         told = [str(value) for name, value in think.items() if name != "model"]
         return f"after a pause: {think.get('model')} {' '.join(told)}".strip()
     return "when it has its answer"

@@ -20,7 +20,7 @@ from waspbench.results.remarks import remarks
 from waspbench.results.result import Result
 from waspbench.results.wording import carried, described, direction, hidden
 from waspbench.results.wording import server as server_text
-from waspbench.results.workload import workload_text
+from waspbench.results.workload import workloads_text
 
 PREDICTED = "These figures are a prediction: clients, network and server were simulated."
 MEASURED = "These figures are a measurement: emulated clients and network before a real server."
@@ -71,7 +71,7 @@ def _swept(source: StudySource) -> str:
     fields = ", ".join(dict.fromkeys(path for point in study.points for path in point.varied))
     measure = first.scenario["measure"]
     return (
-        f"{server_text(first)}, {workload_text(first.scenario['workload'])}, {len(study.points)} points over {fields}. "
+        f"{server_text(first)}, {workloads_text(first.scenario)}, {len(study.points)} points over {fields}. "
         f"{study.mode}, {_runs(source)} of {measure['duration']} after {measure['warmup']} at each, seed {study.seed}"
     )
 

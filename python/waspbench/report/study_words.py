@@ -88,7 +88,7 @@ _LEAST = 0.0001
 def _rest(result: Result) -> Iterator[str]:
     loop = result.open_loop
     if loop is not None:
-        offered = arrival_text(result.scenario["workload"])
+        offered = arrival_text(result.scenario)
         shed = f", and {loop.shed:,d} were shed" if loop.shed else ""
         yield f"Of {loop.arrivals.mean:,.1f} {offered} a second that arrived, {loop.begun.mean:,.1f} began{shed}."
         yield "Response times count from the arrival, with the wait for a client that is free."
@@ -99,7 +99,9 @@ def _rest(result: Result) -> Iterator[str]:
     if len(known) > 1:
         slowest = max(known, key=lambda group: group.response_time_ms.p50 or 0.0)
         median = Metric(MEDIAN.name, slowest.name)
-        yield f"Of the groups, {slowest.name} has the longest median response time: {told(median, result)}."
+        every = sum(not each.background for each in result.groups)
+        of = "Of the groups" if len(known) == every else "Of the groups with enough transactions"
+        yield f"{of}, {slowest.name} has the longest median response time: {told(median, result)}."
 
 
 def _limit(busy: float) -> str:

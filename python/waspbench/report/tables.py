@@ -88,7 +88,7 @@ def _open_loop(result: Result) -> Iterator[list[Cell]]:
     loop = result.open_loop
     if loop is None:
         return
-    offered, text = arrival_text(result.scenario["workload"]), decimals()
+    offered, text = arrival_text(result.scenario), decimals()
     for label, found in ((f"{offered} that arrived (/s)", loop.arrivals), (f"{offered} that began (/s)", loop.begun)):
         interval = amounts.ONE_RUN if found.ci90 is None else span(found.ci90)
         yield [Cell(text=label), Cell(text=text(found.mean)), Cell(text=interval)]

@@ -8,16 +8,17 @@ from waspbench.experiment.http import Http
 from waspbench.experiment.location import Location
 from waspbench.experiment.model import Experiment, Mode
 from waspbench.experiment.units import seconds
+from waspbench.experiment.uses import workload_of
 from waspbench.experiment.workload import Replay, Single, Surge
 
 
 def asks_for(experiment: Experiment, group: Clients, mode: Mode) -> str:
     """What a client asks for and how, such as ``/`` or ``1KiB on a new connection each time``."""
-    return f"{_asked(experiment, mode)}{_method(group.http)}{_connections(group.http)}"
+    return f"{_asked(experiment, group, mode)}{_method(group.http)}{_connections(group.http)}"
 
 
-def _asked(experiment: Experiment, mode: Mode) -> str:
-    workload = experiment.workload
+def _asked(experiment: Experiment, group: Clients, mode: Mode) -> str:
+    workload = workload_of(experiment, group)
     if isinstance(workload, Single):
         return _single(experiment, workload, mode)
     if isinstance(workload, Replay):
@@ -48,7 +49,7 @@ def waits(experiment: Experiment, group: Clients) -> str | None:
         return None
     if group.think is not None:
         return _pause(group.think)
-    workload = experiment.workload
+    workload = workload_of(experiment, group)
     if isinstance(workload, Surge):
         return f"as {workload.preset} says" if workload.inactive_off is None else _pause(workload.inactive_off)
     if isinstance(workload, Replay) and workload.times:

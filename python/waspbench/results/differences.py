@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from waspbench.experiment.load import parse
+from waspbench.experiment.uses import as_document
 from waspbench.results.formats import Record
 from waspbench.results.store import load_manifest
 from waspbench.results.study import StudyPlan, is_study, read_plan
@@ -62,7 +63,7 @@ def facts(directory: str | Path) -> dict[str, Any]:
         document, placed = made.experiment, {}
         traces = {path: about["sha256"] for path, about in made.scenario["network"].get("traces", {}).items()}
     # Parsed anew, a field that older results do not know has its default in both.
-    asked = parse(document, measured=True).model_dump(exclude_none=True, by_alias=True)
+    asked = as_document(parse(document, measured=True))
     used = {
         path: _with_digest(path, leaf, traces) for path, leaf in _leaves("", asked) if not path.startswith(_IGNORED)
     }

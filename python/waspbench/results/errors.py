@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from waspbench.results.asking import workload_in
+
 if TYPE_CHECKING:
     from waspbench.results.groups import Group
     from waspbench.results.summary import RunGroup
@@ -194,6 +196,11 @@ _ELSEWHERE = {
 
 
 def _asked(scenario: Mapping[str, Any]) -> str:
-    workload = scenario.get("workload", {})
-    path = workload.get("path")
-    return "what the workload names" if path is None or workload.get("files") else f"`{path}`"
+    """What clients ask for that is not there: the path if it is one for all of them."""
+    paths = {_path(workload_in(scenario, group)) for group in scenario.get("clients") or [{}]}
+    path = paths.pop() if len(paths) == 1 else None
+    return "what the workload names" if path is None else f"`{path}`"
+
+
+def _path(workload: Mapping[str, Any]) -> str | None:
+    return None if workload.get("files") else workload.get("path")

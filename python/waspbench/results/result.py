@@ -10,6 +10,7 @@ from pydantic import Field
 from waspbench.experiment import Mode, loss_label
 from waspbench.experiment.metrics import PERCENTILES
 from waspbench.results import errors, together
+from waspbench.results.asking import notes_of_mixtures
 from waspbench.results.check import Check
 from waspbench.results.columns import Line, with_groups
 from waspbench.results.ecn import notes_of_ecn
@@ -161,8 +162,8 @@ class LogReading(Record):
     """Number of files whose size no line gives."""
 
 
-class Site(Record):
-    """Files that the clients could ask for."""
+class GroupSite(Record):
+    """Files that the clients of a group could ask for."""
 
     files: int
     """Number of files."""
@@ -170,6 +171,14 @@ class Site(Record):
     """Number of bytes of all files together."""
     log: LogReading | None = None
     """How the lines of the log were read, if the workload replays one."""
+
+
+class Site(GroupSite):
+    """Files that the clients could ask for."""
+
+    groups: dict[str, GroupSite] | None = None
+    """The files of each group of clients, by its name; None if no group has a workload of its own, and in results of
+    older versions. With it, log is None, because each group has its own."""
 
 
 class Asked(Record):
@@ -276,7 +285,11 @@ class Result(WithTables):
     percentiles: list[str] = Field(default_factory=lambda: list(PERCENTILES))
     """Names of the percentiles that tables show."""
     asked: Asked | None = None
-    """Files that clients asked for, if there is more than one. None unless ``wasp show`` determined it."""
+    """Files that clients asked for, if there is more than one and no group has a workload of its own. None unless
+    ``wasp show`` determined it."""
+    asked_by_group: dict[str, Asked] | None = None
+    """Files that the clients of each group asked for, if that is more than one, by the name of the group; background
+    groups are among them. None if no group has a workload of its own, and unless ``wasp show`` determined it."""
 
     @property
     def line(self) -> Line:
@@ -456,7 +469,8 @@ def _notes(
         *notes_of_mtus(scenario, runs),
         *notes_of_ecn(scenario, runs, about.get("mode")),
     ]
-    every = [*(note for run in runs for note in run.notes), *of_lengths, *of_errors, *of_links, *of_groups]
+    mixed = notes_of_mixtures(scenario)
+    every = [*(note for run in runs for note in run.notes), *mixed, *of_lengths, *of_errors, *of_links, *of_groups]
     return list(dict.fromkeys(every))
 
 

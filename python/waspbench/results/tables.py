@@ -21,7 +21,7 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             GROUP,
             ("connection", "UInt32", "Number of the connection among those of the client, from 0."),
             ("request", "UInt32", "Number of the request among those of the client, from 0."),
-            ("file", "UInt32", "Index of the file in the set of the workload, from 0."),
+            ("file", "UInt32", "Index of the file in the set of the group's workload, from 0."),
             (
                 "intended_ns",
                 "Int64",

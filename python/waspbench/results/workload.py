@@ -9,19 +9,40 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from waspbench.results.result import Asked, Result, Site
+from waspbench.results.asking import has_own_workloads, workload_in
+from waspbench.results.result import Asked, GroupSite, Result, Site
 from waspbench.results.study import StudyResult
 
 RANKS = 100
 """Ranks over which the slope of the popularity is fitted: two decades."""
 
 
-def site_text(site: Site | None) -> str:
+def workload_lines(scenario: Mapping[str, Any], site: Site | None) -> list[str]:
+    """The workloads of a scenario in words, each with what there was to ask for. Where groups have workloads of their
+    own, each line begins with the names of those that it is about.
+    """
+    if not has_own_workloads(scenario):
+        return [workload_text(scenario["workload"]) + site_text(site)]
+    groups = scenario["clients"]
+    sharing = [group["name"] for group in groups if not group.get("workload")]
+    told = [(", ".join(sharing), scenario["workload"], sharing[0])] if sharing else []
+    told += [(group["name"], group["workload"], group["name"]) for group in groups if group.get("workload")]
+    sites = (site.groups if site is not None else None) or {}
+    return [f"{names}: {workload_text(workload)}{site_text(sites.get(of))}" for names, workload, of in told]
+
+
+def workloads_text(scenario: Mapping[str, Any]) -> str:
+    """The workloads of a scenario in a few words."""
+    lines = workload_lines(scenario, None)
+    return lines[0] if len(lines) == 1 else f"{len(lines)} workloads"
+
+
+def site_text(site: GroupSite | None) -> str:
     """What there was to ask for in words; nothing of a single file."""
     if site is None or (site.files == 1 and site.log is None):
         return ""
     size = f"{site.bytes / 1e6:,.1f} MB" if site.bytes >= 100_000 else f"{site.bytes:,d} B"
-    text = f": {site.files:,d} files of {size} together"
+    text = f": {site.files:,d} files of {size} together" if site.files > 1 else f": 1 file of {size}"
     if site.log is None:
         return text
     log = site.log
@@ -44,33 +65,79 @@ def workload_text(workload: Mapping[str, Any]) -> str:
     return f"{kind}, preset {workload['preset']}{more}{dealt}"
 
 
-def arrival_text(workload: Mapping[str, Any]) -> str:
-    """What arrives in an open loop with a workload of a scenario: pages, where they have embedded files."""
-    paged = workload["kind"] == "surge" and workload.get("embedded") != {"model": "none"}
+def arrival_text(scenario: Mapping[str, Any]) -> str:
+    """What arrives in the open loops of a scenario: pages, where they have embedded files; arrivals, if some are pages
+    and some are requests.
+    """
+    groups = [group for group in scenario.get("clients", ()) if not group.get("background")]
+    opened = [group for group in groups if group.get("arrivals")] or groups
+    found = {_arrival(workload_in(scenario, group)) for group in opened}
+    return "arrivals" if len(found) > 1 else next(iter(found), "requests")
+
+
+def _arrival(workload: Mapping[str, Any]) -> str:
+    paged = workload.get("kind") == "surge" and workload.get("embedded") != {"model": "none"}
     return "pages" if paged else "requests"
 
 
 def asked_for(result: Result) -> Asked | None:
-    """What was asked for; None of a single file, or without transactions to look at."""
-    workload = result.scenario["workload"]
-    tables = sorted(Path(result.results or "", "transactions").glob("*.parquet"))
-    if not tables or (workload["kind"] == "single" and not workload.get("files")):
+    """What was asked for; None of a single file, where groups have workloads of their own, or without transactions to
+    look at.
+    """
+    if has_own_workloads(result.scenario) or _is_one_file(result.scenario["workload"]):
         return None
+    counts = _counts(result)
     aside = [index for index, group in enumerate(result.scenario["clients"]) if group.get("background")]
-    rows = pl.scan_parquet(tables).filter("measured", *([~pl.col("group").is_in(aside)] if aside else []))
-    if "file" not in rows.collect_schema():
-        return None  # results of an older version
-    counts = rows.group_by("file").len().sort("len", descending=True).collect()["len"].to_numpy()
-    if len(counts) == 0:
+    return None if counts is None else _asked(counts.filter(~pl.col("group").is_in(aside)) if aside else counts)
+
+
+def asked_by_group(result: Result) -> dict[str, Asked] | None:
+    """What each group asked for that asks for more than one file, background groups among them; None if no group has a
+    workload of its own.
+    """
+    scenario = result.scenario
+    counts = _counts(result) if has_own_workloads(scenario) else None
+    if counts is None:
         return None
-    mean = rows.filter(pl.col("outcome") == "ok").select(pl.col("bytes").mean()).collect().item()
-    total = int(counts.sum())
+    groups = enumerate(scenario["clients"])
+    several = {index: group["name"] for index, group in groups if not _is_one_file(workload_in(scenario, group))}
+    found = {name: _asked(counts.filter(pl.col("group") == index)) for index, name in several.items()}
+    return {name: asked for name, asked in found.items() if asked is not None}
+
+
+def _is_one_file(workload: Mapping[str, Any]) -> bool:
+    return workload["kind"] == "single" and not workload.get("files")
+
+
+def _counts(result: Result) -> pl.DataFrame | None:
+    """The requests of each group for each file, and of the ``ok`` ones the number and the bytes of the bodies; None
+    without tables, and of older versions.
+    """
+    tables = sorted(Path(result.results or "", "transactions").glob("*.parquet"))
+    rows = pl.scan_parquet(tables).filter("measured") if tables else None
+    if rows is None or "file" not in rows.collect_schema():
+        return None
+    ok = pl.col("outcome") == "ok"
+    return (
+        rows.group_by("group", "file")
+        .agg(requests=pl.len(), ok=ok.sum(), bytes=pl.col("bytes").filter(ok).sum())
+        .collect()
+    )
+
+
+def _asked(counts: pl.DataFrame) -> Asked | None:
+    """What was asked for; None if nothing was."""
+    files = counts.group_by("file").agg(pl.col("requests", "ok", "bytes").sum()).sort("requests", descending=True)
+    requests = files["requests"].to_numpy()
+    if len(requests) == 0:
+        return None
+    total, ok = int(requests.sum()), int(files["ok"].sum())
     return Asked(
         requests=total,
-        files=len(counts),
-        top_share=float(counts[0]) / total,
-        slope=_slope(counts[:RANKS]),
-        mean_bytes=None if mean is None else float(mean),
+        files=len(requests),
+        top_share=float(requests[0]) / total,
+        slope=_slope(requests[:RANKS]),
+        mean_bytes=float(files["bytes"].sum()) / ok if ok else None,
     )
 
 
@@ -78,9 +145,9 @@ def with_asked(study: StudyResult) -> StudyResult:
     """A study with what was asked for at each point that has results, where that is more than one file."""
     points = []
     for point in study.points:
-        asked = None if point.result is None else asked_for(point.result)
-        if point.result is not None and asked is not None:
-            point = point.model_copy(update={"result": point.result.model_copy(update={"asked": asked})})
+        if point.result is not None:
+            asked = {"asked": asked_for(point.result), "asked_by_group": asked_by_group(point.result)}
+            point = point.model_copy(update={"result": point.result.model_copy(update=asked)})
         points.append(point)
     return study.model_copy(update={"points": points})
 

@@ -10,7 +10,7 @@ from scipy.special import bdtrc
 from waspbench.experiment import Experiment, Mode
 from waspbench.experiment.conditions import Condition
 from waspbench.experiment.metrics import Metric, fraction_of, percentiles_of
-from waspbench.experiment.resolve import resolve_workload
+from waspbench.experiment.resolve import resolve_asking
 from waspbench.results import RunSummary, errors
 from waspbench.results.capacity import EXCUSED, LINK_FULL, SATURATED
 from waspbench.results.checks import lacking, run_value
@@ -240,10 +240,7 @@ def _goodput(summary: RunSummary) -> float:
 
 def _said_of_errors(summary: RunSummary, experiment: Experiment, mode: Mode) -> list[str]:
     """Errors above 1 %, and what may help."""
-    scenario = {
-        "clients": [group.resolve() for group in experiment.clients],
-        "workload": resolve_workload(experiment, mode),
-    }
+    scenario = resolve_asking(experiment, mode)
     kind = experiment.server.kind
     judged = {reason.group for reason in summary.invalid if reason.code == "errors"}
     if summary.by_group and len(summary.by_group) > 1:

@@ -48,7 +48,7 @@ from waspbench.runner.searches import FIRST_PILOT, LENGTHS, Searches
 from waspbench.runner.timing import time_limit
 from waspbench.stats.stopping import Until
 from waspbench.testbed import machine
-from waspbench.workload.serving import check_log
+from waspbench.workload.serving import check_sites
 
 Source = Experiment | Mapping[str, Any] | str | Path
 """An experiment, the content of an experiment file, or the path of one."""
@@ -94,7 +94,7 @@ def prepare(
         for point in found:
             accept(point.experiment, chosen, point.settings, traces)
             live.check_access_log(point.experiment, chosen)
-            check_log(point.experiment)
+            check_sites(point.experiment, chosen)
     live.placement(chosen, server_cpus, emulator_cpus)
     for point in found:
         conditions(point.experiment, thresholds)

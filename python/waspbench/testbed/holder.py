@@ -164,14 +164,16 @@ def _mount() -> None:
         raise CannotDoIt(f"{error.filename} cannot be mounted in a namespace of its own: {error.strerror}") from None
 
 
-def _mount_files(directory: str) -> None:
-    """Shows a directory of the machine as the files to serve."""
+def _mount_files(directory: str, path: str, asked_by: str) -> None:
+    """Shows a directory of the machine among the files to serve, at a path of the server. The field ``asked_by`` of the
+    experiment asks for it.
+    """
     try:
-        os.mkdir(DOCUMENT_ROOT)
-        linux.mount(directory, DOCUMENT_ROOT, None, linux.MS_BIND)
+        os.makedirs(DOCUMENT_ROOT + path)
+        linux.mount(directory, DOCUMENT_ROOT + path, None, linux.MS_BIND)
     except OSError as error:
         hidden = f"; {PRIVATE} is hidden from the server" if Path(directory).is_relative_to(PRIVATE) else ""
-        raise CannotDoIt.at("workload.directory", f"{directory} cannot be served: {error.strerror}{hidden}") from None
+        raise CannotDoIt.at(asked_by, f"{directory} cannot be served: {error.strerror}{hidden}") from None
 
 
 def _open_device(name: str, queues: int) -> list[int]:
@@ -223,8 +225,8 @@ class Init:
         if plan.ordinary_user and plan.port < 1024:
             settings |= kernel.apply({"net.ipv4.ip_unprivileged_port_start": "0"})
         rps = _steer(plan, labels)
-        if plan.directory is not None:
-            _mount_files(plan.directory)
+        for path, (directory, asked_by) in plan.directories.items():
+            _mount_files(directory, path, asked_by)
         files.write(DOCUMENT_ROOT, plan.files, plan.content)
         clients = plan_of(plan.clients)
         if clients is not None:

@@ -85,8 +85,10 @@ class Plan:
     files: list[tuple[str, int]]
     """Files to serve: path ("/1024") and size in bytes."""
     content: str
-    directory: str | None
-    """Directory to serve in place of such files."""
+    directories: dict[str, tuple[str, str]]
+    """Directories to serve, by the path of the server at which each is, with the field of the experiment that asks for
+    it; an empty path is the top, in place of files.
+    """
     nofile: int
     """Descriptors that the server may need."""
     ready_timeout: float

@@ -44,8 +44,10 @@ class TestbedSpec:
     files: Sequence[tuple[str, int]] = ()
     """Path ("/1024") and size in bytes of every file to serve."""
     content: str = "random"
-    directory: Path | None = None
-    """Directory to serve in place of such files."""
+    directories: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
+    """Directories to serve, by the path of the server at which each is, with the field of the experiment that asks for
+    it; an empty path is the top, in place of files.
+    """
     placement: Placement = field(default_factory=lambda: place(None, None))
     congestion: str | None = "cubic"
     """Congestion control of the server's connections; None leaves the namespace's own."""
@@ -92,7 +94,7 @@ class TestbedSpec:
             private_files=dict(self.server.private_files),
             files=files.check(self.files),
             content=self.content,
-            directory=None if self.directory is None else str(self.directory.resolve()),
+            directories={path: (str(there.resolve()), asker) for path, (there, asker) in self.directories.items()},
             nofile=self.server.nofile,
             ready_timeout=self.ready_timeout,
             stop=list(self.server.stop),

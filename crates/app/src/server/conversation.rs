@@ -91,7 +91,7 @@ impl Conversation {
 impl Service {
     /// The answer to a request: a POST is answered with the file, too, as by a program that has read its content.
     pub(super) fn respond(&self, request: &RequestHead) -> Response {
-        let files = self.site.files();
+        let files = self.sites.files();
         let file = files.find(&request.target).and_then(|id| files.get(id));
         let (status, length) = match file {
             None => ("404 Not Found", Some(0)),

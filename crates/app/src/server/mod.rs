@@ -16,13 +16,13 @@ use wasp_stack::{Arrived, Identities, Ip, Stack, Syn};
 use wasp_tcp::{Event as TcpEvent, State};
 use wasp_units::Instant;
 use wasp_wire::Address;
-use wasp_workload::Site;
+use wasp_workload::Sites;
 
 /// What a server does.
 #[derive(Clone, Debug)]
 pub struct Service {
     /// The files that it has.
-    pub site: Arc<Site>,
+    pub sites: Arc<Sites>,
     /// Its TCP.
     pub tcp: Arc<wasp_tcp::Config>,
     /// Requests before it closes a connection; `None` keeps it as long as the client wants.

@@ -21,8 +21,8 @@ fn main() {
     let scenario = Scenario::from_json(&scenario(flows, seconds)).expect("the scenario is valid");
     let calibration = calibrate();
     let start = Instant::now();
-    let site = scenario.site(None).expect("the site is built");
-    let output = simulate(&scenario, &site, &Control::default(), ());
+    let sites = scenario.sites(None).expect("the sites are built");
+    let output = simulate(&scenario, &sites, &Control::default(), ());
     let wall = start.elapsed().as_secs_f64();
     let delivered = output.summary.fates["delivered"];
     let report = json!({

@@ -17,8 +17,8 @@ fn main() {
     };
     let Some(scenario) = scenario else { return println!("{{}}") };
     let scenario = Scenario::from_json(&scenario.to_string()).expect("the scenario is valid");
-    let site = scenario.site(None).expect("the site is built");
-    let output = simulate(&scenario, &site, &Control::default(), ());
+    let sites = scenario.sites(None).expect("the sites are built");
+    let output = simulate(&scenario, &sites, &Control::default(), ());
     let delivered = output.summary.fates["delivered"];
     println!("{}", json!({"delivered": delivered, "events": output.summary.events}));
 }

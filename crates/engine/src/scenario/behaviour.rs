@@ -1,7 +1,7 @@
 //! What the clients of a group do: what they ask for, how, and when.
 
-use super::ScenarioError;
 use super::check_behaviour::of_option;
+use super::{ScenarioError, workload_field};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -19,12 +19,19 @@ pub struct Workload {
     pub options: wasp_workload::Workload,
 }
 
-/// What is wrong with the options of the workload in a scenario. What deserialises the rest would lose the field.
+/// What is wrong with the options of the workloads in a scenario. What deserialises the rest would lose the field.
 pub(super) fn check_options(scenario: &serde_json::Value) -> Result<(), ScenarioError> {
-    let Some(Ok(fields)) = scenario.get("workload").map(Fields::deserialize) else { return Ok(()) };
-    wasp_workload::Workload::from_value(fields.options.into())
-        .map(drop)
-        .map_err(|error| of_option("workload", &error))
+    let check = |part: &serde_json::Value, field: &dyn Fn() -> String| {
+        let Some(Ok(fields)) = part.get("workload").map(Fields::deserialize) else { return Ok(()) };
+        let options = wasp_workload::Workload::from_value(fields.options.into());
+        options.map(drop).map_err(|error| of_option(&field(), &error))
+    };
+    check(scenario, &|| "workload".to_owned())?;
+    let groups = scenario.get("clients").and_then(serde_json::Value::as_array);
+    groups.into_iter().flatten().try_for_each(|group| {
+        let name = group.get("name").and_then(serde_json::Value::as_str);
+        check(group, &|| workload_field(name.unwrap_or_default()))
+    })
 }
 
 #[derive(Deserialize)]

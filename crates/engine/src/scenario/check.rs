@@ -1,6 +1,6 @@
 //! What a scenario must satisfy beyond its types.
 
-use super::check_behaviour::{check_behaviour, check_workload};
+use super::check_behaviour::{check_behaviour, check_workloads};
 use super::{Group, LinkDirection, Measure, Mode, Scenario, largest_mss};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -54,7 +54,7 @@ impl Scenario {
     pub fn check(&self) -> Result<(), ScenarioError> {
         self.check_server()?;
         self.check_addresses()?;
-        check_workload(self)?;
+        check_workloads(self)?;
         for (field, direction) in self.network.directions() {
             let of = |option: &str| format!("{field}.{option}");
             check_limit(direction, of, ["rate", "trace"])?;

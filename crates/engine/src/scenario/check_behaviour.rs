@@ -1,7 +1,7 @@
 //! What the behaviour of clients must satisfy beyond its types.
 
 use super::check::{ScenarioError, check_duration, ensure};
-use super::{Abort, Arrivals, Group, Http, Method, Scenario, Start, Version};
+use super::{Abort, Arrivals, Group, Http, Method, Scenario, Start, Version, Workload};
 use crate::population::request;
 use std::num::NonZeroU32;
 use wasp_http::Request;
@@ -20,43 +20,70 @@ const CONDITIONS: [&str; 5] =
 /// Longest mean time between two arrivals of a client.
 const LONGEST_GAP: Duration = Duration::from_secs(3_600);
 
-pub(super) fn check_workload(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let workload = &scenario.workload;
-    workload.options.check().map_err(|error| of_option("workload", &error))?;
-    if let wasp_workload::Workload::Single(single) = &workload.options {
-        for file in single.resolve().map_err(|error| of_option("workload", &error))? {
-            Request::new(wasp_http::Method::Get, &file.path, &scenario.host())
-                .map_err(|error| ScenarioError::new("workload.path", error.to_string()))?;
+pub(super) fn check_workloads(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let sharing: Vec<&Group> = scenario.clients.iter().filter(|group| group.workload.is_none()).collect();
+    match &scenario.workload {
+        Some(workload) => {
+            let message =
+                "given; each group of clients has a workload of its own; leave out the one or the other";
+            ensure(!sharing.is_empty() || scenario.clients.is_empty(), "workload", message)?;
+            check_workload(scenario, workload, &sharing, "workload")?;
+        }
+        None => {
+            ensure(sharing.is_empty(), "workload", "absent; a group without a workload of its own needs it")?
         }
     }
-    check_off_times(scenario)?;
+    for group in &scenario.clients {
+        if let Some(workload) = &group.workload {
+            check_workload(scenario, workload, &[group], &group.workload_field())?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks a workload of these groups, which stands at `field`.
+fn check_workload(
+    scenario: &Scenario,
+    workload: &Workload,
+    groups: &[&Group],
+    field: &str,
+) -> Result<(), ScenarioError> {
+    workload.options.check().map_err(|error| of_option(field, &error))?;
+    if let wasp_workload::Workload::Single(single) = &workload.options {
+        for file in single.resolve().map_err(|error| of_option(field, &error))? {
+            Request::new(wasp_http::Method::Get, &file.path, &scenario.host())
+                .map_err(|error| ScenarioError::new(format!("{field}.path"), error.to_string()))?;
+        }
+    }
+    check_off_times(workload, groups, field)?;
     let timed = matches!(&workload.options, wasp_workload::Workload::Replay(replay) if replay.times);
-    let clients = scenario.client_count();
+    let clients: u64 = groups.iter().map(|group| u64::from(group.count)).sum();
     ensure(
-        !timed || clients == 1 || scenario.workload.deal == Deal::Modulo,
-        "workload.deal",
+        !timed || clients == 1 || workload.deal == Deal::Modulo,
+        format!("{field}.deal"),
         format!(
             "\"own\"; each of the {clients} clients would ask for the whole log at its times; must be \"modulo\", or without times"
         ),
     )?;
     let pace = |group: &Group| group.think.map(|_| "think").or(group.arrivals.map(|_| "arrivals"));
-    for group in scenario.clients.iter().filter(|_| timed) {
-        let field = |name| format!("clients.{}.{name}", group.name);
-        let message = "the times of the replayed log say when clients ask; leave it out, or workload.times";
-        ensure(pace(group).is_none(), field(pace(group).unwrap_or_default()), message)?;
-        let message = "\"together\"; the times of the replayed log say when clients ask; leave it out, or workload.times";
-        ensure(group.start == Start::Equilibrium, field("start"), message)?;
+    for group in groups.iter().filter(|_| timed) {
+        let own = |name| format!("clients.{}.{name}", group.name);
+        let message =
+            "the times of the replayed log say when clients ask; leave it out, or times of the workload";
+        ensure(pace(group).is_none(), own(pace(group).unwrap_or_default()), message)?;
+        ensure(group.start == Start::Equilibrium, own("start"), format!("\"together\"; {message}"))?;
     }
     Ok(())
 }
 
 /// OFF times between pages are for groups that neither think nor have arrivals.
-fn check_off_times(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let given = matches!(&scenario.workload.options, wasp_workload::Workload::Surge(surge) if surge.inactive_off.is_some());
-    let used = scenario.clients.iter().any(|group| group.think.is_none() && group.arrivals.is_none());
+fn check_off_times(workload: &Workload, groups: &[&Group], field: &str) -> Result<(), ScenarioError> {
+    let given =
+        matches!(&workload.options, wasp_workload::Workload::Surge(surge) if surge.inactive_off.is_some());
+    let used = groups.iter().any(|group| group.think.is_none() && group.arrivals.is_none());
     ensure(
         !given || used,
-        "workload.inactive_off",
+        format!("{field}.inactive_off"),
         "no group of clients pauses so: each has think or arrivals; leave out the one or the other",
     )
 }

@@ -49,8 +49,9 @@ pub struct Scenario {
     pub server: Server,
     /// The network.
     pub network: Internetwork,
-    /// What is asked for.
-    pub workload: Workload,
+    /// What the groups ask for that have no workload of their own; none where every group has one.
+    #[serde(default)]
+    pub workload: Option<Workload>,
     /// Groups of clients, in the order of their addresses.
     pub clients: Vec<Group>,
     /// What is measured.
@@ -164,6 +165,10 @@ pub struct Group {
     pub corrupt: Directions<Corrupt>,
     /// MTU of the access link in bytes.
     pub mtu: u16,
+    /// What its clients ask for, where that is not the workload of the scenario. Its sequence of requests has keys of its own, and so have its
+    /// files unless it gives a seed.
+    #[serde(default)]
+    pub workload: Option<Workload>,
     /// HTTP behaviour.
     pub http: Http,
     /// Pause of a client between two pages (requests, where a page is one file); the workload's own unless given.
@@ -222,6 +227,11 @@ pub struct Measure {
 /// Bytes of IPv4 and TCP headers without options.
 const HEADERS: u16 = 40;
 
+/// Where the workload of the group with this name stands.
+pub(crate) fn workload_field(group: &str) -> String {
+    format!("clients.{group}.workload")
+}
+
 const fn largest_mss(mtu: u16) -> u16 {
     mtu.saturating_sub(HEADERS)
 }
@@ -262,6 +272,11 @@ impl Group {
             corrupt: self.corrupt.down,
         };
         [("up", up), ("down", down)]
+    }
+
+    /// Where its workload stands.
+    pub(crate) fn workload_field(&self) -> String {
+        workload_field(&self.name)
     }
 
     /// The MTU less the headers (RFC 9293 section 3.7.1).

@@ -194,7 +194,7 @@ pub(super) fn beginning_of_group(
         return None;
     }
     let each = if found.is_open() { 1 } else { group.http.connections };
-    let has_pages = matches!(scenario.workload.options, Workload::Surge(_));
+    let has_pages = matches!(scenario.workload_of(group).options, Workload::Surge(_));
     let http = &group.http;
     let is_plain =
         !found.is_open() && !has_pages && http.pipeline == 1 && http.next_after == NextAfter::Response;

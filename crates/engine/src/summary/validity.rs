@@ -251,8 +251,8 @@ mod tests {
 
     /// A run of the scenario, as its thread leaves it, from its start on.
     fn part(scenario: &Scenario) -> Part {
-        let (site, control) = (scenario.site(None).expect("the site is built"), Control::default());
-        let mut run = Run::new(&Share { scenario, site: &site, shard: Shard::WHOLE }, &control, ());
+        let (sites, control) = (scenario.sites(None).expect("the sites are built"), Control::default());
+        let mut run = Run::new(&Share { scenario, sites: &sites, shard: Shard::WHOLE }, &control, ());
         let end = run.kernel.process.ledger.interval().end();
         run.kernel.advance(end - Duration::from_nanos(1)).expect("time passes");
         run.finish(end, None, None, MachineReport::default())

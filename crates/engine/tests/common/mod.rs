@@ -53,7 +53,7 @@ pub(crate) fn two_state(p: &str, scope: &str) -> Value {
 /// Runs a scenario to its end.
 pub(crate) fn run(scenario: &Value) -> RunOutput {
     let scenario = Scenario::from_json(&scenario.to_string()).expect("the scenario is valid");
-    simulate(&scenario, &scenario.site(None).expect("the site is built"), &Control::default(), ())
+    simulate(&scenario, &scenario.sites(None).expect("the site is built"), &Control::default(), ())
 }
 
 /// A transaction, as the columns hold it.

@@ -5,9 +5,10 @@ use super::lines::{Line, Lines};
 use super::{Format, ReplayOptions};
 use crate::files::MOST_FILES;
 use crate::requests::{MOST_REQUESTS, Pages, Requests, Times};
-use crate::{Class, File, FileSet};
+use crate::{Class, File, FileId, FileSet};
 use flate2::bufread::MultiGzDecoder;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::sync::Arc;
 use wasp_random::Key;
@@ -25,6 +26,8 @@ pub struct Replay {
     sequence: Arc<[u32]>,
     times: Option<Arc<Times>>,
     repeat: bool,
+    /// The files whose size no line gives.
+    unknown: BTreeSet<FileId>,
     reading: Reading,
 }
 
@@ -261,6 +264,11 @@ impl<'a> Reader<'a> {
             sequence: self.sequence.into(),
             times,
             repeat: self.options.repeat,
+            unknown: (0..)
+                .zip(&self.sizes)
+                .filter(|(_, size)| size.is_none())
+                .map(|(file, _)| FileId(file))
+                .collect(),
             reading: self.reading,
         })
     }
@@ -291,6 +299,11 @@ impl<'a> Reader<'a> {
 }
 
 impl Replay {
+    /// Whether a line gives the size of a file.
+    pub(crate) fn has_size_of(&self, file: FileId) -> bool {
+        !self.unknown.contains(&file)
+    }
+
     /// The files that are asked for, in the order of their first request.
     #[must_use]
     pub fn files(&self) -> &FileSet {
