@@ -19,7 +19,7 @@ from waspbench.experiment import Experiment, Mode, parse, settings_used
 from waspbench.experiment.resolve import resolve
 from waspbench.results import Invalid
 from waspbench.runner.study import prepare
-from waspbench.serve import listed
+from waspbench.serve import read_content
 from waspbench.testbed import Bed, HostSpec, Launch, Placement, Support, command
 
 
@@ -181,8 +181,8 @@ def test_the_built_in_server_is_a_command_that_finds_this_package() -> None:
 def test_the_built_in_server_is_told_the_files_that_their_names_do_not_tell() -> None:
     document = {"name": "x", "clients": [{}], "workload": {"files": [{"size": "1KiB"}, {"size": "2KiB", "path": "/a"}]}}
     made = live.managed(parse(document), PLACEMENT)
-    assert made.server.argv[-1] == "/dev/shm/files"
-    assert listed(made.server.private_files["files"]) == {"/a": 2048}
+    assert made.server.argv[-1] == "/dev/shm/content"
+    assert read_content(made.server.private_files["content"]) == ({"/a": 2048}, [])
     assert list(made.files) == []
 
 

@@ -232,6 +232,23 @@ REPLAY = {
     "repeat": True,
     "directory": "set",
 }
+REQUESTS: dict[str, Any] = {
+    "kind": "requests",
+    "deal": "modulo",
+    "requests": [
+        {
+            "name": "order",
+            "method": "POST",
+            "path": "/orders",
+            "weight": 2.0,
+            "headers": {"Accept": "text/plain"},
+            "body": "item=7",
+            "expect": {"status": [201, "2xx"], "contains": "accepted", "length": ">= 9"},
+            "size": "2KiB",
+        },
+        {"name": "upload", "method": "PUT", "path": "/files", "body": {"size": "1MiB"}},
+    ],
+}
 LIVE: dict[str, Any] = {"mode": "live", "workload": {"kind": "single"}}
 URL = {"kind": "url", "url": "http://127.0.0.1:8080/x"}
 
@@ -294,6 +311,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "static stack": workload(kind="prowgen", stack={"model": "static", "depth": 10}),
     "no stack": workload(kind="prowgen", stack={"model": "none"}),
     "replay": workload(**REPLAY),
+    "requests": workload(**REQUESTS),
     "workload of a group": {"clients": [{"name": "homes"}, {"name": "phones", "workload": {"size": "9KiB"}}]},
     "URLs": workload(**REPLAY | {"format": "urls", "times": True, "repeat": False}),
     "nginx": LIVE | {"server": {"kind": "nginx", "access_log": True, "ready_timeout": "5s", "congestion": "reno"}},

@@ -1,20 +1,50 @@
-//! A stream of responses means the same whole, whole once more and in pieces, and whether or not its bodies' bytes are kept; nothing in it
-//! makes the reader panic, consume more than it was given, or hold memory when idle.
+//! A stream of responses means the same whole, whole once more and in pieces, and whether or not its bodies' bytes are kept; a text that is
+//! looked for in its bodies is found in pieces where it is found whole. Nothing in it makes the reader panic, consume more than it was given, or
+//! hold memory when idle.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wasp_http::{Eof, Event, LastHead, Malformed, Method, Piece, ResponseReader};
+use wasp_http::{Eof, Event, LastHead, Malformed, Method, Observer, Pattern, Piece, ResponseReader, Search};
 
 /// All that a caller can see of a stream.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     events: Vec<(Event, u64)>,
     end: Result<Eof, Malformed>,
+    /// How far the text was found in the last body; nothing where bytes were only counted.
+    search: Option<Search>,
 }
 
-fn read(stream: &[u8], method: Method, piece: usize, count: bool, last_head: &mut LastHead) -> Seen {
+struct Looker<'a> {
+    text: &'a Pattern,
+    search: Search,
+}
+
+impl Observer for Looker<'_> {
+    fn head(&mut self, bytes: &[u8]) {
+        assert!(bytes.starts_with(b"HTTP/1."));
+        self.search = Search::default();
+    }
+
+    fn body(&mut self, bytes: &[u8]) {
+        self.search.handle(self.text, bytes);
+    }
+
+    fn counted(&mut self, _: u64) {
+        self.search.skip(self.text);
+    }
+}
+
+fn read(
+    stream: &[u8],
+    method: Method,
+    piece: usize,
+    count: bool,
+    (last_head, text): (&mut LastHead, &Pattern),
+) -> Seen {
     let mut reader = ResponseReader::new();
+    let mut looker = Looker { text, search: Search::default() };
     reader.begin(method);
     let mut events = Vec::new();
     for mut rest in stream.chunks(piece) {
@@ -22,9 +52,9 @@ fn read(stream: &[u8], method: Method, piece: usize, count: bool, last_head: &mu
             let countable = reader.countable().min(rest.len() as u64);
             let counted = count && countable > 0;
             let given = if counted { Piece::Counted(countable) } else { Piece::Bytes(rest) };
-            let (consumed, event) = match reader.handle(given, last_head) {
+            let (consumed, event) = match reader.handle_observed(given, last_head, &mut looker) {
                 Ok(progress) => progress,
-                Err(malformed) => return Seen { events, end: Err(malformed) },
+                Err(malformed) => return Seen { events, end: Err(malformed), search: None },
             };
             assert!(consumed <= rest.len());
             rest = &rest[consumed..];
@@ -40,16 +70,20 @@ fn read(stream: &[u8], method: Method, piece: usize, count: bool, last_head: &mu
         }
         assert!(rest.is_empty());
     }
-    Seen { end: Ok(reader.handle_eof()), events }
+    Seen { end: Ok(reader.handle_eof()), events, search: (!count).then_some(looker.search) }
 }
 
 fuzz_target!(|data: &[u8]| {
     let [choice, piece, stream @ ..] = data else { return };
     let method = if choice & 1 == 0 { Method::Get } else { Method::Head };
     let mut last_head = LastHead::default();
-    let whole = read(stream, method, stream.len().max(1), false, &mut last_head);
-    let again = read(stream, method, stream.len().max(1), false, &mut last_head);
+    // A part of the stream is likely to be found in it.
+    let text = Pattern::new(&stream[stream.len() - stream.len().min(1 + usize::from(choice >> 5))..]);
+    let whole = read(stream, method, stream.len().max(1), false, (&mut last_head, &text));
+    let again = read(stream, method, stream.len().max(1), false, (&mut last_head, &text));
     assert_eq!(whole, again);
-    let pieces = read(stream, method, usize::from(*piece).max(1), choice & 2 != 0, &mut last_head);
-    assert_eq!(whole, pieces);
+    let count = choice & 2 != 0;
+    let pieces = read(stream, method, usize::from(*piece).max(1), count, (&mut last_head, &text));
+    assert_eq!((&whole.events, &whole.end), (&pieces.events, &pieces.end));
+    assert!(count || whole.search == pieces.search);
 });

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from waspbench.results.check import Check
     from waspbench.results.comparing import Compared, ComparisonResult, compare_results
     from waspbench.results.loads import Load, LoadReading
+    from waspbench.results.named_requests import NamedRequest
     from waspbench.results.study import StudyPoint, StudyResult, load_study
     from waspbench.runner.api import Handle, Progress, resume, run, start
     from waspbench.runner.capacity import capacity
@@ -47,6 +48,7 @@ __all__ = [
     "InputError",
     "Load",
     "LoadReading",
+    "NamedRequest",
     "Plot",
     "PointCapacity",
     "Problem",
@@ -89,6 +91,7 @@ _HOMES = {
     "InputError": "errors",
     "Load": "results.loads",
     "LoadReading": "results.loads",
+    "NamedRequest": "results.named_requests",
     "Plot": "figures.plots",
     "PointCapacity": "results.capacity",
     "Problem": "errors",

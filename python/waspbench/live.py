@@ -40,15 +40,15 @@ from waspbench.testbed import (
 from waspbench.testbed.cpus import show_list
 from waspbench.testbed.linux import may_steer
 from waspbench.testbed.protocol import PRIVATE
-from waspbench.workload.serving import Served, by_path, served
+from waspbench.workload.serving import Served, answers, by_path, served
 
 SERVER_CPUS, EMULATOR_CPUS = Argument("server_cpus"), Argument("emulator_cpus")
 
 PRIVATE_BLOCKS = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "198.18.0.0/15")
 """Addresses that are nobody's on the Internet: private networks (RFC 1918) and benchmarks (RFC 2544)."""
 
-FILES = "files"
-"""The list of files that the built-in server is told, below its private directory."""
+CONTENT = "content"
+"""The file that tells the built-in server what it has, below its private directory."""
 RELEASE = "release"
 """The profile of Cargo.toml with which the engine is built for live runs."""
 
@@ -276,12 +276,14 @@ def _launch(experiment: Experiment, place: tuple[str, int], connections: int, cp
 
 
 def _builtin(experiment: Experiment, place: tuple[str, int], connections: int) -> Launch:
-    """The built-in server, told the sizes of all files whose names do not tell them."""
+    """The built-in server, told the sizes of files whose names do not tell them, and its answers to named requests."""
     check_room("builtin", connections)
     address, port = place
     files = {path: size for path, size in by_path(experiment).items() if path != f"/{size}"}
+    named = answers(experiment)
+    content = serve.content_of(files, named) if files or named else None
     launch = command(
-        serve.argv(address, port, f"{PRIVATE}/{FILES}" if files else None),
+        serve.argv(address, port, None if content is None else f"{PRIVATE}/{CONTENT}"),
         name="builtin",
         version=_core.version(),
         environment=serve.environment(),
@@ -289,7 +291,7 @@ def _builtin(experiment: Experiment, place: tuple[str, int], connections: int) -
         shown=("wasp", "serve", "--address", address, "--port", str(port)),
         asked_by="server.kind",
     )
-    return replace(launch, private_files={FILES: serve.listing(files)}) if files else launch
+    return launch if content is None else replace(launch, private_files={CONTENT: content})
 
 
 def accounted(summary: RunSummary, bed: Bed) -> RunSummary:

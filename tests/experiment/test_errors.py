@@ -178,7 +178,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"name": "x", "clients": [{}], "workload": {"kind": "specweb"}},
-        'workload.kind: "specweb": must be one of single, surge, prowgen, replay',
+        'workload.kind: "specweb": must be one of single, surge, prowgen, replay, requests',
     ),
     (
         {"name": "x", "clients": [{}], "workload": {"kind": "surge", "size": "1KiB"}},

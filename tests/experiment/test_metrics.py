@@ -15,6 +15,7 @@ from waspbench.experiment.conditions import condition, conditions, objective
 from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.metrics import (
     FIGURES,
+    Known,
     Metric,
     asked_percentiles,
     compared,
@@ -39,6 +40,11 @@ from waspbench.experiment.metrics import (
         ("phones.goodput", Metric("goodput", "phones")),
         ("phones.all.max", Metric("max", "phones", all=True)),
         ("floor-1.west.p99.9", Metric("p99.9", "floor-1.west")),
+        ("request:order.p90", Metric("p90", request="order")),
+        ("request:order.errors", Metric("errors", request="order")),
+        ("phones.request:login.all.p95", Metric("p95", "phones", "login", all=True)),
+        ("floor-1.west.request:p99.max", Metric("max", "floor-1.west", "p99")),
+        ("request:all.mean", Metric("mean", request="all")),
     ],
 )
 def test_figures_are_named(text: str, found: Metric) -> None:
@@ -50,17 +56,24 @@ NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,9}", fullmatch=True).filter(
 PERCENTILES = st.integers(1, 999_999).map(lambda share: percentile(f"{share / 10_000:.4f}"))
 
 
-@given(st.builds(Metric, st.sampled_from([*FIGURES]) | PERCENTILES, st.none() | NAMES, st.booleans()))
+REQUESTS = st.from_regex(r"[A-Za-z0-9_-]{1,9}", fullmatch=True)
+
+
+@given(
+    st.builds(
+        Metric, st.sampled_from([*FIGURES]) | PERCENTILES, st.none() | NAMES, st.none() | REQUESTS, all=st.booleans()
+    )
+)
 def test_a_figure_is_found_again_by_its_name(figure: Metric) -> None:
     if figure.all and figure.kind != "duration":
-        figure = Metric(figure.name, figure.group)
+        figure = Metric(figure.name, figure.group, figure.request)
     if figure.name == "server_cpu":
         figure = Metric("server_cpu")
     assert metric(str(figure)) == figure
 
 
 PARTS = st.sampled_from(
-    ["all", "ok", "p99", "p99.9", "p0", "p100", "mean", "server_cpu", "a", "b-1", "request:x", "", "p"]
+    ["all", "ok", "p99", "p99.9", "p0", "p100", "mean", "server_cpu", "a", "b-1", "request:x", "request:", "", "p"]
 )
 
 
@@ -90,11 +103,14 @@ def test_any_text_is_a_figure_or_an_error_in_words(text: str) -> None:
         ("p0", "p0: must be above 0 and below 100"),
         ("phones", "phones: unknown figure"),
         ("all.throughput", "all.throughput: all. stands before response times only"),
-        ("phones.server_cpu", "phones.server_cpu: server_cpu is that of all clients together; leave phones out"),
+        ("phones.server_cpu", "phones.server_cpu: server_cpu is that of all clients; leave phones out"),
         (
-            "phones.request:login.all.p95",
-            "phones.request:login.all.p95: no request has a name here; leave request:login",
+            "request:a.server_cpu",
+            "request:a.server_cpu: server_cpu is that of all clients; leave request:a out",
         ),
+        ("request:.p95", "request:.p95: request: stands after the group and before a name, as in request:login.p99"),
+        ("request:a.phones.p95", "request:a.phones.p95: request: stands after the group and before a name"),
+        ("request:a.request:b.p95", "request:a.request:b.p95: request: stands after the group and before a name"),
     ],
 )
 def test_what_names_no_figure(text: str, message: str) -> None:
@@ -123,10 +139,12 @@ def test_tables_of_toml_are_the_same_as_names_with_dots() -> None:
         ("phones.all.p99 < 1s", "phones.all.p99 < 1s"),
         ("phones.throughput > 5", "phones.throughput > 5"),
         ("mean < 1s", "mean < 1s"),
+        ("request:login.p99 < 1s", "request:login.all.p99 < 1s"),
+        ("phones.request:login.ok.p99 < 1s", "phones.request:login.ok.p99 < 1s"),
     ],
 )
 def test_percentiles_of_objectives_are_of_all_that_ended(text: str, found: str) -> None:
-    asked = objective(text, "--slo", ["phones"])
+    asked = objective(text, "--slo", Known({"phones": ["login"]}, ["login"]))
     assert asked.text == found
     assert objective(asked.text, "--slo") == asked
     assert asked.metric.all == ("all." in found)
@@ -136,16 +154,35 @@ def test_ok_stands_before_percentiles_of_objectives_only() -> None:
     with pytest.raises(InputError, match=r"ok\. stands before percentiles only"):
         objective("ok.mean < 1s", "--slo")
     with pytest.raises(InputError, match=r"ok\. stands after the group, as in phones\.ok\.p99"):
-        objective("ok.phones.p99 < 1s", "--slo", ["phones"])
+        objective("ok.phones.p99 < 1s", "--slo", Known({"phones": []}))
 
 
 def test_a_group_that_is_not_there_is_named_with_the_nearest() -> None:
     with pytest.raises(InputError) as raised:
-        condition("phone.p95 < 1s", "--assert", ["homes", "phones"])
+        condition("phone.p95 < 1s", "--assert", Known({"homes": [], "phones": []}))
     assert str(raised.value) == (
         '--assert: "phone.p95 < 1s": phone.p95: no group is called phone; did you mean phones? '
         "valid here: homes, phones"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("request:logn.p95", "no request is called logn; did you mean login? valid here: login, list"),
+        ("homes.request:list.p95", "no request of homes is called list; valid here: login"),
+        ("robots.request:list.p95", "no request of robots has a name here; leave request:list out"),
+        ("list.p95", "no group is called list; list is a request: did you mean request:list.p95? valid here: homes"),
+    ],
+)
+def test_a_request_that_is_not_there_is_named_with_the_nearest(text: str, message: str) -> None:
+    known = Known({"homes": ["login"], "phones": ["login", "list"], "robots": []}, ["login", "list"])
+    with pytest.raises(InputError) as raised:
+        condition(f"{text} < 1s", "--assert", known)
+    assert str(raised.value).startswith(f'--assert: "{text} < 1s": {text}: {message}')
+    assert condition("phones.request:list.p95 < 1s", "--assert", known).metric == Metric("p95", "phones", "list")
+    with pytest.raises(InputError, match=r"no request has a name here; leave request:a out"):
+        condition("request:a.p95 < 1s", "--assert", Known({"homes": []}))
 
 
 @pytest.mark.parametrize("name", ["all", "ok", "p95", "p99.9", "throughput", "far.errors", "p99.west"])

@@ -165,6 +165,17 @@ bursts = { link = "homes", direction = "down", model = "on-off", rate = "1Mbit/s
 name = "queued"
 clients = [{ bandwidth = "1Mbit/s", queue = { up = { kind = "pie", target = "20ms" }, down = { kind = "fq-codel" } } }]
 ---
+name = "requests"
+clients = [{}]
+[workload]
+kind = "requests"
+requests = [
+  { name = "a", path = "/a", weight = 2.0, headers = { A = "b" } },
+  { name = "b", path = "/b", method = "PUT", body = { size = "1MiB" }, size = "1KiB" },
+  { name = "c", path = "/c", method = "POST", body = "text", expect = { status = 201 } },
+  { name = "d", path = "/d", expect = { status = [200, "3xx"], contains = "x", length = "> 5" } },
+]
+---
 name = "files"
 workload = { files = [{ size = "1KB", weight = 2.0 }, { size = "5KB" }] }
 clients = [{}]

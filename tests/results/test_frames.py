@@ -165,7 +165,7 @@ def test_figures_and_intervals_are_those_of_checks(swept: StudyResult) -> None:
             if group is not None and of.name == "server_cpu":
                 assert row["server_cpu"] is None
                 continue
-            value, ends = estimate(found, Metric(of.name, group, of.all))
+            value, ends = estimate(found, Metric(of.name, group, all=of.all))
             name = column_name(of)
             assert row[name] == value
             if of.name != "max":

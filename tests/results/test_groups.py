@@ -13,7 +13,7 @@ from waspbench import InputError, run, study, tabular
 from waspbench.cli import studies, table
 from waspbench.results import Result, load
 from waspbench.results.exports import markdown
-from waspbench.results.groups import LEAST
+from waspbench.results.few import LEAST
 from waspbench.results.study import study_of
 
 TWO: dict[str, Any] = {

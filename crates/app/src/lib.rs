@@ -9,7 +9,9 @@ mod server;
 mod turn;
 
 pub use application::Application;
-pub use browser::{ArrivalSource, Behaviour, Browser, BrowserTimer, EncodedRequests, Place, Plan};
+pub use browser::{
+    ArrivalSource, Behaviour, Browser, BrowserTimer, EncodedRequests, NamedExchange, Place, Plan,
+};
 pub use record::{Arrival, ConnectionEnd, EcnUse, Journal, LossEvents, Outcome, TransactionRecord};
 pub use server::{Costs, Cpu, Server, ServerTimer, Service, TcpTotals, Work};
 pub use turn::{Turn, Untaken};

@@ -7,10 +7,12 @@ use wasp_workload::FileId;
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Outcome {
-    /// A whole response with a status below 400.
+    /// A whole response with a status below 400; to a named request, a whole response as it expects it.
     Ok,
-    /// A whole response with status 400 or above.
+    /// A whole response with status 400 or above, to a request that expects no status.
     HttpError,
+    /// A whole response that is not as its named request expects it.
+    Wrong,
     /// No valid HTTP.
     Malformed,
     /// The connection was refused.
@@ -29,9 +31,10 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Ok,
         Self::HttpError,
+        Self::Wrong,
         Self::Malformed,
         Self::Refused,
         Self::Reset,
@@ -47,6 +50,7 @@ impl Outcome {
         match self {
             Self::Ok => "ok",
             Self::HttpError => "http_error",
+            Self::Wrong => "wrong",
             Self::Malformed => "malformed",
             Self::Refused => "refused",
             Self::Reset => "reset",

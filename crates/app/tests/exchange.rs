@@ -5,16 +5,17 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use wasp_app::{
     Application, Arrival, Behaviour, Browser, BrowserTimer, ConnectionEnd, Costs, Cpu, EncodedRequests,
-    Journal, LossEvents, Outcome, Place, Plan, Server, ServerTimer, Service, TransactionRecord, Turn,
-    Untaken,
+    Journal, LossEvents, NamedExchange, Outcome, Place, Plan, Server, ServerTimer, Service,
+    TransactionRecord, Turn, Untaken,
 };
-use wasp_http::{LastHead, Method, Request};
+use wasp_http::{LastHead, Method, Pattern, Request};
 use wasp_packet::{Packet, PayloadPool};
 use wasp_random::{Key, Purpose};
 use wasp_stack::{Answer, Arrived, Identities, Stack};
 use wasp_tcp::{Chunk, Config, State};
 use wasp_units::{Duration, Instant};
 use wasp_wire::Address;
+use wasp_workload::named::{Expectation, Status};
 use wasp_workload::{Deal, Delay, OffTimes, Sites, Workload};
 
 const PORT: u16 = 80;
@@ -160,6 +161,7 @@ struct Asks {
 fn server(size: &str) -> Server {
     let service = Service {
         sites: sites(size),
+        answers: Arc::default(),
         tcp: Arc::new(Config::linux()),
         requests_per_connection: None,
         accept_queue: NonZeroU32::new(1),
@@ -175,6 +177,17 @@ fn server(size: &str) -> Server {
 
 impl Line {
     fn new(asks: &Asks) -> Self {
+        Self::expecting(asks, None)
+    }
+
+    /// A line whose client has a named request that expects this of its response.
+    fn expecting(asks: &Asks, expect: Option<Expectation>) -> Self {
+        let named = expect.map(|expect| NamedExchange {
+            method: Method::Get,
+            content: 0,
+            contains: expect.contains.as_ref().map(|text| Pattern::new(text.as_bytes())),
+            expect,
+        });
         let request = |keep| -> Arc<[u8]> {
             Request::new(Method::Get, "/file", "server").unwrap().with_keep_alive(keep).encode().into()
         };
@@ -194,6 +207,7 @@ impl Line {
                 content: 0,
                 keep: vec![request(true)],
                 close: vec![request(false)],
+                named: named.into_iter().collect(),
             },
         };
         let root = Key::root(1, 0);
@@ -301,6 +315,31 @@ fn a_transaction_takes_two_round_trips_and_the_servers_work_on_a_new_connection_
     let opened = transactions.last().unwrap().connection + 1;
     assert_eq!(connections.len(), opened as usize);
     assert_eq!(line.server.tcp_totals().connections, u64::from(opened));
+}
+
+#[test]
+fn a_whole_response_that_is_not_as_its_request_expects_it_is_wrong() {
+    let asks = Asks { size: "1KiB", connections: 1, pipeline: 1, requests_per_connection: Some(4) };
+    let outcomes = |expect: Expectation| {
+        let mut line = Line::expecting(&asks, Some(expect));
+        line.run(Instant::ZERO + Duration::from_secs(1));
+        let records = &line.world.records.transactions;
+        assert!(records.len() > 30 && records.iter().all(|record| record.attempts == 1));
+        let mut found: Vec<_> = records.iter().map(|record| record.outcome).collect();
+        found.pop();
+        found.dedup();
+        found
+    };
+    let anything = Expectation { status: Vec::new(), contains: None, least: 0, most: u64::MAX };
+    let status = |code| vec![Status { least: code, most: code }];
+    assert_eq!(outcomes(anything.clone()), [Outcome::Ok]);
+    assert_eq!(outcomes(Expectation { status: status(200), ..anything.clone() }), [Outcome::Ok]);
+    assert_eq!(outcomes(Expectation { status: status(201), ..anything.clone() }), [Outcome::Wrong]);
+    assert_eq!(outcomes(Expectation { least: 1_024, most: 1_024, ..anything.clone() }), [Outcome::Ok]);
+    assert_eq!(outcomes(Expectation { least: 1_025, ..anything.clone() }), [Outcome::Wrong]);
+    assert_eq!(outcomes(Expectation { most: 1_023, ..anything.clone() }), [Outcome::Wrong]);
+    // The bytes of the file have no values.
+    assert_eq!(outcomes(Expectation { contains: Some("x".into()), ..anything }), [Outcome::Wrong]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the groups of a scenario ask for: the files of their workloads, and the sequences of requests.
 
-use crate::scenario::{Group, Scenario, ScenarioError, Workload, of_option};
+use crate::scenario::{Group, Mode, Scenario, ScenarioError, Workload, of_option};
 use std::io::BufRead;
 use std::sync::Arc;
 use wasp_http::Request;
@@ -17,12 +17,13 @@ impl Scenario {
     /// # Errors
     /// If a log is missing or cannot be replayed, a workload has something that cannot be asked for, or two workloads contradict each other.
     pub fn sites(&self, mut open: Option<OpenLog<'_>>) -> Result<Arc<Sites>, ScenarioError> {
-        let mut sites = Sites::default();
+        let (mut sites, mut fields) = (Sites::default(), Vec::new());
         let mut add = |workload: &Workload, seed: u64, directory: &str, field: &str| {
             let site = build(workload, seed, &mut open, field)?;
             let added = sites.add(site, directory);
             let added = added.map_err(|error| ScenarioError::new(field, error.to_string()))?;
             check_targets(&sites.all()[added], field)?;
+            fields.push(field.to_owned());
             Ok(added)
         };
         let shared = self.workload.as_ref();
@@ -37,6 +38,9 @@ impl Scenario {
         };
         for site in self.clients.iter().map(of_group).collect::<Result<Vec<_>, _>>()? {
             sites.assign(site);
+        }
+        if self.mode == Mode::Sim {
+            sites.answers().map_err(|found| of_option(&fields[found.site], &found.error))?;
         }
         Ok(Arc::new(sites))
     }
@@ -70,8 +74,10 @@ fn build(
 
 /// Makes sure that all files of a site can be asked for.
 fn check_targets(located: &Located, field: &str) -> Result<(), ScenarioError> {
-    located.site.files().files().iter().try_for_each(|file| {
-        let request = Request::new(wasp_http::Method::Get, &located.path(file), "host");
+    // Named requests are checked before they are built.
+    let files = located.site.files().files().iter().filter(|_| located.named().is_none());
+    files.map(|file| located.path(file)).try_for_each(|path| {
+        let request = Request::new(wasp_http::Method::Get, &path, "host");
         request.map(drop).map_err(|error| ScenarioError::new(field, error.to_string()))
     })
 }

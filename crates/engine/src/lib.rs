@@ -9,6 +9,7 @@ mod build;
 mod control;
 mod cross;
 mod edge;
+mod encode;
 mod event;
 mod gauges;
 mod hosts;
@@ -31,8 +32,8 @@ pub use build::{
 pub use control::{Control, Progress};
 pub(crate) use ledger::ConnectionRecord;
 pub use ledger::{
-    Ages, ConnectionRow, EcnTotals, Gauges, GroupLedger, GroupTimes, Interval, Ledger, Rows, Second, Strata,
-    Tally, TransactionRow,
+    Ages, ConnectionRow, EcnTotals, Gauges, GroupLedger, GroupTimes, Interval, Ledger, NamedLedger, Rows,
+    Second, Strata, Tally, TransactionRow,
 };
 pub use links::{LinkRow, LinkSecond, ObservedLink};
 pub use live::{drive, drive_share};
@@ -51,8 +52,8 @@ pub use shard::{Shard, Share};
 pub use summary::{
     Alike, Beginning, Censoring, CongestionWindows, Course, CrossSummary, DirectionSummary, Emulator,
     FirstLosses, Fortieths, GroupFigures, GroupLateness, GroupSummary, GroupTogether, Lengths, LinkSummary,
-    Little, NetworkSummary, OpenLoop, PacketSummary, Part, Reason, ReasonCode, ResponseTime, RunFigures,
-    RunOutput, ServerCpu, Stability, Summary, Together, Trend, Unseen, WaitingTime, Waits, Window, alike,
-    sum_up,
+    Little, NetworkSummary, OpenLoop, PacketSummary, Part, Reason, ReasonCode, RequestSummary, ResponseTime,
+    RunFigures, RunOutput, ServerCpu, Stability, Summary, Together, Trend, Unseen, WaitingTime, Waits,
+    Window, alike, sum_up,
 };
 pub use wasp_workload::Sites;

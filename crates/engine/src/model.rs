@@ -2,11 +2,12 @@
 
 use crate::build::topology;
 use crate::cross::CrossSources;
+use crate::encode::content;
 use crate::event::Event;
 use crate::hosts::{Around, Host, Hosts};
-use crate::population::{clients, content};
+use crate::population::clients;
 use crate::scenario::{Group, Scenario};
-use crate::{End, GroupLedger, Interval, Ledger, Mode, Shard};
+use crate::{End, GroupLedger, Interval, Ledger, Mode, NamedLedger, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wasp_app::{Browser, Costs, Cpu, Server, Service, TcpTotals};
@@ -41,14 +42,17 @@ pub struct Model<O = ()> {
 }
 
 /// The empty ledger of each group.
-fn ledgers(scenario: &Scenario, clients: &[Host<Browser>]) -> Vec<GroupLedger> {
+fn ledgers(scenario: &Scenario, sites: &Sites, clients: &[Host<Browser>]) -> Vec<GroupLedger> {
     let several = scenario.clients.len() > 1;
     let open = |group| clients.iter().any(|Host { app, .. }| app.group() == group && app.is_open());
     let groups = scenario.clients.iter().zip(0..);
-    let content = |group: &Group| content(&group.http).unwrap_or_default();
-    groups
-        .map(|(group, index)| GroupLedger::new(several, group.background, open(index), content(group)))
-        .collect()
+    let ledger = |(group, index): (&Group, u16)| {
+        let named = sites.of(usize::from(index)).named().map(|set| set.requests()).unwrap_or_default();
+        let named = named.iter().map(NamedLedger::new).collect();
+        let content = content(&group.http).unwrap_or_default();
+        GroupLedger::new(several, group.background, open(index), content, named)
+    };
+    groups.map(ledger).collect()
 }
 
 impl<O: Observer> Model<O> {
@@ -62,7 +66,7 @@ impl<O: Observer> Model<O> {
         let clients =
             if scenario.mode == Mode::Shim { Vec::new() } else { clients(scenario, sites, &layout, root) };
         Self {
-            ledger: Ledger::new(interval, ledgers(scenario, &clients), root.purpose(Purpose::Sample)),
+            ledger: Ledger::new(interval, ledgers(scenario, sites, &clients), root.purpose(Purpose::Sample)),
             hosts: Hosts::new(clients, modelled_server(scenario, sites, &layout.server, root)),
             cross: CrossSources::new(scenario, &layout, &mut network, root),
             network,
@@ -234,6 +238,7 @@ fn modelled_server(scenario: &Scenario, sites: &Arc<Sites>, at: &Port, root: Key
     let tcp = Arc::new(scenario.server_tcp_config().expect("a checked scenario has valid TCP options"));
     let identities = Identities::new(|purpose| root.purpose(purpose).name(""));
     let service = Service {
+        answers: Arc::new(sites.answers().expect("the named requests of a simulation have answers")),
         sites: Arc::clone(sites),
         tcp,
         requests_per_connection: model.requests_per_connection,

@@ -1,12 +1,12 @@
 //! The clients of a scenario: where they are, how they ask for what they want, and when.
 
 use crate::asking::{Asking, asking};
+use crate::encode::encode;
 use crate::hosts::Host;
-use crate::scenario::{ArrivalModel, Arrivals, Group, Http, Method, NextAfter, Scenario, Start, Version};
+use crate::scenario::{ArrivalModel, Arrivals, Group, NextAfter, Scenario, Start};
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use wasp_app::{ArrivalSource, Behaviour, Browser, EncodedRequests, Place, Plan};
-use wasp_http::{InvalidRequest, Request};
+use wasp_app::{ArrivalSource, Behaviour, Browser, Place, Plan};
 use wasp_net::topology::Layout;
 use wasp_random::{Key, Purpose};
 use wasp_stack::Identities;
@@ -119,55 +119,4 @@ fn behaviour(scenario: &Scenario, located: &Located, group: &Group) -> Behaviour
         tcp: Arc::new(group.tcp_config().expect("a checked scenario has valid TCP options")),
         requests: encode(http, located, &scenario.host()),
     }
-}
-
-/// The requests of a group for every file, in the forms that are used.
-fn encode(http: &Http, located: &Located, host: &str) -> EncodedRequests {
-    let limit = http.requests_per_connection.map(u32::from);
-    let all = |wanted: bool, keep_alive: bool| -> Vec<Arc<[u8]>> {
-        let files = located.site.files().files().iter().filter(|_| wanted);
-        let head = |path: String| {
-            let request =
-                request(http, &path, host).expect("a checked scenario and its site have valid requests");
-            request.with_keep_alive(keep_alive).encode().into()
-        };
-        files.map(|file| head(located.path(file))).collect()
-    };
-    EncodedRequests {
-        method: method(http.method),
-        content: content(http).unwrap_or_default(),
-        keep: all(limit != Some(1), true),
-        close: all(limit.is_some(), false),
-    }
-}
-
-/// A request of a group for what is at `path`.
-pub(crate) fn request(http: &Http, path: &str, host: &str) -> Result<Request, InvalidRequest> {
-    let mut request = Request::new(method(http.method), path, host)?.with_version(match http.version {
-        Version::Http10 => wasp_http::Version::Http10,
-        Version::Http11 => wasp_http::Version::Http11,
-    });
-    for (name, value) in &http.headers {
-        request = request.with_header(name, value)?;
-    }
-    if http.conditional {
-        request = request.with_header("If-None-Match", "*")?;
-    }
-    Ok(match content(http) {
-        Some(length) => request.with_content(length),
-        None => request,
-    })
-}
-
-const fn method(method: Method) -> wasp_http::Method {
-    match method {
-        Method::Get => wasp_http::Method::Get,
-        Method::Head => wasp_http::Method::Head,
-        Method::Post => wasp_http::Method::Post,
-    }
-}
-
-/// Bytes of a request's content; a POST tells its length even if that is zero.
-pub(crate) fn content(http: &Http) -> Option<u64> {
-    (http.method == Method::Post).then(|| http.body.map_or(0, Bytes::get))
 }

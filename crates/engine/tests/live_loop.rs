@@ -389,7 +389,11 @@ fn threads_deal_the_workload_of_some_groups_as_one_would() {
     let mut own = group("own", 4);
     own["workload"] = json!({"kind": "surge", "files": 20, "requests": 200, "deal": "modulo"});
     own["think"] = json!({"model": "none"});
-    scenario["clients"] = json!([scenario["clients"][0], own, group("last", 5)]);
+    let mut named = group("named", 4);
+    let requests =
+        json!([{"name": "a", "path": "/a"}, {"name": "b", "method": "PUT", "path": "/b", "weight": 2}]);
+    named["workload"] = json!({"kind": "requests", "requests": requests});
+    scenario["clients"] = json!([scenario["clients"][0], own, named, group("last", 5)]);
     threads_find_what_one_would(&scenario);
 }
 
@@ -422,6 +426,7 @@ fn threads_find_what_one_would(scenario: &Value) {
         (one.throughput, &one.outcomes, &one.fates)
     );
     assert_eq!(format!("{:?}", three.by_group), format!("{:?}", one.by_group));
+    assert_eq!(format!("{:?}", three.requests), format!("{:?}", one.requests));
     assert_eq!(format!("{:?}", three.open_loop), format!("{:?}", one.open_loop));
     assert_eq!(format!("{:?}", three.censoring), format!("{:?}", one.censoring));
     assert_eq!((three.packets.made, three.network.up.lost), (one.packets.made, one.network.up.lost));

@@ -10,6 +10,7 @@ mod groups;
 mod link_tables;
 mod live_loop;
 mod live_overload;
+mod named;
 mod narrow_paths;
 mod networks;
 mod open_loop;

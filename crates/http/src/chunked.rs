@@ -1,7 +1,7 @@
 //! The chunked transfer coding without its trailer section (RFC 9112, section 7.1), decoded byte by byte where it is
 //! framing and in bulk where it is data. Nothing is buffered.
 
-use crate::{LINE_LIMIT, Malformed};
+use crate::{LINE_LIMIT, Malformed, Observer};
 
 /// Where in a chunk the stream stands.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ impl Chunked {
     }
 
     /// Takes bytes up to the end of the piece or of the last chunk's line.
-    pub(crate) fn handle(&mut self, bytes: &[u8]) -> Result<Step, Malformed> {
+    pub(crate) fn handle(&mut self, bytes: &[u8], observer: &mut impl Observer) -> Result<Step, Malformed> {
         let mut step = Step { consumed: 0, data: 0, last: false };
         while let Some(&byte) = bytes.get(step.consumed) {
             match *self {
@@ -46,6 +46,7 @@ impl Chunked {
                 Self::Data { remaining } => {
                     let available = bytes.len() - step.consumed;
                     let taken = usize::try_from(remaining).map_or(available, |n| n.min(available));
+                    observer.body(&bytes[step.consumed..step.consumed + taken]);
                     step.consumed += taken;
                     step.data += taken as u64;
                     *self = match remaining - taken as u64 {

@@ -92,6 +92,7 @@ pub struct LastHead {
 
 impl LastHead {
     /// The length and the meaning of the head that `bytes` begin with, if it is complete and nothing is unusual about it.
+    #[inline]
     pub(crate) fn read(&mut self, bytes: &[u8], method: Method) -> Option<(usize, Head)> {
         if let Some((of, head)) = self.says
             && of == method
@@ -99,6 +100,12 @@ impl LastHead {
         {
             return Some((self.bytes.len(), head));
         }
+        self.read_anew(bytes, method)
+    }
+
+    /// The same of a head that is not the last one again.
+    #[inline(never)]
+    fn read_anew(&mut self, bytes: &[u8], method: Method) -> Option<(usize, Head)> {
         let (length, head) = Head::parse_prefix(bytes, method)?;
         self.bytes.clear();
         self.bytes.extend_from_slice(&bytes[..length]);

@@ -79,12 +79,8 @@ fn parse(bytes: &[u8]) -> Result<Option<(usize, RequestHead)>, BadRequest> {
     let httparse::Status::Complete(len) = request.parse(bytes).map_err(BadRequest::Syntax)? else {
         return Ok(None);
     };
-    let method = match request.method.unwrap_or_default() {
-        "GET" => Method::Get,
-        "HEAD" => Method::Head,
-        "POST" => Method::Post,
-        other => return Err(BadRequest::Method(other.to_owned())),
-    };
+    let token = request.method.unwrap_or_default();
+    let method = Method::from_token(token).ok_or_else(|| BadRequest::Method(token.to_owned()))?;
     let version = if request.version == Some(0) { Version::Http10 } else { Version::Http11 };
     let connection = |token: &str| {
         let fields = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("connection"));

@@ -2,7 +2,7 @@
 
 use crate::block::{Block, Leading};
 use crate::chunked::Chunked;
-use crate::{Framing, Head, LINE_LIMIT, LastHead, Malformed, Method};
+use crate::{Framing, Head, LINE_LIMIT, LastHead, Malformed, Method, Observer};
 
 /// What every response begins with.
 const START: &[u8] = b"HTTP/1.";
@@ -159,9 +159,22 @@ impl ResponseReader {
         piece: Piece<'_>,
         last_head: &mut LastHead,
     ) -> Result<(usize, Option<Event>), Malformed> {
+        self.handle_observed(piece, last_head, &mut ())
+    }
+
+    /// As [`handle`](Self::handle), and shows what is read to `observer`.
+    ///
+    /// # Errors
+    /// As `handle`.
+    pub fn handle_observed(
+        &mut self,
+        piece: Piece<'_>,
+        last_head: &mut LastHead,
+        observer: &mut impl Observer,
+    ) -> Result<(usize, Option<Event>), Malformed> {
         let result = match piece {
-            Piece::Bytes(bytes) => self.handle_bytes(bytes, last_head),
-            Piece::Counted(count) => self.handle_counted(count),
+            Piece::Bytes(bytes) => self.handle_bytes(bytes, last_head, observer),
+            Piece::Counted(count) => self.handle_counted(count, observer),
         };
         if let Err(malformed) = result {
             self.state = State::Failed(malformed);
@@ -183,19 +196,25 @@ impl ResponseReader {
         eof
     }
 
+    #[inline]
     fn handle_bytes(
         &mut self,
         bytes: &[u8],
         last_head: &mut LastHead,
+        observer: &mut impl Observer,
     ) -> Result<(usize, Option<Event>), Malformed> {
         let mut consumed = 0;
         loop {
             let rest = &bytes[consumed..];
             let (taken, next) = match &mut self.state {
                 State::Idle => (0, Next::More),
-                State::Head => self.step_head(rest, last_head)?,
-                State::Length { .. } | State::Close => self.step_body(rest.len() as u64),
-                State::Chunked(_) => self.step_chunked(rest)?,
+                State::Head => self.step_head(rest, last_head, observer)?,
+                State::Length { .. } | State::Close => {
+                    let step = self.step_body(rest.len() as u64);
+                    observer.body(&rest[..step.0]);
+                    step
+                }
+                State::Chunked(_) => self.step_chunked(rest, observer)?,
                 State::Trailers => self.step_trailers(rest)?,
                 State::Failed(malformed) => return Err(*malformed),
             };
@@ -209,12 +228,17 @@ impl ResponseReader {
         }
     }
 
-    fn handle_counted(&mut self, count: u64) -> Result<(usize, Option<Event>), Malformed> {
+    fn handle_counted(
+        &mut self,
+        count: u64,
+        observer: &mut impl Observer,
+    ) -> Result<(usize, Option<Event>), Malformed> {
         match self.state {
             State::Failed(malformed) => Err(malformed),
             State::Length { .. } | State::Close => {
                 let most = usize::MAX as u64;
                 let (taken, next) = self.step_body(count.min(most));
+                observer.counted(taken as u64);
                 Ok((taken, if let Next::Event(event) = next { Some(event) } else { None }))
             }
             State::Idle => Ok((0, None)),
@@ -223,9 +247,16 @@ impl ResponseReader {
         }
     }
 
-    fn step_head(&mut self, bytes: &[u8], last_head: &mut LastHead) -> Result<(usize, Next), Malformed> {
+    #[inline]
+    fn step_head(
+        &mut self,
+        bytes: &[u8],
+        last_head: &mut LastHead,
+        observer: &mut impl Observer,
+    ) -> Result<(usize, Next), Malformed> {
         // Nearly every head arrives whole, and then one pass will do.
         if let Some((taken, head)) = self.whole_head(bytes, last_head) {
+            show_head(observer, head, &bytes[..taken]);
             return Ok((taken, self.begin_body(head)?));
         }
         let (taken, section) = self.block.handle(bytes).map_err(|_| Malformed::HeadTooLong)?;
@@ -235,6 +266,7 @@ impl ResponseReader {
         };
         check_start(section)?;
         let head = Head::parse(section, self.method)?;
+        show_head(observer, head, section);
         self.block = Block::new(Leading::Skipped);
         Ok((taken, self.begin_body(head)?))
     }
@@ -265,6 +297,7 @@ impl ResponseReader {
     }
 
     /// `available` bytes lie ahead, of a body whose bytes are not looked at; it fits in a `usize`.
+    #[inline]
     fn step_body(&mut self, available: u64) -> (usize, Next) {
         let taken = available.min(self.countable());
         self.body = self.body.saturating_add(taken);
@@ -279,9 +312,13 @@ impl ResponseReader {
         (taken as usize, next)
     }
 
-    fn step_chunked(&mut self, bytes: &[u8]) -> Result<(usize, Next), Malformed> {
+    fn step_chunked(
+        &mut self,
+        bytes: &[u8],
+        observer: &mut impl Observer,
+    ) -> Result<(usize, Next), Malformed> {
         let State::Chunked(chunked) = &mut self.state else { return Ok((0, Next::Again)) };
-        let step = chunked.handle(bytes)?;
+        let step = chunked.handle(bytes, observer)?;
         self.body = self.body.saturating_add(step.data);
         if !step.last {
             return Ok((step.consumed, Next::More));
@@ -298,6 +335,13 @@ impl ResponseReader {
         self.block = Block::new(Leading::Skipped);
         self.state = State::Idle;
         Ok((taken, Next::Event(Event::Complete)))
+    }
+}
+
+/// The head of a final response is shown; interim ones are not.
+fn show_head(observer: &mut impl Observer, head: Head, bytes: &[u8]) {
+    if head.status >= 200 {
+        observer.head(bytes);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Streams of requests and responses, by the rules and against them.
 
 mod driver;
+mod observed;
 mod requests_read;
 mod response_cases;
 mod response_properties;

@@ -99,5 +99,5 @@ fn a_request_for_what_the_client_has_is_conditional() {
 
 #[test]
 fn an_unknown_method_is_refused() {
-    assert_eq!(read("PUT / HTTP/1.1\r\n\r\n"), Err(BadRequest::Method("PUT".to_owned())));
+    assert_eq!(read("TRACE / HTTP/1.1\r\n\r\n"), Err(BadRequest::Method("TRACE".to_owned())));
 }

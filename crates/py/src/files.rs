@@ -45,6 +45,9 @@ pub(crate) fn py_seed_of_group(seed: u64, group: &str) -> u64 {
     seed_of_group(seed, group)
 }
 
+/// Method and target of named requests; status of their answer, what its body begins with, and its size in bytes.
+pub(crate) type NamedAnswer = (String, String, u16, String, u64);
+
 /// What the groups of an experiment ask for, on one server.
 #[pyclass(module = "waspbench._core")]
 #[derive(Default)]
@@ -77,16 +80,36 @@ impl Sites {
         totals(self.0.files())
     }
 
-    /// Number and bytes of the files of the workload with this number, as the server has them, and what became of the lines of its log.
+    /// Number and bytes of the files of the workload with this number, as the server has them, and what became of the lines of its log. Named
+    /// requests have no files.
     fn figures(&self, site: usize) -> PyResult<(usize, u64, Option<String>)> {
         let located = self.located(site)?;
+        if located.named().is_some() {
+            return Ok((0, 0, None));
+        }
         let sizes = self.of_server(located).map(|(_, size)| size);
         Ok((located.site.files().files().len(), sizes.sum(), reading(&located.site)))
     }
 
-    /// Path and size in bytes of each file of the workload with this number, as the server has them.
+    /// What a server that stands in for an application answers to the named requests: method, target, status, what the body begins with, and its
+    /// size in bytes.
+    ///
+    /// An `OptionError` says that two of them contradict each other; `fields` are the paths of the workloads, in their order.
+    fn answers(&self, fields: Vec<String>) -> PyResult<Vec<NamedAnswer>> {
+        let answers = self.0.answers().map_err(|found| {
+            let field = fields.get(found.site).map_or("", String::as_str);
+            option_error(&found.error.within(field))
+        })?;
+        let told = answers.iter().map(|(method, target, answer)| {
+            (method.to_owned(), target.to_owned(), answer.status, answer.text.clone(), answer.size)
+        });
+        Ok(told.collect())
+    }
+
+    /// Path and size in bytes of each file of the workload with this number, as the server has them. Named requests have no files.
     fn files(&self, site: usize) -> PyResult<Vec<(String, u64)>> {
-        Ok(self.of_server(self.located(site)?).collect())
+        let located = self.located(site)?;
+        Ok(if located.named().is_some() { Vec::new() } else { self.of_server(located).collect() })
     }
 }
 

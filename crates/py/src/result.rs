@@ -13,8 +13,8 @@ use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, PoisonError};
 use wasp_app::Outcome;
 use wasp_engine::{
-    ConnectionRow, Gauges, Ledger, LinkRow, LinkSecond, ObservedLink, Rows, RunOutput, Second, Strata,
-    Summary, TransactionRow,
+    ConnectionRow, Gauges, GroupLedger, Ledger, LinkRow, LinkSecond, NamedLedger, ObservedLink, Rows,
+    RunOutput, Second, Strata, Summary, TransactionRow,
 };
 
 /// The figures and the records of a run.
@@ -49,9 +49,9 @@ impl RunResult {
         let records = self.records.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (ledger, links) = records.ok_or_else(|| engine_error(TAKEN))?;
         let histogram = histogram_table(&ledger)?;
-        let Ledger { transactions, connections, seconds, .. } = ledger;
+        let Ledger { transactions, connections, seconds, groups, .. } = ledger;
         let tables = PyDict::new(py);
-        tables.set_item("transactions", transaction_table(transactions)?)?;
+        tables.set_item("transactions", transaction_table(transactions, &groups)?)?;
         tables.set_item("connections", connection_table(connections)?)?;
         tables.set_item("series", series_table(&seconds)?)?;
         tables.set_item("links", link_table(&links.rows)?)?;
@@ -84,7 +84,11 @@ fn outcomes(places: impl Iterator<Item = u8>) -> ArrayRef {
     array(StringArray::from_iter_values(places.map(|place| Outcome::ALL[usize::from(place)].name())))
 }
 
-fn transaction_table(transactions: Strata) -> PyResult<ArrowTable> {
+fn transaction_table(transactions: Strata, groups: &[GroupLedger]) -> PyResult<ArrowTable> {
+    let name = |row: &TransactionRow| {
+        let named = groups.get(usize::from(row.group))?.named.get(row.file as usize)?;
+        Some(Arc::clone(&named.name))
+    };
     let columns = |rows: Vec<TransactionRow>| -> Vec<Column> {
         vec![
             ("client", numbers::<UInt32Type>(rows.iter().map(|row| row.client))),
@@ -92,6 +96,7 @@ fn transaction_table(transactions: Strata) -> PyResult<ArrowTable> {
             ("connection", numbers::<UInt32Type>(rows.iter().map(|row| row.connection))),
             ("request", numbers::<UInt32Type>(rows.iter().map(|row| row.request))),
             ("file", numbers::<UInt32Type>(rows.iter().map(|row| row.file))),
+            ("request_name", array(rows.iter().map(name).collect::<StringArray>())),
             ("intended_ns", instants(rows.iter().map(|row| row.intended_ns))),
             ("start_ns", instants(rows.iter().map(|row| row.start_ns))),
             ("connected_ns", instants(rows.iter().map(|row| row.connected_ns))),
@@ -230,41 +235,75 @@ fn link_wait_table(links: &[ObservedLink]) -> PyResult<ArrowTable> {
     ])
 }
 
-/// A bucket: the group, none for the whole run; the population; its least and greatest value; how many it holds.
-type Bucket = (Option<u16>, &'static str, u64, u64, u64);
+/// The transactions whose response times a histogram has.
+#[derive(Clone, Copy)]
+struct Counted<'a> {
+    /// The group; none for the whole run.
+    group: Option<u16>,
+    /// The named request; none for all requests.
+    request: Option<&'a str>,
+    /// Whether they are those that were ok, or all that ended.
+    population: &'static str,
+}
 
-/// The buckets that hold something, of the whole run and of each group.
+/// A bucket of response times: its least and greatest value, and how many it holds.
+struct Bucket<'a> {
+    counted: Counted<'a>,
+    edges: Edges,
+}
+
+/// The buckets that hold something, of the whole run and of each group, and in both of each named request.
 fn histogram_table(ledger: &Ledger) -> PyResult<ArrowTable> {
-    let mut rows: Vec<Bucket> = Vec::new();
+    let mut rows: Vec<Bucket<'_>> = Vec::new();
     let (ok, all) = (&ledger.response_times, &ledger.all_times());
-    let whole = |group| buckets(group, "ok", ok).chain(buckets(group, "all", all));
-    rows.extend(whole(None));
+    rows.extend(buckets(None, None, ok, all));
     for (index, group) in (0..).zip(&ledger.groups) {
         match &group.times {
             // The times of the only group are those of the run.
-            None => rows.extend(whole(Some(index))),
-            Some(times) => {
-                rows.extend(buckets(Some(index), "ok", &times.ok));
-                rows.extend(buckets(Some(index), "all", &times.all()));
-            }
+            None => rows.extend(buckets(Some(index), None, ok, all)),
+            Some(times) => rows.extend(buckets(Some(index), None, &times.ok, &times.all())),
         }
     }
-    let of = |value: fn(&Bucket) -> u64| array(rows.iter().map(value).collect::<UInt64Array>());
+    let together = ledger.named();
+    rows.extend(named_buckets(None, &together));
+    for (index, group) in (0..).zip(&ledger.groups) {
+        rows.extend(named_buckets(Some(index), &group.named));
+    }
+    let of =
+        |value: fn(&Edges) -> u64| array(rows.iter().map(|row| value(&row.edges)).collect::<UInt64Array>());
+    let populations = rows.iter().map(|row| row.counted.population);
     ArrowTable::single(vec![
-        ("group", array(rows.iter().map(|row| row.0).collect::<UInt16Array>())),
-        ("population", array(StringArray::from_iter_values(rows.iter().map(|row| row.1)))),
-        ("lower_ns", of(|row| row.2)),
-        ("upper_ns", of(|row| row.3)),
-        ("count", of(|row| row.4)),
+        ("group", array(rows.iter().map(|row| row.counted.group).collect::<UInt16Array>())),
+        ("request_name", array(rows.iter().map(|row| row.counted.request).collect::<StringArray>())),
+        ("population", array(StringArray::from_iter_values(populations))),
+        ("lower_ns", of(|edges| edges.0)),
+        ("upper_ns", of(|edges| edges.1)),
+        ("count", of(|edges| edges.2)),
     ])
 }
 
-fn buckets<C: Counter>(
+/// The buckets of these named requests, of a group or of all of them.
+fn named_buckets(group: Option<u16>, named: &[NamedLedger]) -> Vec<Bucket<'_>> {
+    let of = |named| {
+        let NamedLedger { name, .. }: &NamedLedger = named;
+        let times = named.times();
+        times.map_or_else(Vec::new, |times| buckets(group, Some(name), &times.ok, &times.all()))
+    };
+    named.iter().flat_map(of).collect()
+}
+
+/// The buckets of the `ok` transactions, and of all that ended.
+fn buckets<'a, C: Counter>(
     group: Option<u16>,
-    population: &'static str,
-    histogram: &Histogram<C>,
-) -> impl Iterator<Item = Bucket> {
-    edges(histogram).map(move |(lower, upper, count)| (group, population, lower, upper, count))
+    request: Option<&'a str>,
+    ok: &Histogram<C>,
+    all: &Histogram<C>,
+) -> Vec<Bucket<'a>> {
+    let of = |population, histogram| {
+        let counted = Counted { group, request, population };
+        edges(histogram).map(move |edges| Bucket { counted, edges })
+    };
+    of("ok", ok).chain(of("all", all)).collect()
 }
 
 /// The least and the greatest value of a bucket, and how many it holds.

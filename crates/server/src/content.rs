@@ -9,6 +9,8 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Version};
 
+use crate::Answer;
+
 const BLOCK_SIZE: usize = 64 * 1024;
 
 /// Chunks are small enough that a body of a few tens of KiB has several.
@@ -40,8 +42,30 @@ enum Framing {
     Close,
 }
 
-/// The answer to a request, where a site has these files.
-pub(crate) fn respond<B>(request: &Request<B>, files: &BTreeMap<String, u64>) -> Response<Content> {
+/// What the server has beside the paths that tell sizes.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) files: BTreeMap<String, u64>,
+    pub(crate) answers: BTreeMap<String, BTreeMap<String, Answer>>,
+}
+
+/// The answer to a request, where the server has this.
+pub(crate) fn respond<B>(request: &Request<B>, site: &Site) -> Response<Content> {
+    let target = request.uri().path_and_query().map_or("", |target| target.as_str());
+    let named = site.answers.get(target).and_then(|answers| answers.get(request.method().as_str()));
+    named.map_or_else(|| of_path(request, &site.files), of_answer)
+}
+
+fn of_answer(answer: &Answer) -> Response<Content> {
+    let text = Bytes::copy_from_slice(answer.text.as_bytes());
+    let remaining = answer.size.saturating_sub(text.len() as u64);
+    let mut response = Response::new(Content { text, remaining, framing: Framing::Length });
+    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+    response
+}
+
+/// The answer that the path of a request tells.
+fn of_path<B>(request: &Request<B>, files: &BTreeMap<String, u64>) -> Response<Content> {
     if ![Method::GET, Method::HEAD, Method::POST].contains(request.method()) {
         let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
@@ -52,7 +76,7 @@ pub(crate) fn respond<B>(request: &Request<B>, files: &BTreeMap<String, u64>) ->
     let Some((framing, size)) = listed.or_else(|| parse(path)) else {
         return empty(StatusCode::NOT_FOUND);
     };
-    let mut response = Response::new(Content { remaining: size, framing });
+    let mut response = Response::new(Content { text: Bytes::new(), remaining: size, framing });
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
     if framing == Framing::Close {
@@ -63,7 +87,7 @@ pub(crate) fn respond<B>(request: &Request<B>, files: &BTreeMap<String, u64>) ->
 }
 
 fn empty(status: StatusCode) -> Response<Content> {
-    let mut response = Response::new(Content { remaining: 0, framing: Framing::Length });
+    let mut response = Response::new(Content { text: Bytes::new(), remaining: 0, framing: Framing::Length });
     *response.status_mut() = status;
     response
 }
@@ -79,9 +103,10 @@ fn parse(path: &str) -> Option<(Framing, u64)> {
     Some((framing, size.parse().ok().filter(|_| plain)?))
 }
 
-/// A body of noise. Its slices share the block, nothing is copied.
+/// A body of noise, behind a text. Slices of noise share the block, nothing of it is copied.
 #[derive(Debug)]
 pub(crate) struct Content {
+    text: Bytes,
     remaining: u64,
     framing: Framing,
 }
@@ -94,6 +119,9 @@ impl Body for Content {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if !self.text.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.text)))));
+        }
         if self.remaining == 0 {
             return Poll::Ready(None);
         }
@@ -105,12 +133,12 @@ impl Body for Content {
 
     fn is_end_stream(&self) -> bool {
         // An empty body must still be framed as its path says.
-        self.remaining == 0 && self.framing == Framing::Length
+        self.text.is_empty() && self.remaining == 0 && self.framing == Framing::Length
     }
 
     fn size_hint(&self) -> SizeHint {
         match self.framing {
-            Framing::Length => SizeHint::with_exact(self.remaining),
+            Framing::Length => SizeHint::with_exact(self.text.len() as u64 + self.remaining),
             Framing::Chunked | Framing::Close => SizeHint::new(),
         }
     }

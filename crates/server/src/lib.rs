@@ -9,6 +9,8 @@
 //!
 //! | a path of [`Config::files`] | as many bytes as it says, with `Content-Length` |
 //!
+//! A request whose method and target are in [`Config::answers`] has that answer, whatever the table says.
+//!
 //! `<n>` is a decimal number below 2^64. Other paths are 404. A POST is answered as a GET, after its body has come; other methods
 //! are 405.
 
@@ -38,6 +40,19 @@ pub struct Config {
     pub grace: Duration,
     /// Sizes of the files of a site by their paths, as in requests but without a query. Their content is made up.
     pub files: BTreeMap<String, u64>,
+    /// Answers by the target of a request, query included, and by its method.
+    pub answers: BTreeMap<String, BTreeMap<String, Answer>>,
+}
+
+/// What one kind of request is answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status, from 100 to 999.
+    pub status: u16,
+    /// What the body begins with. Noise follows.
+    pub text: String,
+    /// Bytes of the body; at least as many as the text has.
+    pub size: u64,
 }
 
 impl Default for Config {
@@ -48,6 +63,7 @@ impl Default for Config {
             backlog: 65_535,
             grace: Duration::from_secs(1),
             files: BTreeMap::new(),
+            answers: BTreeMap::new(),
         }
     }
 }

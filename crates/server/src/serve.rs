@@ -1,6 +1,5 @@
 //! Listening, accepting, and stopping.
 
-use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +17,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::content::{Content, respond};
+use crate::content::{Content, Site, respond};
 use crate::{Config, ServeError};
 
 /// How long to wait when the process or the machine has no descriptor or memory left for a connection.
@@ -39,9 +38,10 @@ pub async fn serve(
     let listener =
         listen(address, config.backlog).map_err(|source| ServeError::Listen { address, source })?;
     on_listening(listener.local_addr().map_err(ServeError::Setup)?);
+    let site = Arc::new(Site { files: config.files, answers: config.answers });
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
-    accept_until(shutdown, listener, &Arc::new(config.files), &graceful, &mut connections).await;
+    accept_until(shutdown, listener, &site, &graceful, &mut connections).await;
     // What is left at the end of the grace period is closed by dropping its task.
     let _ = timeout(config.grace, graceful.shutdown()).await;
     connections.shutdown().await;
@@ -60,7 +60,7 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
 async fn accept_until(
     shutdown: impl Future<Output = ()>,
     listener: TcpListener,
-    files: &Arc<BTreeMap<String, u64>>,
+    site: &Arc<Site>,
     graceful: &GracefulShutdown,
     connections: &mut JoinSet<()>,
 ) {
@@ -72,8 +72,8 @@ async fn accept_until(
             () = &mut shutdown => return,
             Some(_) = connections.join_next() => {}
             stream = accept(&listener) => {
-                let files = Arc::clone(files);
-                let service = service_fn(move |request| answer(request, Arc::clone(&files)));
+                let site = Arc::clone(site);
+                let service = service_fn(move |request| answer(request, Arc::clone(&site)));
                 let connection = http.serve_connection(TokioIo::new(stream), service);
                 let connection = graceful.watch(connection);
                 // Whatever ends a connection (a reset, a bad request) is the client's affair.
@@ -95,15 +95,12 @@ fn protocol() -> http1::Builder {
 ///
 /// # Errors
 /// The body breaks off.
-async fn answer(
-    mut request: Request<Incoming>,
-    files: Arc<BTreeMap<String, u64>>,
-) -> Result<Response<Content>, hyper::Error> {
+async fn answer(mut request: Request<Incoming>, site: Arc<Site>) -> Result<Response<Content>, hyper::Error> {
     let body = request.body_mut();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
         frame?;
     }
-    Ok(respond(&request, &files))
+    Ok(respond(&request, &site))
 }
 
 /// The next connection. Errors of a single connection (accept(2)) are passed over; lack of descriptors or memory is waited

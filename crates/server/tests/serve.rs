@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use wasp_server::{Config, ServeError, serve};
+use wasp_server::{Answer, Config, ServeError, serve};
 
 /// Far longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,7 +28,17 @@ impl Server {
         let (stop, stopped) = oneshot::channel();
         let (listening, address) = oneshot::channel();
         let files = [("/01/0100.bin".to_owned(), 1234), ("/notes.txt".to_owned(), 70)].into();
-        let config = Config { port: 0, grace, files, ..Config::default() };
+        let answer = |status, text: &str, size| Answer { status, text: text.to_owned(), size };
+        let of_items = [
+            ("POST".to_owned(), answer(201, "made", 70_000)),
+            ("DELETE".to_owned(), answer(204, "", 0)),
+            ("HEAD".to_owned(), answer(200, "", 12)),
+        ];
+        let answers = [
+            ("/items?page=1".to_owned(), of_items.into()),
+            ("/9".to_owned(), [("GET".to_owned(), answer(404, "none", 4))].into()),
+        ];
+        let config = Config { port: 0, grace, files, answers: answers.into(), ..Config::default() };
         let task = tokio::spawn(serve(config, move |address| listening.send(address).unwrap(), async {
             drop(stopped.await)
         }));
@@ -74,6 +84,24 @@ async fn a_sites_files_have_their_sizes() {
     }
     let request = "GET /01/0101.bin HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     assert!(server.exchange(request).await.0.starts_with("http/1.1 404 "));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_goes_before_a_file_and_belongs_to_one_method_and_target() {
+    let server = Server::start().await;
+    let (head, body) = server.exchange(&last("POST", "/items?page=1")).await;
+    assert!(head.starts_with("http/1.1 201 ") && head.contains("\r\ncontent-length: 70000\r\n"), "{head}");
+    assert!(body.len() == 70_000 && body.starts_with(b"made"));
+    let (head, body) = server.exchange(&last("DELETE", "/items?page=1")).await;
+    assert!(head.starts_with("http/1.1 204 ") && body.is_empty(), "{head}");
+    let (head, body) = server.exchange(&last("HEAD", "/items?page=1")).await;
+    assert!(head.contains("\r\ncontent-length: 12\r\n") && body.is_empty(), "{head}");
+    let (head, body) = server.exchange(&last("GET", "/9")).await;
+    assert!(head.starts_with("http/1.1 404 ") && body == b"none", "{head}");
+    assert_eq!(server.exchange(&last("POST", "/9")).await.1.len(), 9);
+    assert!(server.exchange(&last("GET", "/items?page=1")).await.0.starts_with("http/1.1 404 "));
+    assert!(server.exchange(&last("PUT", "/items?page=1")).await.0.starts_with("http/1.1 405 "));
     server.stop().await;
 }
 

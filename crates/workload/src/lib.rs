@@ -28,6 +28,7 @@ mod error;
 mod examination;
 mod files;
 mod math;
+pub mod named;
 mod off;
 mod packet_times;
 pub mod prowgen;

@@ -1,5 +1,6 @@
 //! Any workload: from its options to files and requests.
 
+use crate::named::{NamedSet, RequestsOptions};
 use crate::prowgen::{ProwgenOptions, ProwgenSet};
 use crate::replay::{ReadError, Replay, ReplayOptions};
 use crate::surge::{SurgeOptions, SurgeSet};
@@ -24,6 +25,8 @@ pub enum Workload {
     Prowgen(ProwgenOptions),
     /// A log.
     Replay(ReplayOptions),
+    /// Named requests.
+    Requests(RequestsOptions),
 }
 
 /// How the size of a file is known; a later one is better known.
@@ -75,6 +78,8 @@ pub enum Site {
     Prowgen(ProwgenSet),
     /// A log.
     Replay(Replay),
+    /// Named requests.
+    Requests(NamedSet),
 }
 
 impl Workload {
@@ -100,7 +105,11 @@ impl Workload {
             Some("surge") => Self::Surge(Box::new(options(value)?)),
             Some("prowgen") => Self::Prowgen(options(value)?),
             Some("replay") => Self::Replay(options(value)?),
-            _ => return Err(OptionError::new("kind", kind, "must be single, surge, prowgen or replay")),
+            Some("requests") => Self::Requests(options(value)?),
+            _ => {
+                let valid = "must be single, surge, prowgen, replay or requests";
+                return Err(OptionError::new("kind", kind, valid));
+            }
         };
         workload.check()?;
         Ok(workload)
@@ -116,6 +125,7 @@ impl Workload {
             Self::Surge(options) => options.resolve().map(|_| ()),
             Self::Prowgen(options) => options.resolve().map(|_| ()),
             Self::Replay(options) => options.check(),
+            Self::Requests(options) => options.resolve().map(|_| ()),
         }
     }
 
@@ -134,6 +144,7 @@ impl Workload {
                 let log = log.ok_or_else(|| BuildError::NoLog { log: name() })?;
                 Site::Replay(options.read(log).map_err(|source| BuildError::Log { log: name(), source })?)
             }
+            Self::Requests(options) => Site::Requests(NamedSet::new(options.resolve()?)),
         })
     }
 }
@@ -154,7 +165,7 @@ impl Site {
         Self::List { files, weights: list.iter().map(|file| file.weight).collect() }
     }
 
-    /// The files.
+    /// The files; of named requests one for each, which no server has.
     #[must_use]
     pub fn files(&self) -> &FileSet {
         match self {
@@ -162,13 +173,14 @@ impl Site {
             Self::Surge(set) => set.files(),
             Self::Prowgen(set) => set.files(),
             Self::Replay(replay) => replay.files(),
+            Self::Requests(set) => set.files(),
         }
     }
 
     /// How the size of a file is known.
     pub(crate) fn size_source(&self, file: FileId) -> SizeSource {
         match self {
-            Self::List { .. } | Self::Surge(_) | Self::Prowgen(_) => SizeSource::Option,
+            Self::List { .. } | Self::Surge(_) | Self::Prowgen(_) | Self::Requests(_) => SizeSource::Option,
             Self::Replay(replay) if replay.has_size_of(file) => SizeSource::Log,
             Self::Replay(_) => SizeSource::Guess,
         }
@@ -182,6 +194,7 @@ impl Site {
             Self::Surge(set) => set.requests(run),
             Self::Prowgen(set) => set.requests(run),
             Self::Replay(replay) => replay.requests(run),
+            Self::Requests(set) => set.stream(run),
         }
     }
 
@@ -190,7 +203,9 @@ impl Site {
     pub fn off_times(&self) -> (Delay, Delay) {
         match self {
             Self::Surge(set) => (set.parameters().inactive_off, set.parameters().active_off),
-            Self::List { .. } | Self::Prowgen(_) | Self::Replay(_) => (Delay::default(), Delay::default()),
+            Self::List { .. } | Self::Prowgen(_) | Self::Replay(_) | Self::Requests(_) => {
+                (Delay::default(), Delay::default())
+            }
         }
     }
 
@@ -198,7 +213,7 @@ impl Site {
     #[must_use]
     pub fn references(&self) -> Option<&[u32]> {
         match self {
-            Self::List { .. } | Self::Replay(_) => None,
+            Self::List { .. } | Self::Replay(_) | Self::Requests(_) => None,
             Self::Surge(set) => Some(&set.matched().references),
             Self::Prowgen(set) => Some(set.references()),
         }
@@ -208,7 +223,7 @@ impl Site {
     #[must_use]
     pub fn parameters(&self) -> Option<Value> {
         match self {
-            Self::List { .. } | Self::Replay(_) => None,
+            Self::List { .. } | Self::Replay(_) | Self::Requests(_) => None,
             Self::Surge(set) => serde_json::to_value(set.parameters()).ok(),
             Self::Prowgen(set) => serde_json::to_value(set.parameters()).ok(),
         }
@@ -221,7 +236,7 @@ impl Site {
     /// Those of the options, which have been checked.
     pub fn examine(&self, run: Key) -> Result<Option<Examination>, OptionError> {
         match self {
-            Self::List { .. } | Self::Replay(_) => Ok(None),
+            Self::List { .. } | Self::Replay(_) | Self::Requests(_) => Ok(None),
             Self::Surge(set) => set.examine(run).map(Some),
             Self::Prowgen(set) => set.examine(run).map(Some),
         }

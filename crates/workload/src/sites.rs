@@ -1,5 +1,6 @@
 //! The sites of a run: that of the workload which groups of clients share, and those of groups' own, with all their files on one server.
 
+use crate::named::{Answers, Contradiction, NamedSet};
 use crate::{File, FileId, FileSet, Site, SizeSource, Workload};
 use std::cmp::Ordering;
 use wasp_random::Key;
@@ -19,7 +20,7 @@ pub struct Clash {
     pub other: Bytes,
 }
 
-/// The sites of a run, whose server has the files of all of them.
+/// The sites of a run, whose server has the files of all of them, or is an application that answers their named requests.
 #[derive(Debug, Default)]
 pub struct Sites {
     sites: Vec<Located>,
@@ -45,6 +46,12 @@ impl Located {
     pub fn path(&self, file: &File) -> String {
         format!("{}{}", self.directory, file.path)
     }
+
+    /// The named requests, if the site is one of these.
+    #[must_use]
+    pub const fn named(&self) -> Option<&NamedSet> {
+        if let Site::Requests(set) = &self.site { Some(set) } else { None }
+    }
 }
 
 /// The files of several sites.
@@ -58,6 +65,9 @@ struct Together {
 impl Together {
     /// Adds the files of a site.
     fn add(&mut self, located: &Located) -> Result<(), Clash> {
+        if located.named().is_some() {
+            return Ok(());
+        }
         for (file, place) in located.site.files().files().iter().zip(0..) {
             let (path, size, source) =
                 (located.path(file), file.size, located.site.size_source(FileId(place)));
@@ -92,7 +102,8 @@ impl Sites {
     /// any other.
     pub fn add(&mut self, site: Site, directory: &str) -> Result<usize, Clash> {
         let located = Located { site, directory: directory.to_owned() };
-        if !self.sites.is_empty() || !directory.is_empty() {
+        let is_first = self.sites.is_empty() && directory.is_empty() && located.named().is_none();
+        if !is_first {
             if self.together.is_none() {
                 let mut together = Together::default();
                 self.sites.iter().try_for_each(|there| together.add(there))?;
@@ -111,6 +122,18 @@ impl Sites {
     pub fn assign(&mut self, site: usize) {
         assert!(site < self.sites.len(), "site {site} of {}", self.sites.len());
         self.of_group.push(site);
+    }
+
+    /// What a server that stands in for an application answers to the named requests.
+    ///
+    /// # Errors
+    /// Two of them have one method and one target, and expect what no answer can be; a file of another site is a request for it.
+    pub fn answers(&self) -> Result<Answers, Contradiction> {
+        let named =
+            self.sites.iter().enumerate().filter_map(|(site, located)| Some((site, located.named()?)));
+        let requests =
+            named.flat_map(|(site, set)| set.requests().iter().map(move |request| (site, request)));
+        Answers::new(requests, self.files())
     }
 
     /// The files of the server.
@@ -142,7 +165,7 @@ impl Workload {
     #[must_use]
     pub fn directory_of(&self, group: &str) -> String {
         match self {
-            Self::Single(_) | Self::Replay(_) => String::new(),
+            Self::Single(_) | Self::Replay(_) | Self::Requests(_) => String::new(),
             Self::Surge(_) | Self::Prowgen(_) => format!("/{group}"),
         }
     }

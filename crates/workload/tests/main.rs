@@ -1,6 +1,7 @@
 //! What is asked for: options, generators, logs.
 
 mod equilibrium;
+mod named;
 mod options;
 mod prowgen;
 mod replay;

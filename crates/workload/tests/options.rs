@@ -66,8 +66,8 @@ fn fields_that_are_not_valid_are_named_by_their_path() {
         ),
         (r#"{"kind": "surge", "sizes": {"sigma": 1, "cap": "1MB"}}"#, "missing field `mu`"),
         (r#"{"kind": "surge", "preset": "surge97"}"#, r#"preset: "surge97"; unknown variant `surge97`"#),
-        (r#"{"kind": "serge"}"#, r#"kind: "serge"; must be single, surge, prowgen or replay"#),
-        ("[1]", "kind: null; must be single, surge, prowgen or replay"),
+        (r#"{"kind": "serge"}"#, r#"kind: "serge"; must be single, surge, prowgen, replay or requests"#),
+        ("[1]", "kind: null; must be single, surge, prowgen, replay or requests"),
         ("{", "workload: no valid JSON; EOF while parsing"),
     ] {
         let problem = problem(json);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,9 +17,10 @@ from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.metrics import (
     VALID,
     VALID_COMPARED,
+    Known,
     Metric,
     asked_percentiles,
-    check_group,
+    check_known,
     percentiles_of,
 )
 from waspbench.experiment.metrics import metric as figure_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from waspbench.runner.study import Study
 
 
-_BY_GROUP = "phones.p95 is that of the group phones."
+_BY_GROUP = "phones.p95 is that of the group phones, request:login.p95 that of the requests called login."
 _COMPARED = f"Figure to compare: {VALID_COMPARED}. {_BY_GROUP}"
 _JUDGED = f"Figure to judge: {VALID}. {_BY_GROUP}"
 
@@ -113,10 +113,11 @@ def normality(
     if not source.is_dir():
         from waspbench.cli import studies
         from waspbench.experiment.load import parse
+        from waspbench.experiment.model import known_in
 
         document = document_of(source, [*(settings or []), f"measure.runs={runs}"], mode)
         described = parse(document)
-        _figure(metric, [group.name for group in described.clients])
+        _figure(metric, known_in(described))
         study = _begun(document, source, described.mode, output, quiet=quiet)
         found = studies.followed(study, quiet=quiet)
         if found is None:
@@ -129,12 +130,12 @@ def normality(
     return _judged(load_study(directory, judged_percentiles=percentiles_of([asked])), directory, asked, json)
 
 
-def _figure(text: str, groups: Sequence[str] | None = None) -> Metric:
-    """The figure that ``--metric`` names; a group that it names must be one of ``groups``, where these are known."""
+def _figure(text: str, known: Known | None = None) -> Metric:
+    """The figure that ``--metric`` names; what it names must be ``known``, where that is given."""
     try:
         found = figure_of(text)
-        if groups is not None:
-            check_group(found, groups)
+        if known is not None:
+            check_known(found, known)
     except FieldError as error:
         raise InputError.at("--metric", str(error), text) from None
     return found

@@ -95,7 +95,7 @@ def plot(
     if json:
         raise InputError.at("--json", "has no effect beside --figure; a figure is a file")
     percentiles = kind_named(figure).percentiles
-    file = _new_file(Path(f"{figure}.svg") if output is None else output, force=force)
+    file = _new_file(Path(f"{figure.replace(':', '-')}.svg") if output is None else output, force=force)
     loaded = [load_source(text, percentiles) for text in sources]
     return _drawn(_made(loaded, figure, x, by or (), log), file, loaded, width=width, bare=bare)
 

@@ -9,10 +9,10 @@ from typing import Any
 from waspbench.cli.drawing import drawing
 from waspbench.colour import paint
 from waspbench.results import Result, Waits, errors, wording
-from waspbench.results.columns import GROUP, every, of_groups
+from waspbench.results.columns import GROUP, every, of_groups, of_requests
 from waspbench.results.ecn import ecn_of, ecn_text
 from waspbench.results.estimates import ResponseTime
-from waspbench.results.result import OpenLoop
+from waspbench.results.result import OpenLoop, request_rows
 from waspbench.results.workload import arrival_text, asked_text, workload_lines
 from waspbench.tabular import NONE, Column, Figures, Listing, aligned, decimals, filled, percent
 
@@ -35,7 +35,7 @@ def report(result: Result, links: Sequence[str] = ()) -> str:
     lines += _labelled("asked for", [f"{name}: {asked_text(asked)}" for name, asked in by_group])
     if result.lengths is not None and result.lengths.why is None:
         lines += _wrapped("lengths", result.lengths.text)
-    lines += [*_figures(result), *_groups(result), *links, *drawing(result), "", *_verdict(result)]
+    lines += [*_figures(result), *_groups(result), *_requests(result), *links, *drawing(result), "", *_verdict(result)]
     if result.results:
         lines.append(_row("results", result.results))
     return "\n".join(lines) + "\n"
@@ -95,6 +95,21 @@ def _groups(result: Result) -> list[str]:
         return []
     rows = [row for row in result.listing.rows if row["group"] is not None]
     return ["", *Listing({"group": GROUP, **of_groups(result.percentiles)}, rows).terminal()]
+
+
+def _requests(result: Result) -> list[str]:
+    """A line for each named request, and what became of those that were not ok."""
+    rows = request_rows(result)
+    if not rows:
+        return []
+    columns = {name: column for name, column in of_requests(result.percentiles, rows).items() if name != "outcomes"}
+    failed = [row for row in rows if (row["errors"] or 0.0) > errors.NOTED]
+    told = [f"{_whose(row)}: {errors.text(row['outcomes'] or {}, row['statuses'])}" for row in failed]
+    return ["", *Listing(columns, rows).terminal(), *(line for text in told for line in _wrapped("", text))]
+
+
+def _whose(row: Figures) -> str:
+    return row["request"] if row["group"] is None else f"{row['group']}, {row['request']}"
 
 
 def _outcomes(result: Result) -> str:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from waspbench.experiment.network import Network
     from waspbench.experiment.profiles import PROFILES, Profile
     from waspbench.experiment.queues import Codel, DropTail, FqCodel, Pie, Red
+    from waspbench.experiment.requests import Request, Requests
     from waspbench.experiment.resolve import accept, settings_used
     from waspbench.experiment.tcp import Tcp
     from waspbench.experiment.traces import RateTrace
@@ -88,6 +89,8 @@ __all__ = [
     "Reorder",
     "Reorders",
     "Replay",
+    "Request",
+    "Requests",
     "Server",
     "ServerModel",
     "SharedLink",
@@ -142,6 +145,8 @@ _HOMES = {
     "Reorder": "impairments",
     "Reorders": "links",
     "Replay": "workload",
+    "Request": "requests",
+    "Requests": "requests",
     "Server": "model",
     "ServerModel": "model",
     "SharedLink": "links",

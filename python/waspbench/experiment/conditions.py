@@ -11,14 +11,14 @@ phones.p95 = "< 2s"
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from waspbench import _core
 from waspbench.errors import InputError
 from waspbench.experiment.field_error import FieldError
-from waspbench.experiment.metrics import OK, Kind, Metric, check_group, flat, metric, only_ok
+from waspbench.experiment.metrics import OK, Kind, Known, Metric, check_known, flat, metric, only_ok
 
 _CONDITION = re.compile(r"\s*(?P<sign><=|>=|<|>)\s*(?P<limit>\S.*?)\s*")
 _NAME = re.compile(r"\s*(?P<name>[A-Za-z0-9_.:-]+)")
@@ -69,9 +69,9 @@ class Condition:
         return value < self.limit if self.upper else value > self.limit
 
 
-def condition(text: str, where: str, groups: Sequence[str] | None = None) -> Condition:
-    """The condition ``text``, such as ``phones.p99 < 800ms``; ``where`` names what it was given for. A group that it
-    names must be one of ``groups``, where these are known.
+def condition(text: str, where: str, known: Known | None = None) -> Condition:
+    """The condition ``text``, such as ``phones.p99 < 800ms``; ``where`` names what it was given for. A group or a
+    request that it names must be one of those that are ``known``, where these are given.
 
     Raises:
         InputError: it is none.
@@ -80,14 +80,14 @@ def condition(text: str, where: str, groups: Sequence[str] | None = None) -> Con
     try:
         if match is None:
             raise FieldError("", _EXAMPLE, text)
-        found = _one(match["name"], text[match.end() :], groups)
+        found = _one(match["name"], text[match.end() :], known)
         check_share(found)
         return found
     except FieldError as error:
         raise InputError.at(where, str(error), text) from None
 
 
-def objective(text: str, where: str, groups: Sequence[str] | None = None) -> Condition:
+def objective(text: str, where: str, known: Known | None = None) -> Condition:
     """The condition ``text`` on what each run of a search must meet. Its percentiles are those of all transactions that
     ended, because a client that gave up was not served in time; ``ok.p99`` is that of ``ok`` ones alone.
 
@@ -96,7 +96,7 @@ def objective(text: str, where: str, groups: Sequence[str] | None = None) -> Con
     """
     match = _NAME.match(text)
     name, of_ok = only_ok("" if match is None else match["name"])
-    asked = condition(text if match is None else name + text[match.end() :], where, groups)
+    asked = condition(text if match is None else name + text[match.end() :], where, known)
     if of_ok and not asked.metric.is_percentile:
         raise InputError.at(where, f"{OK}. stands before percentiles only", text)
     every = asked.metric.all or (asked.metric.is_percentile and not of_ok)
@@ -116,14 +116,14 @@ def check_share(asked: Condition) -> None:
 _EXAMPLE = "must be a condition, such as p99 < 800ms"
 
 
-def conditions(table: Mapping[str, Any], groups: Sequence[str] | None = None) -> list[Condition]:
-    """The conditions of an ``[assert]`` table; for ``groups`` see `condition`.
+def conditions(table: Mapping[str, Any], known: Known | None = None) -> list[Condition]:
+    """The conditions of an ``[assert]`` table; for ``known`` see `condition`.
 
     Raises:
         FieldError: one is none.
     """
     return [
-        _one(name, text, groups)
+        _one(name, text, known)
         for name, texts in flat(table).items()
         for text in (texts if isinstance(texts, list) else [texts])
     ]
@@ -137,17 +137,15 @@ def checked(table: Any) -> Any:
     return flat(table)
 
 
-def all_of(
-    table: Mapping[str, Any], texts: Iterable[str], where: str, groups: Sequence[str] | None = None
-) -> list[Condition]:
-    """The conditions of the file, and those that were given for ``where``; for ``groups`` see `condition`."""
-    return [*conditions(table, groups), *(condition(text, where, groups) for text in texts)]
+def all_of(table: Mapping[str, Any], texts: Iterable[str], where: str, known: Known | None = None) -> list[Condition]:
+    """The conditions of the file, and those that were given for ``where``; for ``known`` see `condition`."""
+    return [*conditions(table, known), *(condition(text, where, known) for text in texts)]
 
 
-def _one(name: str, text: Any, groups: Sequence[str] | None) -> Condition:
+def _one(name: str, text: Any, known: Known | None) -> Condition:
     found = metric(name)
-    if groups is not None:
-        check_group(found, groups)
+    if known is not None:
+        check_known(found, known)
     match = _CONDITION.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise FieldError(name, 'must be <, <=, > or >= and a limit, such as "< 800ms"', text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,8 @@ def set_path(document: dict[str, Any], path: str, value: Any, where: str = _SETT
     elif steps[0] == "clients" and len(steps) > 1:
         for group, rest in _groups(document, steps[1:], where):
             _start_workload(group, rest)
-            _set_in(group, rest, value, path, where)
+            above = ["clients", *([group["name"]] if "name" in group else [])]
+            _set_in(group, rest, value, path, where, above)
     else:
         _set_in(document, steps, value, path, where)
 
@@ -166,20 +167,42 @@ def _groups(document: dict[str, Any], steps: list[str], where: str) -> list[tupl
     return [(group, steps) for group in groups]
 
 
-def _numbered(groups: list[dict[str, Any]], step: str) -> list[dict[str, Any]]:
-    """The group that ``step`` counts, from 1; nothing if it counts none."""
+def _numbered(tables: list[dict[str, Any]], step: str) -> list[dict[str, Any]]:
+    """The table that ``step`` counts, from 1; nothing if it counts none."""
     number = int(step) if step.isascii() and step.isdecimal() else 0
-    return groups[number - 1 : number] if number else []
+    return tables[number - 1 : number] if number else []
 
 
-def _set_in(table: dict[str, Any], steps: list[str], value: Any, path: str, where: str) -> None:
+def _set_in(
+    table: dict[str, Any], steps: list[str], value: Any, path: str, where: str, above: Sequence[str] = ()
+) -> None:
+    """Sets a field below ``table``, which stands at ``above`` in the document."""
     for index, step in enumerate(steps[:-1]):
-        inner = _opened(steps, index, table.get(step, {}))
+        here = [*above, *steps[: index + 1]]
+        found = table.get(step, {})
+        if step == "requests" and isinstance(found, list):
+            request = _request(found, [*here, steps[index + 1]], where)
+            if index + 2 == len(steps):
+                raise InputError.at(where, "names a request; name one of its fields too", path)
+            return _set_in(request, steps[index + 2 :], value, path, where, [*here, steps[index + 1]])
+        inner = _opened(steps, index, found)
         if not isinstance(inner, dict):
-            raise InputError.at(where, f"{'.'.join(steps[: index + 1])} is not a table but {show(inner)}", path)
+            raise InputError.at(where, f"{'.'.join(here)} is not a table but {show(inner)}", path)
         table[step] = inner
         table = inner
     table[steps[-1]] = value
+    return None
+
+
+def _request(requests: list[Any], steps: list[str], where: str) -> dict[str, Any]:
+    """The named request of a workload that the last of ``steps`` means: by its name, or by its number from 1."""
+    tables = [request for request in requests if isinstance(request, dict)]
+    named = [request for request in tables if request.get("name") == steps[-1]] or _numbered(tables, steps[-1])
+    if not named:
+        names = [str(request.get("name")) for request in tables]
+        message = f"no request is called {steps[-1]}; {hint(steps[-1], names)}valid here: {', '.join(names)}"
+        raise InputError.at(where, message, ".".join(steps))
+    return named[0]
 
 
 _WRITTEN_OUT: dict[str, Callable[[Any], Any]] = {

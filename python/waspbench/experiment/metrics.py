@@ -1,18 +1,17 @@
-"""The figures that conditions and comparisons name: ``[group.][all.]metric``.
+"""The figures that conditions and comparisons name: ``[group.][request:NAME.][all.]metric``.
 
 throughput            ok transactions a second, of all clients
 p99.9                 what 99.9 % of their ok transactions took at most
 all.p99               the same of all that ended, whatever their outcome
 phones.all.p95        of those of the group phones
-
-Between group and ``all`` there is room for ``request:NAME``; no workload has named requests yet.
+request:order.p90     of the requests that are called order, of all clients
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -64,6 +63,7 @@ VALID_COMPARED = f"{', '.join(_LARGER_IS_FASTER)}, or a percentile such as p50 o
 """What can be compared, in words."""
 
 _PERCENTILE = r"p[0-9]{1,2}(?:\.[0-9]{1,4})?"
+_REQUEST = re.compile(rf"(?:(?P<group>.+)\.)?{REQUEST}(?P<request>[A-Za-z0-9_-]+)")
 _PATH = re.compile(rf"(?:(?P<of>.+)\.)?(?P<name>{'|'.join(FIGURES)}|p[0-9]+(?:\.[0-9]+)?)")
 
 
@@ -75,6 +75,8 @@ class Metric:
     """Such as ``throughput`` or ``p99.9``."""
     group: str | None = None
     """Name of the group of clients that it is of; None for all together."""
+    request: str | None = None
+    """Name of the requests that it is of; None for all requests."""
     all: bool = False
     """Whether a response time is that of all transactions that ended, not of ``ok`` ones."""
 
@@ -84,7 +86,8 @@ class Metric:
     def path(self, *, ok: bool = False) -> str:
         """What names it; with ``ok`` where that has to be said of ``ok`` transactions."""
         population = [ALL] if self.all else [OK] if ok else []
-        return ".".join([*([self.group] if self.group else []), *population, self.name])
+        of = [*([self.group] if self.group else []), *([REQUEST + self.request] if self.request else [])]
+        return ".".join([*of, *population, self.name])
 
     @property
     def kind(self) -> Kind:
@@ -130,20 +133,33 @@ def metric(text: str, valid: str = VALID) -> Metric:
         except ValueError as error:
             raise FieldError(text, f"{text}: {error}") from None
     group, every = _without(of, ALL)
-    if group is not None and REQUEST in group:
-        raise FieldError(text, f"{text}: no request has a name here; leave {group[group.index(REQUEST) :]} out")
+    group, request = _without_request(group, text)
     first, last = (None, None) if group is None else (group.split(".")[0], group.split(".")[-1])
     if last == OK:
         message = f"a figure is of ok transactions without {OK}., which objectives (--slo) have; leave it out"
         raise FieldError(text, f"{text}: {message}")
     if first in (ALL, OK):
         raise FieldError(text, f"{text}: {first}. stands after the group, as in phones.{first}.p99")
-    made = Metric(name, group, every)
+    made = Metric(name, group, request, every)
     if every and made.kind != "duration":
         raise FieldError(text, f"{text}: {ALL}. stands before response times only: mean, max or a percentile")
-    if group is not None and name == _OF_THE_SERVER:
-        raise FieldError(text, f"{text}: {name} is that of all clients together; leave {group} out")
+    if name == _OF_THE_SERVER and text != name:
+        raise FieldError(text, f"{text}: {name} is that of all clients; leave {of} out")
     return made
+
+
+def _without_request(path: str | None, text: str) -> tuple[str | None, str | None]:
+    """The group and the request in a path.
+
+    Raises:
+        FieldError: what begins like the name of a request is none.
+    """
+    if path is None or REQUEST not in path:
+        return path, None
+    found = _REQUEST.fullmatch(path)
+    if found is None or REQUEST in (found["group"] or ""):
+        raise FieldError(text, f"{text}: {REQUEST} stands after the group and before a name, as in {REQUEST}login.p99")
+    return found["group"], found["request"]
 
 
 def _without(path: str | None, last: str) -> tuple[str | None, bool]:
@@ -176,17 +192,42 @@ def compared(text: str) -> Metric:
     return found
 
 
-def check_group(of: Metric, groups: Sequence[str]) -> None:
-    """Makes sure that the group which a figure is of is one of ``groups``.
+@dataclass(frozen=True)
+class Known:
+    """What a figure may be of."""
+
+    groups: Mapping[str, Sequence[str]]
+    """The names of requests in each group of clients, by its name."""
+    requests: Sequence[str] = ()
+    """The names of requests of all clients, background groups left out."""
+
+
+def check_known(of: Metric, known: Known) -> None:
+    """Makes sure that the group and the request which a figure is of are ``known``.
 
     Raises:
-        FieldError: it is none.
+        FieldError: one is not.
     """
+    groups = known.groups
     if of.group is not None and not groups:
         raise FieldError(str(of), f"{of}: the results do not tell the figures of groups")
     if of.group is not None and of.group not in groups:
         near = hint(of.group, groups)
+        if of.request is None and of.group in known.requests:
+            meant = replace(of, group=None, request=of.group)
+            near = f"{of.group} is a request: did you mean {meant}? "
         message = f"{of}: no group is called {of.group}; {near}valid here: {', '.join(groups)}"
+        raise FieldError(str(of), message)
+    if of.request is None:
+        return
+    names = known.requests if of.group is None else groups[of.group]
+    whose = "" if of.group is None else f" of {of.group}"
+    if not names:
+        message = f"{of}: no request{whose} has a name here; leave {REQUEST}{of.request} out"
+        raise FieldError(str(of), message)
+    if of.request not in names:
+        near = hint(of.request, names)
+        message = f"{of}: no request{whose} is called {of.request}; {near}valid here: {', '.join(names)}"
         raise FieldError(str(of), message)
 
 

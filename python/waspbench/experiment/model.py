@@ -16,9 +16,10 @@ from waspbench.experiment.clients import DEFAULT_NAME, Clients
 from waspbench.experiment.conditions import check_share, checked, conditions, objective
 from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.location import Location, checked_url
-from waspbench.experiment.metrics import PERCENTILES, is_reserved, percentiles
+from waspbench.experiment.metrics import PERCENTILES, Known, is_reserved, percentiles
 from waspbench.experiment.network import Network
 from waspbench.experiment.places import placed
+from waspbench.experiment.requests import Requests
 from waspbench.experiment.tcp import PositiveCount, Tcp
 from waspbench.experiment.units import (
     AUTO,
@@ -272,7 +273,8 @@ class Experiment(Part):
         name = next(several, None)
         if name is None:
             return self
-        message = f"says what is asked for, and so does {name}, which has more than one file; leave it out"
+        what = "named requests" if workloads[name].kind == "requests" else "more than one file"
+        message = f"says what is asked for, and so does {name}, which has {what}; leave it out"
         if server.path is not None:
             raise FieldError("server.path", message, server.path)
         if server.url is not None and Location.of(server.url).target != "/":
@@ -295,16 +297,27 @@ class Experiment(Part):
 
     @model_validator(mode="after")
     def _known_groups(self, info: ValidationInfo) -> Experiment:
-        names = [group.name for group in self.clients]
+        known = known_in(self)
         try:
-            for asked in conditions(self.thresholds, names):
+            for asked in conditions(self.thresholds, known):
                 if not (info.context or {}).get(MEASURED):
                     check_share(asked)
         except FieldError as error:
             raise FieldError(f"assert.{error.field}", str(error)) from None
         for text in () if self.capacity is None else self.capacity.slo:
             try:
-                objective(text, "capacity.slo", names)
+                objective(text, "capacity.slo", known)
             except InputError as error:
                 raise FieldError("capacity.slo", error.problems[0].message, text) from None
         return self
+
+
+def known_in(experiment: Experiment) -> Known:
+    """What figures of an experiment may be of: its groups of clients, and their requests that have names."""
+    asked = {group.name: group.workload or experiment.workload for group in experiment.clients}
+    groups = {
+        name: [request.name for request in workload.requests] if isinstance(workload, Requests) else []
+        for name, workload in asked.items()
+    }
+    measured = [groups[group.name] for group in experiment.clients if not group.background]
+    return Known(groups, list(dict.fromkeys(name for names in measured for name in names)))

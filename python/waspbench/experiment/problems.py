@@ -174,9 +174,9 @@ def field_path(loc: tuple[int | str, ...], document: Any) -> str:
             here = above
             continue
         if isinstance(step, int):
-            group = _group_name(document, step) if loc[index - 1] == "clients" else f"[{step + 1}]"
-            if group:
-                steps.append(group)
+            name = _item_name(document, loc[index - 1], step, here)
+            if name:
+                steps.append(name)
         elif not _is_tag(step) and step != _KEY:
             steps.append(_key(step))
     return ".".join(steps).replace(".[", "[")
@@ -194,6 +194,14 @@ def _below(value: Any, step: int | str) -> Any:
 def _key(name: str) -> str:
     """A key as TOML would have it: quoted when it is not plain."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else show(name)
+
+
+def _item_name(document: Any, table: int | str, index: int, item: Any) -> str:
+    """What an item of a list is called in a path: by its name, if that is one, or by its position, from 1."""
+    if table == "clients":
+        return _group_name(document, index)
+    name = item.get("name") if table == "requests" and isinstance(item, dict) else None
+    return name if isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9_-]+", name) else f"[{index + 1}]"
 
 
 def _group_name(document: Any, index: int) -> str:

@@ -1,4 +1,4 @@
-"""What the clients ask for: one file, a generated set with its popularity and order, or a log.
+"""What the clients ask for: one file, a generated set with its popularity and order, a log, or named requests.
 
 Sources of parameters: [98] Barford and Crovella, SIGMETRICS 1998; [99] the same, SIGMETRICS 1999; [B02] Busari and
 Williamson 2002; [N01] Nahum et al. 2001; [S03] Simmonds et al. 2003. docs/workloads.md says more of each.
@@ -15,8 +15,10 @@ from pydantic import Field, model_validator
 
 from waspbench import _core
 from waspbench.experiment.base import Part, Tag, kinds
+from waspbench.experiment.dealt import Dealt
 from waspbench.experiment.delay import Delay, Shape
 from waspbench.experiment.field_error import FieldError
+from waspbench.experiment.requests import Requests
 from waspbench.experiment.units import PositiveSize, Probability, Size, UrlPath
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -24,18 +26,6 @@ Slope = Annotated[float, Field(ge=0, le=5)]
 FileCount = Annotated[int, Field(ge=1, le=1_000_000)]
 Sigma = Annotated[float, Field(ge=0.001, le=20)]
 Sampling = Literal["independent", "stratified"]
-
-
-class _Dealt(Part):
-    kind: str
-    """Selects the workload."""
-    deal: Literal["own", "modulo"] = "own"
-    """How requests are dealt to clients. own: each client has its own sequence of requests. modulo: client c of the n
-    that share the workload takes requests c, c + n, c + 2n... of one sequence for all of them [S03]."""
-
-    def options(self) -> dict[str, Any]:
-        """The options as the engine takes them."""
-        return self.model_dump(exclude_none=True)
 
 
 class WeightedFile(Part):
@@ -53,7 +43,7 @@ class WeightedFile(Part):
         return {"path": self.path or path_of(self.size), "size": self.size, "weight": self.weight}
 
 
-class Single(_Dealt):
+class Single(Dealt):
     """One file that all requests ask for [N01], or a list of files from which each request draws one at random by
     weight."""
 
@@ -80,7 +70,7 @@ class Single(_Dealt):
         return {"kind": self.kind, "deal": self.deal, **asked}
 
 
-class _Generated(_Dealt):
+class _Generated(Dealt):
     refused: ClassVar[dict[str, str]] = {"size": 'belongs to kind = "single"; these files have sizes of their own'}
 
     seed: Seed | None = None
@@ -348,7 +338,7 @@ class Prowgen(_Generated):
     """Order of the requests, by a stack of recently used files [S03]. The default depth is ProWGen's."""
 
 
-class Replay(_Dealt):
+class Replay(Dealt):
     """The requests of an access log, or of a list of URLs."""
 
     refused: ClassVar[dict[str, str]] = {"size": 'belongs to kind = "single"; the log tells the sizes of its files'}
@@ -382,8 +372,9 @@ Workload = Annotated[
     Annotated[Single, Tag("single")]
     | Annotated[Surge, Tag("surge")]
     | Annotated[Prowgen, Tag("prowgen")]
-    | Annotated[Replay, Tag("replay")],
-    kinds("kind", "single", "surge", "prowgen", "replay", default="single"),
+    | Annotated[Replay, Tag("replay")]
+    | Annotated[Requests, Tag("requests")],
+    kinds("kind", "single", "surge", "prowgen", "replay", "requests", default="single"),
 ]
 """What the clients ask for, by its kind."""
 

@@ -82,8 +82,10 @@ def _runs(part: Part) -> list[RunSummary | RunGroup]:
 
 
 def _tells_codes(run: RunSummary | RunGroup) -> bool:
-    """Whether the status of each response of an error is known; results of older versions do not tell."""
-    return sum(_codes(run).values()) == run.outcomes.get(ERROR, 0)
+    """Whether the status of each response of an error is known: results of older versions do not tell, nor do those of
+    named requests that expect errors.
+    """
+    return errors.tells_errors(run.outcomes, run.statuses)
 
 
 def _codes(run: RunSummary | RunGroup) -> Counts:

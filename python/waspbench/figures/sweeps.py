@@ -16,7 +16,9 @@ from waspbench.figures.options import Options
 from waspbench.figures.references import LIMIT, MODELS, Model
 from waspbench.figures.sources import NoFigureError, Source, called, only_study, point_name
 from waspbench.figures.values import Part, absent, counted, runs_note, value_of, warnings_of
+from waspbench.results.checks import known_in_result
 from waspbench.results.columns import label_of
+from waspbench.results.result import Result
 from waspbench.results.study import StudyPoint, StudyResult
 from waspbench.suggestion import hint
 
@@ -58,7 +60,9 @@ def quantity_of(metric: Metric) -> Quantity:
     """A figure that conditions name, such as ``phones.p99.9``."""
     title = label_of(metric).rpartition(" (")[0]
     note = SHARES if metric.name == "errors" else ""
-    return Quantity(str(metric), title[0].upper() + title[1:] if metric.group is None else title, (metric,), note=note)
+    if metric.group is None:
+        title = title[0].upper() + title[1:]
+    return Quantity(str(metric), title, (metric,), note=note)
 
 
 def against(quantity: Quantity, kind: FieldKind | None) -> Callable[[Sequence[Source], Options], Figure]:
@@ -101,6 +105,21 @@ def varied_points(study: StudyResult) -> list[StudyPoint]:
     return [point for point in study.points if point.varied]
 
 
+def _check_requests(quantity: Quantity, results: Sequence[Result]) -> None:
+    """Makes sure that a result has the requests that the figure is of.
+
+    Raises:
+        NoFigureError: none has.
+    """
+    for of in (metric for metric in quantity.metrics if metric.request is not None):
+        found = [known_in_result(result) for result in results]
+        names = [name for each in found for name in (each.groups.get(of.group, ()) if of.group else each.requests)]
+        if of.request not in names:
+            known = list(dict.fromkeys(names))
+            valid = f"valid here: {', '.join(known)}" if known else "no such request has a name"
+            raise NoFigureError.because(f"is of a request that is not there; {hint(of.request, known)}{valid}")
+
+
 def parts_of(points: Sequence[StudyPoint], quantity: Quantity, options: Options) -> list[tuple[dict[str, Any], Part]]:
     """The points with what they vary, or each group at each of them where the groups have curves of their own.
 
@@ -114,6 +133,7 @@ def parts_of(points: Sequence[StudyPoint], quantity: Quantity, options: Options)
         raise NoFigureError.because(
             f"is of a group that is not there; {hint(of, groups)}valid here: {', '.join(groups)}"
         )
+    _check_requests(quantity, results)
     if GROUP not in options.by:
         return [(point.varied, Part(point_name(point), point.result, of)) for point in points]
     if of is not None or Metric("server_cpu") in quantity.metrics:

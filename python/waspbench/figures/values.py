@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from waspbench.experiment.metrics import SCALES, Metric
 from waspbench.figures.figure import Kind, Trace
@@ -61,7 +61,7 @@ def value_of(part: Part, metric: Metric) -> Value:
     """
     if part.result is None:
         return Value()
-    of = Metric(metric.name, metric.group or part.group, metric.all)
+    of = replace(metric, group=metric.group or part.group)
     found, interval = estimate(part.result, of)
     if found is None:
         return Value(invalid=not part.valid)

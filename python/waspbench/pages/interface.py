@@ -39,6 +39,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "Estimate",
         "ResponseTime",
         "Group",
+        "NamedRequest",
         "RunSummary",
         "Reason",
         "Advice",

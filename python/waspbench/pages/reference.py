@@ -24,7 +24,7 @@ from waspbench.experiment.workload import preset_of
 from waspbench.pages import shapes
 from waspbench.pages.fields import Schema, meaning_of, plain, references, table
 from waspbench.results.estimates import needed
-from waspbench.results.groups import LEAST
+from waspbench.results.few import LEAST
 
 STATUS: dict[Status, str] = {
     Status.DONE: "Done, and valid.",
@@ -256,22 +256,27 @@ def _range(shape: Schema) -> str:
 def _figures() -> Iterator[str]:
     yield "## Figures in conditions\n"
     yield (
-        "`[assert]`, `--assert`, `--slo` and `--metric` name a figure by `[group.][all.]figure`. `p99` is computed "
-        "over all groups together, background groups left out, and `phones.p99` over the group `phones`. Response "
-        "times (`mean`, `max` and percentiles) are those of `ok` transactions. With `all.` in front (`phones.all.p99`) "
-        "they are those of all transactions that ended, errors included. An objective (`--slo`) is different: there "
-        "`p99` is the percentile of all transactions that ended, and `ok.p99` is that of the `ok` ones. No group can "
-        "have the name `all`, `ok` or that of a figure. `wasp compare` takes `throughput`, `goodput`, `mean` and "
-        "percentiles.\n"
+        "`[assert]`, `--assert`, `--slo` and `--metric` name a figure by `[group.][request:NAME.][all.]figure`. `p99` "
+        "is computed over all groups together, background groups left out, and `phones.p99` over the group `phones`. "
+        "`request:order.p99` is that of the named request `order` of all groups, and `phones.request:order.p99` that "
+        "of the requests of one group. Response times (`mean`, `max` and percentiles) are those of `ok` transactions. "
+        "With `all.` in front (`phones.all.p99`) they are those of all transactions that ended, errors included. An "
+        "objective (`--slo`) is different: there `p99` is the percentile of all transactions that ended, and `ok.p99` "
+        "is that of the `ok` ones. No group can have the name `all`, `ok` or that of a figure. `wasp compare` takes "
+        "`throughput`, `goodput`, `mean` and percentiles.\n"
     )
     rows = [(f"`{name}`", _LIMITS[kind], meaning) for name, (kind, meaning) in FIGURES.items()]
     percentile = ("`p50`, `p99.9` and so on", _LIMITS["duration"], "response time that so many per cent do not exceed")
     yield table(("figure", "limit such as", "meaning"), [*rows, percentile])
-    yield ('In TOML a dot opens a table. So `p99.9` needs quotes if the file has `p99`, too: `"p99.9" = "< 2s"`.\n')
+    yield (
+        'In TOML a dot opens a table. So `p99.9` needs quotes if the file has `p99`, too: `"p99.9" = "< 2s"`. A name '
+        'with a colon always needs them: `"request:order.p99" = "< 2s"`.\n'
+    )
     yield (
         "A condition is *undecided* if there is no figure to judge. A percentile does not exist with fewer "
         f"transactions than it needs ({_needs()}). If there are several groups, response times of a group do not exist "
-        f"with fewer than {LEAST} transactions. A point without a finished run has no figures.\n"
+        f"with fewer than {LEAST} transactions, and neither do those of one of several named requests. A point without "
+        "a finished run has no figures.\n"
     )
 
 

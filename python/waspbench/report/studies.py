@@ -11,13 +11,13 @@ from waspbench.report import again, alerts, amounts, figures, server, setting, s
 from waspbench.report.content import Block, Cell, Report, Section, Table, Words, items, table, with_blocks
 from waspbench.report.costs import COSTS, UNTOLD, baselines, changed, costs_table, validity
 from waspbench.report.sources import Origin, StudySource
-from waspbench.report.tables import emulator_table, figures_table, points_table
+from waspbench.report.tables import emulator_table, figures_table, points_table, requests_table
 from waspbench.results.brief import advice, notes
 from waspbench.results.columns import column_of
 from waspbench.results.ecn import ecn_of, ecn_text
 from waspbench.results.observed import interval, listing
 from waspbench.results.remarks import remarks
-from waspbench.results.result import Result
+from waspbench.results.result import Result, request_rows
 from waspbench.results.wording import carried, described, direction, hidden
 from waspbench.results.wording import server as server_text
 from waspbench.results.workload import workloads_text
@@ -53,6 +53,7 @@ def study_report(source: StudySource) -> Report:
             tables(source),
             _figures(source),
             _groups(source),
+            _requests(source),
             server.of(source.origin),
             again.of_study(source.origin, source.name),
         ),
@@ -215,3 +216,10 @@ def _groups(source: StudySource) -> Section:
     several = len(source.study.points) == 1 and any(len(result.groups) > 1 for _, result in source.made)
     blocks: list[Block] = [points_table("All clients, and each group", source.study)] if several else []
     return Section(name="groups", title="Groups of clients", blocks=blocks)
+
+
+def _requests(source: StudySource) -> Section:
+    """The named requests of one result, where its requests have names."""
+    named = [result for _, result in source.made if request_rows(result) and len(source.study.points) == 1]
+    blocks: list[Block] = [requests_table("Each named request", result) for result in named]
+    return Section(name="requests", title="Named requests", blocks=blocks)

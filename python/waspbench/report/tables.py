@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from waspbench.experiment.metrics import Metric
 from waspbench.report import amounts
 from waspbench.report.content import Cell, Head, Interval, Table, facts, table
 from waspbench.results.checks import estimate
-from waspbench.results.columns import column_of, every, label_of, settings, swept
+from waspbench.results.columns import column_of, every, label_of, of_requests, settings, swept
 from waspbench.results.frames.columns import column_name, metrics
-from waspbench.results.result import Result
+from waspbench.results.result import Result, request_rows
 from waspbench.results.study import StudyResult
 from waspbench.results.workload import arrival_text
 from waspbench.tabular import NONE, Column, Figures, Listing, decimals, percent, span
@@ -36,6 +37,20 @@ def _intervals(study: StudyResult) -> Interval:
         return amounts.interval(Metric(of.name, row["group"]), result)
 
     return interval
+
+
+def requests_table(title: str, result: Result) -> Table:
+    """A line for each named request of a result."""
+    rows = request_rows(result)
+    known = {column_name(of): of for of in metrics(result.percentiles)}
+
+    def interval(name: str, row: Figures) -> str:
+        of = known.get(name)
+        if of is None or row.get(name) is None:
+            return ""
+        return amounts.interval(replace(of, group=row["group"], request=row["request"]), result)
+
+    return table(title, Listing(of_requests(result.percentiles, rows), rows), interval)
 
 
 def loads_table(title: str, listing: Listing) -> Table:

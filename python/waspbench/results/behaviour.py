@@ -7,6 +7,7 @@ from waspbench.experiment.delay import ConstantDelay, Delay, ExponentialDelay, N
 from waspbench.experiment.http import Http
 from waspbench.experiment.location import Location
 from waspbench.experiment.model import Experiment, Mode
+from waspbench.experiment.requests import Requests
 from waspbench.experiment.units import seconds
 from waspbench.experiment.uses import workload_of
 from waspbench.experiment.workload import Replay, Single, Surge
@@ -23,6 +24,9 @@ def _asked(experiment: Experiment, group: Clients, mode: Mode) -> str:
         return _single(experiment, workload, mode)
     if isinstance(workload, Replay):
         return f"what {workload.log} says"
+    if isinstance(workload, Requests):
+        names = [request.name for request in workload.requests]
+        return names[0] if len(names) == 1 else f"one of {len(names)} named requests"
     return f"{'pages' if isinstance(workload, Surge) else 'files'} of {workload.preset}"
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from waspbench.errors import Argument, InputError
 from waspbench.experiment.conditions import Condition
 from waspbench.experiment.field_error import FieldError
-from waspbench.experiment.metrics import SCALES, Metric, check_group
+from waspbench.experiment.metrics import SCALES, Known, Metric, check_known
 from waspbench.results import errors
 from waspbench.results.check import Check
 from waspbench.results.estimates import ResponseTime, needed
-from waspbench.results.groups import LEAST, Group
+from waspbench.results.few import LEAST
+from waspbench.results.groups import Group
+from waspbench.results.named_requests import NamedRequest
 from waspbench.results.result import Result
 from waspbench.results.study import StudyResult
-from waspbench.results.summary import RunGroup, RunSummary
+from waspbench.results.summary import RunGroup, RunRequest, RunSummary
 from waspbench.stats import binomial_interval, mean_interval
 
 
@@ -37,18 +39,23 @@ def run_value(run: RunSummary, metric: Metric) -> float | None:
     return None if times is None else times.at(metric.name)
 
 
-def _part_of_run(run: RunSummary, metric: Metric) -> RunSummary | RunGroup | None:
-    """The run, or the group in it, that a figure is of; None where the results do not tell."""
-    if metric.group is None:
-        return run
-    return next((group for group in run.by_group or () if group.name == metric.group), None)
+def _part_of_run(run: RunSummary, metric: Metric) -> RunSummary | RunGroup | RunRequest | None:
+    """The run, the group in it, or the request in either, that a figure is of; None where the results do not tell."""
+    part = run if metric.group is None else _called(metric.group, run.by_group or ())
+    return part if part is None or metric.request is None else _called(metric.request, part.requests or ())
 
 
-def _part_of(result: Result, metric: Metric) -> Result | Group | None:
-    """The same of all runs."""
-    if metric.group is None:
-        return result
-    return next((group for group in result.groups if group.name == metric.group), None)
+def _part_of(result: Result, metric: Metric) -> Result | Group | NamedRequest | None:
+    """The result, the group in it, or the request in either, that a figure is of; None where it does not tell."""
+    part = result if metric.group is None else _called(metric.group, result.groups)
+    return part if part is None or metric.request is None else _called(metric.request, part.requests)
+
+
+Named = TypeVar("Named", RunGroup, RunRequest, Group, NamedRequest)
+
+
+def _called(name: str, parts: Iterable[Named]) -> Named | None:
+    return next((part for part in parts if part.name == name), None)
 
 
 def _times(result: Result, metric: Metric) -> ResponseTime | None:
@@ -95,12 +102,12 @@ def lacking(run: RunSummary, metric: Metric) -> str | None:
     figures.
     """
     part = _part_of_run(run, metric)
-    return None if part is None else _lack(part.outcomes, metric, _least(metric, len(run.by_group or ())))
+    return None if part is None else _lack(part.outcomes, metric, _least(metric, _beside(run, metric)))
 
 
 def needs_more(run: RunSummary, metric: Metric) -> float | None:
     """By what to multiply the transactions of a run for a response time; None where it has enough, or none at all."""
-    part, least = _part_of_run(run, metric), _least(metric, len(run.by_group or ()))
+    part, least = _part_of_run(run, metric), _least(metric, _beside(run, metric))
     count = 0 if part is None else _count(part.outcomes, metric)
     return least / count if 0 < count < least else None
 
@@ -110,7 +117,7 @@ def lacking_of_runs(result: Result, metric: Metric) -> str | None:
     together enough; None where they have.
     """
     parts = [_part_of_run(run, metric) for run in result.runs]
-    lacks = [_lack(part.outcomes, metric, _least(metric, groups=1)) for part in parts if part is not None]
+    lacks = [_lack(part.outcomes, metric, _least(metric, parts=1)) for part in parts if part is not None]
     of_a_run = next((text for text in lacks if text is not None), None)
     return _lacking_together(result, metric) if of_a_run is None else f"{of_a_run} in a run"
 
@@ -118,15 +125,28 @@ def lacking_of_runs(result: Result, metric: Metric) -> str | None:
 def _lacking_together(result: Result, metric: Metric) -> str | None:
     """Why all runs together have too few transactions for a response time, in words; None where they have enough."""
     part = _part_of(result, metric)
-    return None if part is None else _lack(part.outcomes, metric, _least(metric, len(result.groups)))
+    return None if part is None else _lack(part.outcomes, metric, _least(metric, _parts(result, metric)))
 
 
-def _least(metric: Metric, groups: int) -> int:
-    """Transactions that a figure needs, where there are so many groups; none but of response times."""
+def _beside(run: RunSummary, metric: Metric) -> int:
+    """How many groups or requests of a run there are, of which a figure is that of one."""
+    groups = len(run.by_group or ())
+    if metric.request is None:
+        return 1 if metric.group is None else groups
+    part = run if metric.group is None else _called(metric.group, run.by_group or ())
+    return max(groups, len((part and part.requests) or ()))
+
+
+def _parts(result: Result, metric: Metric) -> int:
+    """How many groups or requests of a result there are, of which a figure is that of one."""
+    return max((_beside(run, metric) for run in result.runs), default=0)
+
+
+def _least(metric: Metric, parts: int) -> int:
+    """Transactions that a figure needs, where it is of one of so many parts; none but of response times."""
     if metric.kind != "duration":
         return 0
-    of_group = LEAST if metric.group is not None and groups > 1 else 1
-    return max(of_group, needed(metric.name) if metric.is_percentile else 1)
+    return max(LEAST if parts > 1 else 1, needed(metric.name) if metric.is_percentile else 1)
 
 
 def _lack(outcomes: errors.Counts, metric: Metric, least: int) -> str | None:
@@ -134,18 +154,25 @@ def _lack(outcomes: errors.Counts, metric: Metric, least: int) -> str | None:
     if count >= least:
         return None
     kind = "transactions that ended" if metric.all else "ok transactions"
-    why = ", as any response time of one of several groups" if least == LEAST else ""
+    kinds = "groups" if metric.request is None else "groups or requests"
+    why = f", as any response time of one of several {kinds}" if least == LEAST else ""
     return f"{metric} needs {least:,} {kind}{why}, and there are {count:,}"
 
 
+def known_in_result(result: Result) -> Known:
+    """What figures of a result may be of."""
+    groups = {group.name: [request.name for request in group.requests] for group in result.groups}
+    return Known(groups, [request.name for request in result.requests])
+
+
 def check_measured(metric: Metric, result: Result) -> None:
-    """Makes sure that the group which a figure is of is one of a result.
+    """Makes sure that a result has the group and the request which a figure is of.
 
     Raises:
-        InputError: it is none.
+        InputError: it has not.
     """
     try:
-        check_group(metric, [group.name for group in result.groups])
+        check_known(metric, known_in_result(result))
     except FieldError as error:
         where = f" (in {result.results})" if result.results else ""
         raise InputError.at(Argument("metric"), f"{error}{where}") from None

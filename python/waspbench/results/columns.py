@@ -98,6 +98,7 @@ _SHOWN = (
     "outcomes",
 )
 _OF_GROUPS = ("throughput", "mean_ms", _PERCENTILES, "errors", "valid")
+_OF_REQUESTS = ("throughput", "mean_ms", _PERCENTILES, "errors", "outcomes")
 
 
 def shown(percentiles: Iterable[str]) -> dict[str, Column]:
@@ -108,6 +109,12 @@ def shown(percentiles: Iterable[str]) -> dict[str, Column]:
 def of_groups(percentiles: Iterable[str]) -> dict[str, Column]:
     """What fits beside the name of a group."""
     return _named(_OF_GROUPS, percentiles)
+
+
+def of_requests(percentiles: Iterable[str], rows: Iterable[Figures]) -> dict[str, Column]:
+    """What fits beside the names of requests, of which ``rows`` has lines, and of their groups if it has some."""
+    group = {"group": GROUP} if any(row["group"] is not None for row in rows) else {}
+    return {**group, "request": REQUEST, **_named(_OF_REQUESTS, percentiles)}
 
 
 def every(percentiles: Iterable[str]) -> dict[str, Column]:
@@ -142,11 +149,14 @@ def label_of(metric: Metric) -> str:
     said = column_of(metric).label
     if metric.all:
         said = f"{said.removesuffix(' (ms)')} of all that ended (ms)"
-    return said if metric.group is None else f"{metric.group}: {said}"
+    of = [part for part in (metric.group, metric.request and f"request {metric.request}") if part]
+    return f"{', '.join(of)}: {said}" if of else said
 
 
 GROUP = Column("group", of_row=lambda row: ALL_CLIENTS if row["group"] is None else str(row["group"]), left=True)
 """The name of a group of clients."""
+REQUEST = Column("request", left=True)
+"""The name of a named request."""
 
 
 def no_line(percentiles: Iterable[str] = PERCENTILES) -> Line:

@@ -24,7 +24,7 @@ from waspbench.results.estimates import every_percentile
 from waspbench.results.formats import Record, json_of
 from waspbench.results.named import Comparable, Named, named
 from waspbench.results.regression import CAPACITY, judge, limit_of
-from waspbench.results.result import Result
+from waspbench.results.result import Result, line_of
 from waspbench.results.shown import Shown
 from waspbench.results.study import is_study, load_study, read_plan
 from waspbench.stats.comparison import Comparison, Span, TestName, Verdict, compare, compare_spans, runs_needed
@@ -203,13 +203,13 @@ def _points(directory: str, metric: Metric, percentiles: Sequence[str] | None) -
 
 
 def _candidate(varied: dict[str, Any], result: Result, metric: Metric) -> Candidate:
-    lines = result.group_lines
     check_measured(metric, result)
+    line = line_of(result, metric)
     return Candidate(
         varied,
         run_values(result, metric),
         result.valid,
-        result.line if metric.group is None else lines[metric.group],
+        line,
         lacking_of_runs(result, metric),
         tuple(result.percentiles),
     )

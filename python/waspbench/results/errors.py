@@ -15,7 +15,7 @@ NOTED = 0.01
 """Share of the transactions that ended from which errors are noted wherever their figures are shown."""
 
 OUTCOMES = (
-    "ok", "http_error", "malformed", "refused", "reset", "timed_out", "truncated", "aborted", "unfinished",
+    "ok", "http_error", "wrong", "malformed", "refused", "reset", "timed_out", "truncated", "aborted", "unfinished",
 )  # fmt: skip
 """Every outcome of a transaction."""
 
@@ -52,19 +52,40 @@ def total(counts: Iterable[Counts | None]) -> dict[str, int] | None:
     return found
 
 
-def text(outcomes: Counts, statuses: Counts | None) -> str:
+def text(outcomes: Counts, statuses: Counts | None, *, only_failed: bool = False) -> str:
     """The outcomes that there were, ok and http_error with their status codes, such as
-    ``ok 4,000 (200), http_error 3 (404 2, 503 1)``.
+    ``ok 4,000 (200), http_error 3 (404 2, 503 1)``. Where codes do not tell which responses were errors, since named
+    requests expect some or find some wrong, the codes of all responses follow, such as ``ok 4,000, wrong 5; status 200
+    4,003, 302 2``. ``only_failed`` leaves out what did not fail, and such codes.
     """
-    codes = {"ok": _codes(statuses, error=False), "http_error": _codes(statuses, error=True)}
-    return ", ".join(f"{name} {count:,d}{codes.get(name, '')}" for name, count in outcomes.items() if count) or "none"
+    shown = {
+        name: count for name, count in outcomes.items() if count and not (only_failed and name in ("ok", UNFINISHED))
+    }
+    known = {"http_error": _codes(statuses, error=True)} if tells_errors(outcomes, statuses) else {}
+    if known and not outcomes.get("wrong"):
+        known["ok"] = _codes(statuses, error=False)
+    told = ", ".join(f"{name} {count:,d}{known.get(name, '')}" for name, count in shown.items()) or "none"
+    if "ok" in known or only_failed or not statuses:
+        return told
+    return f"{told}; status {_listed(sorted(statuses.items()))}"
+
+
+def tells_errors(outcomes: Counts, statuses: Counts | None) -> bool:
+    """Whether the responses with a status of 400 or above are those that were http_error: named requests may expect
+    such a status, or find a response with one wrong.
+    """
+    high = sum(count for code, count in (statuses or {}).items() if int(code) >= 400)
+    return high == outcomes.get("http_error", 0)
 
 
 def _codes(statuses: Counts | None, *, error: bool) -> str:
-    found = {code: count for code, count in sorted((statuses or {}).items()) if (int(code) >= 400) == error}
-    if len(found) == 1:
-        return f" ({next(iter(found))})"
-    return f" ({', '.join(f'{code} {count:,d}' for code, count in found.items())})" if found else ""
+    found = [(code, count) for code, count in sorted((statuses or {}).items()) if (int(code) >= 400) == error]
+    return f" ({_listed(found)})" if found else ""
+
+
+def _listed(codes: Sequence[tuple[str, int]]) -> str:
+    """Status codes with their counts, or the only one."""
+    return codes[0][0] if len(codes) == 1 else ", ".join(f"{code} {count:,d}" for code, count in codes)
 
 
 def notes(
@@ -82,8 +103,8 @@ def notes(
     hint = _hint(outcomes, statuses, scenario, server)
     if judged:
         return hint
-    errors = {name: count for name, count in outcomes.items() if name not in ("ok", UNFINISHED)}
-    return [f"{100 * part:.1f} % of {ended(outcomes):,d} transactions were not ok: {text(errors, statuses)}", *hint]
+    failures = text(outcomes, statuses, only_failed=True)
+    return [f"{100 * part:.1f} % of {ended(outcomes):,d} transactions were not ok: {failures}", *hint]
 
 
 def notes_by_group(
@@ -115,6 +136,8 @@ _SILENT = "the server does not answer, or measure.duration is shorter than a tra
 _LOG = "the server's log may say why"
 
 _EVERY = {
+    "http_error": "every response has a status of 400 or above",
+    "wrong": "no response was as its request expects it",
     "malformed": "no answer was HTTP/1.x",
     "refused": "every connection was refused",
     "reset": "every connection was reset",
@@ -125,6 +148,8 @@ _EVERY = {
 """What is said of an outcome that all transactions had."""
 
 _MOST = {
+    "http_error": "responses with a status of 400 or above",
+    "wrong": "responses that are not as their requests expect them",
     "malformed": "answers that were not HTTP/1.x",
     "refused": "refused connections",
     "reset": "connections that were reset",
@@ -137,9 +162,12 @@ _MOST = {
 
 def _hint(outcomes: Counts, statuses: Counts | None, scenario: Mapping[str, Any], server: str) -> list[str]:
     """What is behind most of the errors, and what may help."""
-    causes = {name: count for name, count in outcomes.items() if name in _MOST and count}
-    codes = {code: count for code, count in (statuses or {}).items() if int(code) >= 400}
+    causes = {name: count for name, count in outcomes.items() if name in _MOST and count and name != "http_error"}
+    known = tells_errors(outcomes, statuses)
+    codes = {code: count for code, count in (statuses or {}).items() if known and int(code) >= 400}
     causes |= codes
+    if statuses and not known and outcomes.get("http_error"):
+        causes["http_error"] = outcomes["http_error"]
     if not causes:
         return []
     cause = max(causes, key=lambda name: causes[name])
@@ -165,6 +193,8 @@ def _of_outcome(outcome: str, scenario: Mapping[str, Any]) -> str:
             "(--timeout, http.timeout in a file)"
         )
     return {
+        "http_error": "the figures of each request say which",
+        "wrong": "the figures of each request say which; is what expect says of status, contains and length right?",
         "malformed": "does another protocol, such as https, answer at this port?",
         "refused": "nothing listens there, or not any more",
         "reset": f"the server closed connections that were in use; {_LOG}",
@@ -175,12 +205,15 @@ def _of_outcome(outcome: str, scenario: Mapping[str, Any]) -> str:
 
 def _of_status(status: int, scenario: Mapping[str, Any], server: str) -> str:
     what, elsewhere = _asked(scenario), _ELSEWHERE.get(server, "")
+    if _has_names(scenario):
+        what, elsewhere = "what requests name", "; the figures of each request say which"
     if status in (404, 410):
         return f"{what} was asked for{elsewhere}"
     if status in (401, 403, 407):
         return f"{what} was asked for, and is not for everybody{elsewhere}"
     if status == 405:
-        return "the server does not take this method (--method, http.method in a file)"
+        where = "method of the request" if _has_names(scenario) else "--method, http.method in a file"
+        return f"the server does not take this method ({where})"
     if status in (429, 503):
         return f"the server turns requests away, because it has too much to do or limits their rate; {_LOG}"
     if status >= 500:
@@ -200,6 +233,12 @@ def _asked(scenario: Mapping[str, Any]) -> str:
     paths = {_path(workload_in(scenario, group)) for group in scenario.get("clients") or [{}]}
     path = paths.pop() if len(paths) == 1 else None
     return "what the workload names" if path is None else f"`{path}`"
+
+
+def _has_names(scenario: Mapping[str, Any]) -> bool:
+    """Whether all requests have names."""
+    groups = scenario.get("clients") or [{}]
+    return all(workload_in(scenario, group).get("kind") == "requests" for group in groups)
 
 
 def _path(workload: Mapping[str, Any]) -> str | None:

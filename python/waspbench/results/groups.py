@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from pydantic import Field
+
 from waspbench.results import errors
 from waspbench.results.estimates import (
     Estimate,
     ResponseTime,
     estimate_of,
-    needed,
     no_time,
     response_time_of,
-    too_few,
 )
+from waspbench.results.few import LEAST, lacking, left_out, notes_of_parts
 from waspbench.results.formats import Record
+from waspbench.results.named_requests import NamedRequest, requests_of
 from waspbench.results.summary import Censoring, RunGroup, RunSummary, Stability, Trend
 from waspbench.results.together import GroupTogether, Together
 from waspbench.stats import Populations
-
-LEAST = 100
-"""``ok`` transactions of all runs from which the response times of a group say something."""
-
 
 MOST_HIDDEN = 0.05
 """What may be hidden of a mean response time, relative to it, before a note says so: the bias that no valid result is
@@ -63,9 +61,12 @@ class Group(Record):
     outcomes: dict[str, int]
     """Number of transactions of all runs by outcome."""
     statuses: dict[str, int]
-    """Number of complete responses (``ok`` and ``http_error``) of all runs by status code."""
+    """Number of complete responses (``ok``, ``http_error`` and ``wrong``) of all runs by status code."""
     errors: float | None
     """Share of the ended transactions that were not ok; None if none ended."""
+    requests: list[NamedRequest] = Field(default_factory=list)
+    """Figures of each named request of the group; empty if its requests have no names, and in results of older
+    versions."""
     censoring: Censoring | None
     """How much the measured intervals of all runs together miss, because they were too short for some transactions.
     None with too few transactions to tell, and in results of older versions."""
@@ -145,6 +146,7 @@ def _group(
         outcomes=outcomes,
         statuses=errors.total(group.statuses for group in own) or {},
         errors=errors.share(outcomes),
+        requests=requests_of([group.requests or [] for group in own], populations, percentiles, several=several),
         censoring=together.censoring,
         trend=together.trend,
         stability=together.stability,
@@ -199,32 +201,12 @@ def notes_of_percentiles(ok: int, groups: Sequence[Group], percentiles: Sequence
     """
     if not ok:
         return []
-    of_all = _lacking(percentiles, ok)
-    notes = [_left_out(of_all)] if of_all else []
-    by_lack: dict[tuple[str, ...], list[str]] = {}
-    for group in groups if len(groups) > 1 else ():
-        count = group.outcomes.get("ok", 0)
-        lack = _lacking(percentiles, count)
-        if not group.background and count >= LEAST and lack and lack != of_all:
-            by_lack.setdefault(lack, []).append(group.name)
-    return notes + [
-        f"group{'' if len(names) == 1 else 's'} {', '.join(names)}: {_left_out(lack)}"
-        for lack, names in by_lack.items()
-    ]
-
-
-def _lacking(percentiles: Sequence[str], transactions: int) -> tuple[str, ...]:
-    return tuple(name for name in percentiles if too_few(name, transactions))
-
-
-def _left_out(names: Sequence[str]) -> str:
-    counts = _listed([f"{needed(name):,}" for name in names])
-    is_out, needs = ("is", "it needs") if len(names) == 1 else ("are", "they need")
-    return f"{_listed(names)} {is_out} left out: {needs} {counts} ok transactions"
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+    of_all = lacking(percentiles, ok)
+    notes = [left_out(of_all)] if of_all else []
+    counts = {
+        group.name: group.outcomes.get("ok", 0) for group in (groups if len(groups) > 1 else ()) if not group.background
+    }
+    return notes + notes_of_parts("group", counts, percentiles, of_all)
 
 
 def notes_of_unseen(groups: Sequence[Group]) -> list[str]:

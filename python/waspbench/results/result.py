@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from waspbench.experiment import Mode, loss_label
-from waspbench.experiment.metrics import PERCENTILES
+from waspbench.experiment.metrics import PERCENTILES, Metric
 from waspbench.results import errors, together
 from waspbench.results.asking import notes_of_mixtures
 from waspbench.results.check import Check
@@ -36,6 +36,7 @@ from waspbench.results.groups import (
 )
 from waspbench.results.lengths import FoundLengths
 from waspbench.results.mtu_notes import notes_of_mtus
+from waspbench.results.named_requests import NamedRequest, notes_of_requests, requests_of
 from waspbench.results.observed import ObservedLink, observed_links
 from waspbench.results.reasons import Advice, Reason, advice_of, reason_of
 from waspbench.results.shown import WithTables
@@ -53,7 +54,7 @@ from waspbench.results.summary import (
 )
 from waspbench.results.trace_notes import notes_of_traces
 from waspbench.stats import Populations
-from waspbench.tabular import Listing
+from waspbench.tabular import Figures, Listing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -218,6 +219,9 @@ class Result(WithTables):
     """Response times of all transactions that ended, whatever their outcome. None in results of older versions."""
     groups: list[Group] = Field(default_factory=list)
     """Figures of each group of clients; empty in results of older versions."""
+    requests: list[NamedRequest] = Field(default_factory=list)
+    """Figures of each named request, of all groups but background groups: requests of one name count as one. Empty if
+    requests have no names, and in results of older versions."""
     open_loop: OpenLoop | None = None
     """Arrivals of the open loops of all groups but background groups. None if these groups are all closed loops."""
     goodput_bps: Estimate
@@ -225,8 +229,8 @@ class Result(WithTables):
     outcomes: dict[str, int]
     """Number of transactions of all runs by outcome."""
     statuses: dict[str, int] | None
-    """Number of complete responses (``ok`` and ``http_error``) of all runs by status code. None in results of older
-    versions."""
+    """Number of complete responses (``ok``, ``http_error`` and ``wrong``) of all runs by status code. None in results
+    of older versions."""
     errors: float | None
     """Share of the ended transactions that were not ok; None if none ended."""
     retried: int | None = None
@@ -294,13 +298,13 @@ class Result(WithTables):
     @property
     def line(self) -> Line:
         """The figures of all clients, as tables show them."""
-        return _line(self, len(self.runs), background=False, server_cpu=self.server_cpu.busy)
+        return _line(self, len(self.runs), valid=self.valid, background=False, server_cpu=self.server_cpu.busy)
 
     @property
     def group_lines(self) -> dict[str, Line]:
         """The figures of each group of clients by its name, as tables show them."""
         return {
-            group.name: _line(group, len(self.runs), background=group.background, server_cpu=None)
+            group.name: _line(group, len(self.runs), valid=group.valid, background=group.background, server_cpu=None)
             for group in self.groups
         }
 
@@ -325,8 +329,10 @@ class Result(WithTables):
         return json_of(self, self.listing.rows)
 
 
-def _line(part: Result | Group, runs: int, *, background: bool, server_cpu: float | None) -> Line:
-    """What a table says of all clients or of a group of them, whose figures are of so many ``runs``."""
+def _line(
+    part: Result | Group | NamedRequest, runs: int, *, valid: bool, background: bool, server_cpu: float | None
+) -> Line:
+    """What a table says of all clients, of a group of them or of a request, whose figures are of so many ``runs``."""
     time = part.response_time_ms
     return Line(
         throughput=part.throughput.mean,
@@ -337,11 +343,68 @@ def _line(part: Result | Group, runs: int, *, background: bool, server_cpu: floa
         errors=part.errors,
         server_cpu=server_cpu,
         runs=runs,
-        valid=part.valid,
+        valid=valid,
         background=background,
         outcomes=part.outcomes,
         statuses=part.statuses,
     )
+
+
+def _request_lines(result: Result, part: Result | Group) -> dict[str, Line]:
+    """The figures of each named request of all clients of a result, or of a group of them, by its name."""
+    aside, runs = isinstance(part, Group) and part.background, len(result.runs)
+    return {
+        request.name: _line(request, runs, valid=part.valid, background=aside, server_cpu=None)
+        for request in part.requests
+    }
+
+
+def request_rows(result: Result) -> list[Figures]:
+    """The lines of the table of named requests: of each request of all clients; or, if several groups have named
+    requests, of each request of each group, after those of all clients of a name that several groups have. ``group`` is
+    None for all clients.
+    """
+    lines = {group.name: _request_lines(result, group) for group in result.groups}
+    of_all = _request_lines(result, result)
+    return [
+        {"group": group, "request": name, **(of_all if group is None else lines[group])[name].figures}
+        for group, name in _placed_requests(result.requests, result.groups)
+    ]
+
+
+def _placed_requests(requests: Sequence[NamedRequest], groups: Sequence[Group]) -> list[tuple[str | None, str]]:
+    """Group and name of each request that a table shows; see `request_rows`."""
+    named = [group for group in groups if group.requests]
+    if len(named) == 1 and not named[0].background:
+        return [(None, request.name) for request in requests]
+    measured = [request.name for group in named if not group.background for request in group.requests]
+    shared = [(None, request.name) for request in requests if measured.count(request.name) > 1]
+    return [*shared, *((group.name, request.name) for group in named for request in group.requests)]
+
+
+def _shown_requests(requests: Sequence[NamedRequest], groups: Sequence[Group]) -> dict[str, NamedRequest]:
+    """The requests that a table shows and that background groups have not, by what notes call them."""
+    of_all = {request.name: request for request in requests}
+    own = {
+        (group.name, request.name): request for group in groups if not group.background for request in group.requests
+    }
+    found = {}
+    for group, name in _placed_requests(requests, groups):
+        if group is None:
+            found[name] = of_all[name]
+        elif (group, name) in own:
+            found[f"{name} of {group}"] = own[group, name]
+    return found
+
+
+def line_of(result: Result, metric: Metric) -> Line:
+    """The figures of the clients and of the requests that ``metric``, which a result has, is of."""
+    if metric.group is None:
+        return result.line if metric.request is None else _request_lines(result, result)[metric.request]
+    if metric.request is None:
+        return result.group_lines[metric.group]
+    group = next(group for group in result.groups if group.name == metric.group)
+    return _request_lines(result, group)[metric.request]
 
 
 def combine(
@@ -380,6 +443,7 @@ def combine(
     outcomes = errors.total(run.outcomes for run in runs) or {}
     statuses = errors.total(run.statuses for run in runs)
     groups = groups_of(runs, found, names, about, {reason.group for reason in reasons}, judged)
+    requests = requests_of([run.requests or [] for run in runs], found, names, several=len(groups) > 1)
     retried = [run.retried for run in runs]
     return Result(
         throughput=estimate_of([run.throughput for run in runs]),
@@ -388,6 +452,7 @@ def combine(
         if len(everything) == len(runs)
         else None,
         groups=groups,
+        requests=requests,
         open_loop=_open_loop(runs),
         goodput_bps=estimate_of([run.goodput_bps for run in runs]),
         outcomes=outcomes,
@@ -408,7 +473,11 @@ def combine(
         valid=not reasons,
         invalid_reasons=reasons,
         advice=advice_of(reasons),
-        notes=[*_notes(runs, reasons, outcomes, statuses, groups, percentiles, about), *notes_of_unseen(groups)],
+        notes=[
+            *_notes(runs, reasons, outcomes, statuses, groups, percentiles, about),
+            *notes_of_requests(_shown_requests(requests, groups), outcomes.get("ok", 0), percentiles),
+            *notes_of_unseen(groups),
+        ],
         percentiles=list(percentiles),
         runs=list(runs),
         **about,

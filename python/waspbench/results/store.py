@@ -25,7 +25,7 @@ from waspbench.results.result import Result, combine
 from waspbench.results.shown import owned
 from waspbench.results.tables import completed
 from waspbench.results.together import CODES
-from waspbench.stats import Histogram, Populations
+from waspbench.stats import Histogram, Populations, merge
 
 MANIFEST = "manifest.json"
 ORDER = {"transactions": ["end_ns", "client", "request"]}
@@ -92,17 +92,30 @@ class _Told:
 
 
 def populations_of(table: Any) -> Populations:
-    """The histograms (nanoseconds) of the whole run and of each group in a table ``histogram``."""
-    frame = completed(pl.DataFrame(table), "histogram")
-    group = frame["group"].cast(pl.Int32).fill_null(_WHOLE).to_numpy()
-    every = frame["population"].fill_null("ok").to_numpy() == "all"
-    edges = [frame[column].to_numpy() for column in ("lower_ns", "upper_ns", "count")]
+    """The histograms (nanoseconds) of the whole run and of each group in a table ``histogram``, and in both those of
+    each named request.
+    """
+    frame = completed(pl.DataFrame(table), "histogram").with_columns(
+        pl.col("group").cast(pl.Int32).fill_null(_WHOLE), pl.col("population").fill_null("ok")
+    )
+    parts = {key: _histogram(part) for key, part in frame.partition_by(*_KEY, as_dict=True).items()}
+    names = frame["request_name"].drop_nulls().unique(maintain_order=True).to_list()
+    nothing = merge(())
 
-    def of(index: int, groups: Sequence[Populations] = ()) -> Populations:
-        ok, all_ = (Histogram.of(*(edge[(group == index) & rows] for edge in edges)) for rows in (~every, every))
-        return Populations(ok, all_, groups)
+    def of(index: int, name: str | None = None, groups: Sequence[Populations] = ()) -> Populations:
+        ok, every = (parts.get((index, name, kind), nothing) for kind in ("ok", "all"))
+        requests = {each: of(index, each) for each in names if (index, each, "all") in parts} if name is None else {}
+        return Populations(ok, every, groups, requests)
 
-    return of(_WHOLE, [of(index) for index in range(int(group.max(initial=_WHOLE)) + 1)])
+    highest = max((index for index, _, _ in parts), default=_WHOLE)
+    return of(_WHOLE, groups=[of(index) for index in range(highest + 1)])
+
+
+_KEY = ("group", "request_name", "population")
+
+
+def _histogram(frame: pl.DataFrame) -> Histogram:
+    return Histogram.of(*(frame[column].to_numpy() for column in ("lower_ns", "upper_ns", "count")))
 
 
 _WHOLE = -1

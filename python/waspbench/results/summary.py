@@ -540,6 +540,25 @@ class CongestionWindows(Finite):
     if the warm-up was long enough, or if no length of up to two hours is long enough."""
 
 
+class RunRequest(Record):
+    """One named request of a group."""
+
+    name: str
+    """Name of the request."""
+    throughput: float
+    """``ok`` transactions a second."""
+    goodput_bps: float
+    """Bits of the bodies of ``ok`` transactions a second."""
+    outcomes: dict[str, int]
+    """Number of transactions by outcome."""
+    statuses: dict[str, int]
+    """Number of complete responses by status code."""
+    response_time_ms: RunResponseTime
+    """Response times of ``ok`` transactions in milliseconds, from the intended start if there is one."""
+    all_response_time_ms: RunResponseTime
+    """Response times of all transactions that ended, whatever their outcome."""
+
+
 class RunGroup(Record):
     """One group of clients. Results of older versions have outcomes and status codes only."""
 
@@ -559,6 +578,9 @@ class RunGroup(Record):
     """Response times of ``ok`` transactions in milliseconds, from the intended start if there is one."""
     all_response_time_ms: RunResponseTime | None = None
     """Response times of all transactions that ended, whatever their outcome."""
+    requests: list[RunRequest] | None = None
+    """Figures of each named request, in the order of the workload; empty if the group's requests have no names. None in
+    results of older versions."""
     ages: Ages | None = None
     """Ages of the group's transactions in the interval, by which WASP judges the runs of a point together. None for a
     run that was stopped, and in results of older versions."""
@@ -598,9 +620,13 @@ class RunSummary(Record):
     outcomes: dict[str, int]
     """Number of transactions by outcome."""
     statuses: dict[str, int] | None = None
-    """Number of complete responses (``ok`` and ``http_error``) by status code. None in results of older versions."""
+    """Number of complete responses (``ok``, ``http_error`` and ``wrong``) by status code. None in results of older
+    versions."""
     by_group: list[RunGroup] | None = None
     """Figures of each group of clients, in the order of the file. None in results of older versions."""
+    requests: list[RunRequest] | None = None
+    """Figures of each named request, of all groups but background groups: requests of one name count as one. Empty if
+    requests have no names. None in results of older versions."""
     retried: int | None = None
     """Number of transactions whose request the client repeated once, on a new connection."""
     response_time_ms: RunResponseTime

@@ -21,7 +21,12 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             GROUP,
             ("connection", "UInt32", "Number of the connection among those of the client, from 0."),
             ("request", "UInt32", "Number of the request among those of the client, from 0."),
-            ("file", "UInt32", "Index of the file in the set of the group's workload, from 0."),
+            ("file", "UInt32", "Index of the file, or of the named request, in the group's workload, from 0."),
+            (
+                "request_name",
+                "String",
+                "Name of the request; null where requests have no names, and in results of older versions.",
+            ),
             (
                 "intended_ns",
                 "Int64",
@@ -51,8 +56,8 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             (
                 "outcome",
                 "String",
-                "How the transaction ended: ok, http_error, malformed, refused, reset, timed_out, truncated, aborted, "
-                "unfinished.",
+                "How the transaction ended: ok, http_error, wrong, malformed, refused, reset, timed_out, truncated, "
+                "aborted, unfinished.",
             ),
             (
                 "attempts",
@@ -258,6 +263,11 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
         (
             RUN,
             ("group", "UInt16", "Index of the group; null for all groups together, background groups left out."),
+            (
+                "request_name",
+                "String",
+                "Name of the request whose transactions are counted; null for all transactions of the group.",
+            ),
             (
                 "population",
                 "String",

@@ -13,6 +13,9 @@ from waspbench.results.asking import has_own_workloads, workload_in
 from waspbench.results.result import Asked, GroupSite, Result, Site
 from waspbench.results.study import StudyResult
 
+_NAMES = 5
+"""Names of requests that are told of a workload."""
+
 RANKS = 100
 """Ranks over which the slope of the popularity is fitted: two decades."""
 
@@ -38,8 +41,8 @@ def workloads_text(scenario: Mapping[str, Any]) -> str:
 
 
 def site_text(site: GroupSite | None) -> str:
-    """What there was to ask for in words; nothing of a single file."""
-    if site is None or (site.files == 1 and site.log is None):
+    """What there was to ask for in words; nothing of a single file, and of named requests."""
+    if site is None or site.files == 0 or (site.files == 1 and site.log is None):
         return ""
     size = f"{site.bytes / 1e6:,.1f} MB" if site.bytes >= 100_000 else f"{site.bytes:,d} B"
     text = f": {site.files:,d} files of {size} together" if site.files > 1 else f": 1 file of {size}"
@@ -60,6 +63,10 @@ def workload_text(workload: Mapping[str, Any]) -> str:
         return f"{len(files)} files by weight{dealt}" if files else f"{workload['path']}, {workload['size']}"
     if kind == "replay":
         return f"replay of {workload['log']}{dealt}"
+    if kind == "requests":
+        names = [request["name"] for request in workload["requests"]]
+        shown = ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
+        return f"named request{'' if len(names) == 1 else 's'} {shown}{dealt}"
     changed = sorted(workload.keys() - {"kind", "deal", "preset", "seed"})
     more = f" with other {', '.join(changed)}" if changed else ""
     return f"{kind}, preset {workload['preset']}{more}{dealt}"
@@ -81,10 +88,10 @@ def _arrival(workload: Mapping[str, Any]) -> str:
 
 
 def asked_for(result: Result) -> Asked | None:
-    """What was asked for; None of a single file, where groups have workloads of their own, or without transactions to
-    look at.
+    """What was asked for; None of a single file, of named requests, where groups have workloads of their own, or
+    without transactions to look at.
     """
-    if has_own_workloads(result.scenario) or _is_one_file(result.scenario["workload"]):
+    if has_own_workloads(result.scenario) or not _has_files(result.scenario["workload"]):
         return None
     counts = _counts(result)
     aside = [index for index, group in enumerate(result.scenario["clients"]) if group.get("background")]
@@ -92,7 +99,7 @@ def asked_for(result: Result) -> Asked | None:
 
 
 def asked_by_group(result: Result) -> dict[str, Asked] | None:
-    """What each group asked for that asks for more than one file, background groups among them; None if no group has a
+    """What each group asked for that asks for several files, background groups among them; None if no group has a
     workload of its own.
     """
     scenario = result.scenario
@@ -100,13 +107,14 @@ def asked_by_group(result: Result) -> dict[str, Asked] | None:
     if counts is None:
         return None
     groups = enumerate(scenario["clients"])
-    several = {index: group["name"] for index, group in groups if not _is_one_file(workload_in(scenario, group))}
+    several = {index: group["name"] for index, group in groups if _has_files(workload_in(scenario, group))}
     found = {name: _asked(counts.filter(pl.col("group") == index)) for index, name in several.items()}
     return {name: asked for name, asked in found.items() if asked is not None}
 
 
-def _is_one_file(workload: Mapping[str, Any]) -> bool:
-    return workload["kind"] == "single" and not workload.get("files")
+def _has_files(workload: Mapping[str, Any]) -> bool:
+    """Whether a workload asks for several files."""
+    return workload["kind"] != "requests" and (workload["kind"] != "single" or bool(workload.get("files")))
 
 
 def _counts(result: Result) -> pl.DataFrame | None:

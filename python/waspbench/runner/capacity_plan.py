@@ -9,6 +9,7 @@ from typing import Any
 from waspbench.errors import Argument, InputError, Problem
 from waspbench.experiment import Experiment, Mode, accept
 from waspbench.experiment.conditions import objective
+from waspbench.experiment.model import known_in
 from waspbench.experiment.search import Find, Search
 from waspbench.experiment.sweep import Point
 from waspbench.experiment.units import AUTO
@@ -51,8 +52,8 @@ def _checked(search: Search, found: Sequence[Point]) -> list[str]:
     """
     objectives: list[str] = []
     for point in found:
-        names = [group.name for group in point.experiment.clients]
-        found_here = [objective(text, Argument("search.objectives"), names) for text in search.objectives]
+        known = known_in(point.experiment)
+        found_here = [objective(text, Argument("search.objectives"), known) for text in search.objectives]
         objectives = [each.text for each in found_here]
         for each in found_here if search.find != "throughput" else ():
             if not each.upper:

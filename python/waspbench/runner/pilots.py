@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import bdtrc, ndtri
 
 from waspbench.results import RunSummary, errors
-from waspbench.results.groups import LEAST
+from waspbench.results.few import LEAST
 from waspbench.results.lengths import Pilot, PilotGroup, Want
 from waspbench.results.summary import Invalid, RunGroup
 from waspbench.runner.lengths import SETTLES, SHOWS, PilotLengths

@@ -174,6 +174,8 @@ def _times(summary: RunSummary, metric: Metric, populations: Populations) -> His
     if metric.group is not None:
         names = [group.name for group in summary.by_group or []]
         populations = populations.of_group(names.index(metric.group))
+    if metric.request is not None:
+        populations = populations.of_request(metric.request)
     return populations.all if metric.all else populations.ok
 
 
@@ -208,7 +210,7 @@ def _waited(summary: RunSummary, unmet: Sequence[Condition]) -> str | None:
     told = []
     for each in unmet:
         name = each.metric.name
-        known = name in RunResponseTime.model_fields and each.metric.group is None
+        known = name in RunResponseTime.model_fields and each.metric.group is None and each.metric.request is None
         value = summary.open_loop.from_start_ms.at(name) if known else None
         if value is None or not each.holds(value):
             return None

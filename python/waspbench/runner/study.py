@@ -13,6 +13,7 @@ from waspbench.experiment import Experiment, Mode, accept
 from waspbench.experiment.conditions import Condition, all_of
 from waspbench.experiment.load import read
 from waspbench.experiment.metrics import percentiles_of
+from waspbench.experiment.model import known_in
 from waspbench.experiment.sweep import Point, points, text_of, uncollected
 from waspbench.experiment.trace_files import contents, digests
 from waspbench.experiment.units import exact
@@ -125,8 +126,7 @@ def conditions(experiment: Experiment, thresholds: Sequence[str]) -> list[Condit
     Raises:
         InputError: one is not valid.
     """
-    groups = [group.name for group in experiment.clients]
-    return all_of(experiment.thresholds, thresholds, Argument("thresholds"), groups)
+    return all_of(experiment.thresholds, thresholds, Argument("thresholds"), known_in(experiment))
 
 
 class Study(Pipeline[StudyResult]):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -52,6 +52,12 @@ class Populations:
     """Of all that ended; empty where a result of an older version does not tell."""
     groups: Sequence[Populations] = ()
     """Those of each group of clients, in the order of their index; none where a result does not tell."""
+    requests: Mapping[str, Populations] = field(default_factory=dict)
+    """Those of each named request of which there were transactions."""
+
+    def of_request(self, name: str) -> Populations:
+        """Those of the request called so."""
+        return self.requests.get(name) or Populations(merge(()), merge(()))
 
     def of_group(self, index: int) -> Populations:
         """Those of the group with this index. The last groups may have none at all, and are not there then."""

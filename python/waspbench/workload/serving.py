@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from waspbench import _core
 from waspbench.errors import InputError, Problem
-from waspbench.experiment import Experiment, Mode, Prowgen, Replay, Server, Surge
+from waspbench.experiment import Experiment, Mode, Prowgen, Replay, Requests, Server, Surge
 from waspbench.experiment.resolve import resolve_workload
 from waspbench.experiment.uses import Use, uses
 from waspbench.results.result import GroupSite, LogReading, Site
@@ -80,11 +80,31 @@ def by_path(experiment: Experiment) -> dict[str, int]:
     return _merged(made)[0]
 
 
+Answer = tuple[str, str, int, str, int]
+"""How a server that stands in for an application answers a named request: its method and target, the status, what the
+body begins with, and the size of the body.
+"""
+
+
+def answers(experiment: Experiment) -> list[Answer]:
+    """What the built-in server answers to the named requests of ``experiment``: what these expect.
+
+    Raises:
+        InputError: two of them expect what no answer can be.
+    """
+    sites, _ = _built(experiment)
+    try:
+        return sites.answers([use.field for use in uses(experiment)])
+    except _core.OptionError as error:
+        raise InputError.at(error.field, error.message) from None
+
+
 def _by_use(experiment: Experiment) -> Iterator[tuple[Use, str, list[tuple[str, int]]]]:
-    """Each workload that is used, where a server that is started for it has its files, and these."""
+    """Each workload of files that is used, where a server that is started for it has its files, and these."""
     sites, tops = _built(experiment)
     for number, (use, top) in enumerate(zip(uses(experiment), tops, strict=True)):
-        yield use, top, sites.files(number)
+        if not isinstance(use.workload, Requests):
+            yield use, top, sites.files(number)
 
 
 def files_of(experiment: Experiment, number: int) -> list[tuple[str, int]]:
@@ -97,12 +117,24 @@ def files_of(experiment: Experiment, number: int) -> list[tuple[str, int]]:
 
 
 def check_sites(experiment: Experiment, mode: Mode) -> None:
-    """Reads the logs that are replayed, and makes sure that the files of several workloads can stand side by side.
+    """Reads the logs that are replayed, and makes sure that the server can have the files of all workloads, and can
+    answer their named requests.
 
     Raises:
-        InputError: a log cannot be read or makes no sense, or two workloads contradict each other.
+        InputError: a log cannot be read or makes no sense, two workloads contradict each other, or the server has
+            nothing but files.
     """
     found = uses(experiment)
+    named = [use for use in found if isinstance(use.workload, Requests)]
+    kind = experiment.server.kind
+    if named and mode == "live" and kind in ("nginx", "apache"):
+        message = (
+            f"serves files, and {named[0].field} has named requests, which an application answers; give that by "
+            "command or url, or take builtin, which answers as the requests expect"
+        )
+        raise InputError.at("server.kind", message, kind)
+    if named and (mode == "sim" or kind == "builtin"):
+        answers(experiment)
     if len(found) > 1 or any(isinstance(use.workload, Replay) for use in found):
         site_of(experiment, mode)
 

@@ -1,5 +1,6 @@
 //! What the clients of a group have in common.
 
+use super::named::NamedExchange;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use wasp_http::Method;
@@ -51,14 +52,16 @@ impl Behaviour {
 /// The requests of a group as bytes, shared by all who send them.
 #[derive(Debug)]
 pub struct EncodedRequests {
-    /// The method of all of them.
+    /// The method of all that have no name.
     pub method: Method,
-    /// The content that follows each, in bytes.
+    /// The content without values that follows each that has no name, in bytes.
     pub content: u64,
     /// As sent on a connection that is to be kept, for each file of the site; empty where no connection is.
     pub keep: Vec<Arc<[u8]>>,
     /// As sent as the last one of a connection; empty where every connection is kept.
     pub close: Vec<Arc<[u8]>>,
+    /// More about each, where they have names; otherwise nothing.
+    pub named: Box<[NamedExchange]>,
 }
 
 impl EncodedRequests {
@@ -66,6 +69,18 @@ impl EncodedRequests {
     pub(super) fn head(&self, file: FileId, last: bool) -> Arc<[u8]> {
         let heads = if last { &self.close } else { &self.keep };
         Arc::clone(&heads[file.0 as usize])
+    }
+
+    /// The named request for `file`, if it is one.
+    #[inline]
+    pub(super) fn named(&self, file: FileId) -> Option<&NamedExchange> {
+        self.named.get(file.0 as usize)
+    }
+
+    /// The method of the request for `file`.
+    #[inline]
+    pub(super) fn method_of(&self, file: FileId) -> Method {
+        self.named(file).map_or(self.method, |named| named.method)
     }
 }
 

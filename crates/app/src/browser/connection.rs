@@ -4,7 +4,7 @@ use super::behaviour::Behaviour;
 use super::queue::Queue;
 use super::transaction::Transaction;
 use crate::{EcnUse, LossEvents, Turn};
-use wasp_http::ResponseReader;
+use wasp_http::{ResponseReader, Search};
 use wasp_packet::View;
 use wasp_stack::Pushed;
 use wasp_tcp::{Chunk, Endpoint, State};
@@ -29,6 +29,8 @@ pub(super) type Socket = wasp_stack::Socket<Connection>;
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) reader: ResponseReader,
+    /// How far a text has been found in the response that is read.
+    pub(super) search: Search,
     /// Place among the client's parallel connections.
     pub(super) lane: u8,
     /// Place among all its sockets, those that linger included.
@@ -65,6 +67,7 @@ impl Connection {
     pub(super) fn new((lane, slot): (u8, u32), queue: Queue, first_of_place: bool, now: Instant) -> Self {
         Self {
             reader: ResponseReader::new(),
+            search: Search::default(),
             lane,
             slot,
             first_of_place,
@@ -126,14 +129,15 @@ impl Connection {
             record.loss_events = loss_events;
             record.connection = ordinal;
             record.sent = Some(now);
-            let head = behaviour.requests.head(transaction.record.file, behaviour.is_last(self.requests));
-            endpoint.send(Chunk::Shared(head));
-            if behaviour.requests.content > 0 {
-                endpoint.send(Chunk::Virtual(behaviour.requests.content));
+            let (file, requests) = (transaction.record.file, &behaviour.requests);
+            endpoint.send(Chunk::Shared(requests.head(file, behaviour.is_last(self.requests))));
+            let content = requests.named(file).map_or(requests.content, |named| named.content);
+            if content > 0 {
+                endpoint.send(Chunk::Virtual(content));
             }
         }
-        if self.reader.is_idle() {
-            self.reader.begin(behaviour.requests.method);
+        if let Some(next) = self.queue.front().filter(|_| self.reader.is_idle()) {
+            self.reader.begin(behaviour.requests.method_of(next.record.file));
         }
     }
 

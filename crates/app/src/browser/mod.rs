@@ -20,6 +20,7 @@
 mod arrivals;
 mod behaviour;
 mod connection;
+mod named;
 mod queue;
 mod reading;
 mod schedule;
@@ -28,6 +29,7 @@ mod transactions;
 
 pub use arrivals::ArrivalSource;
 pub use behaviour::{Behaviour, EncodedRequests, Place};
+pub use named::NamedExchange;
 pub use schedule::Plan;
 
 use crate::{Application, Arrival, ConnectionEnd, Outcome, Turn, Untaken};

@@ -1,7 +1,9 @@
 //! Reading the responses of one connection, one after the other.
 
-use super::queue::Queue;
-use wasp_http::{Event, LastHead, Method, Piece, ResponseReader};
+use super::behaviour::EncodedRequests;
+use super::connection::Connection;
+use super::named::Looker;
+use wasp_http::{Event, LastHead, Malformed, Pattern, Piece, ResponseReader, Search};
 use wasp_packet::View;
 use wasp_units::Instant;
 
@@ -29,10 +31,9 @@ impl Reading {
     /// Reads one piece of the stream, whose first byte arrived at `arrived`, at `now`. What belongs to no transaction is thrown away.
     pub(super) fn feed(
         &mut self,
-        queue: &mut Queue,
-        reader: &mut ResponseReader,
+        connection: &mut Connection,
+        requests: &EncodedRequests,
         last_head: &mut LastHead,
-        method: Method,
         view: View<'_>,
         (arrived, now): (Instant, Instant),
     ) {
@@ -40,13 +41,19 @@ impl Reading {
             View::Bytes(bytes) => (bytes, 0),
             View::Virtual(count) => (&[][..], u64::from(count)),
         };
+        let Connection { queue, reader, search, .. } = connection;
         while !self.last && !self.malformed && !self.enough {
             let Some(transaction) = queue.get_mut(self.complete) else { return };
             // A response that follows another has mostly just arrived: had it waited, the one before would have been read then.
             let first_byte = if self.complete == 0 { arrived } else { now };
             transaction.record.first_byte.get_or_insert(first_byte);
             let piece = if counted > 0 { Piece::Counted(counted) } else { Piece::Bytes(bytes) };
-            let Ok((used, event)) = reader.handle(piece, last_head) else {
+            let text = requests.named(transaction.record.file).and_then(|named| named.contains.as_ref());
+            let read = match text {
+                None => reader.handle(piece, last_head),
+                Some(text) => look(text, search, reader, piece, last_head),
+            };
+            let Ok((used, event)) = read else {
                 self.malformed = true;
                 return;
             };
@@ -62,12 +69,11 @@ impl Reading {
             match event {
                 Some(Event::Head(head)) => transaction.head = Some(head),
                 Some(Event::Complete) => {
-                    transaction.record.last_byte = Some(now);
-                    transaction.record.bytes = reader.body_received();
+                    transaction.complete(requests, reader.body_received(), *search, now);
                     self.last = transaction.head.is_none_or(|head| !head.keep_alive);
                     self.complete += 1;
-                    if !self.last && queue.len() > self.complete {
-                        reader.begin(method);
+                    if let Some(next) = queue.get_mut(self.complete).filter(|_| !self.last) {
+                        reader.begin(requests.method_of(next.record.file));
                     }
                     if bytes.is_empty() && counted == 0 {
                         return;
@@ -77,4 +83,17 @@ impl Reading {
             }
         }
     }
+}
+
+/// Reads a piece of a response, and looks for a text in it. Few requests ask for that: it stays out of the way of the others.
+#[cold]
+#[inline(never)]
+fn look(
+    text: &Pattern,
+    search: &mut Search,
+    reader: &mut ResponseReader,
+    piece: Piece<'_>,
+    last_head: &mut LastHead,
+) -> Result<(usize, Option<Event>), Malformed> {
+    reader.handle_observed(piece, last_head, &mut Looker { text, search })
 }

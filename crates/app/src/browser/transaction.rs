@@ -1,9 +1,10 @@
 //! One request and its response.
 
 use super::Place;
+use super::behaviour::EncodedRequests;
 use super::schedule::Ask;
 use crate::{LossEvents, Outcome, TransactionRecord};
-use wasp_http::Head;
+use wasp_http::{Head, Search};
 use wasp_units::Instant;
 
 /// A transaction in progress: the record so far, and the response's head.
@@ -40,16 +41,24 @@ impl Transaction {
         Self { record, head: None }
     }
 
+    /// The response is whole, with so many bytes of a body that `search` has seen: says how that ends the transaction.
+    #[inline]
+    pub(super) fn complete(&mut self, requests: &EncodedRequests, bytes: u64, search: Search, now: Instant) {
+        self.record.last_byte = Some(now);
+        self.record.bytes = bytes;
+        let status = self.head.map_or(u16::MAX, |head| head.status);
+        self.record.outcome = match requests.named(self.record.file) {
+            None if status < 400 => Outcome::Ok,
+            None => Outcome::HttpError,
+            Some(named) => named.verdict(status, bytes, search),
+        };
+    }
+
     /// The record of the transaction, which ends now.
     pub(super) fn end(mut self, outcome: Outcome, now: Instant) -> TransactionRecord {
         self.record.status = self.head.map_or(0, |head| head.status);
         self.record.end = now;
         self.record.outcome = outcome;
         self.record
-    }
-
-    /// How a whole response ends it.
-    pub(super) fn verdict(&self) -> Outcome {
-        if self.head.is_some_and(|head| head.status < 400) { Outcome::Ok } else { Outcome::HttpError }
     }
 }

@@ -39,12 +39,10 @@ impl Browser {
             return;
         }
         let arrived = connection.waiting_since.take().unwrap_or(now);
-        let method = self.behaviour.requests.method;
-        let Connection { reader, queue, .. } = &mut *connection;
         let mut reading = Reading::up_to(self.behaviour.abort_bytes.unwrap_or(u64::MAX));
-        let last_head = &mut *turn.last_head;
+        let (requests, last_head) = (&self.behaviour.requests, &mut *turn.last_head);
         let taken = endpoint.read(now, max, turn.pool, &mut |view| {
-            reading.feed(queue, reader, last_head, method, view, (arrived, now));
+            reading.feed(connection, requests, last_head, view, (arrived, now));
         });
         if let Some(rate) = self.behaviour.read_rate {
             connection.read_at = now + rate.transmission_time(taken);
@@ -68,7 +66,7 @@ impl Browser {
     /// The response to the first request of the connection is whole.
     fn complete(&mut self, connection: &mut Connection, turn: &mut Turn<'_>) {
         let Some(transaction) = connection.queue.pop() else { return };
-        let outcome = transaction.verdict();
+        let outcome = transaction.record.outcome;
         self.end(connection.lane, transaction, outcome, turn);
         if connection.queue.is_empty() && self.behaviour.is_last(connection.requests) {
             self.leave(connection, turn);
@@ -97,8 +95,8 @@ impl Browser {
         match connection.reader.handle_eof() {
             Eof::Complete if !connection.queue.is_empty() => {
                 if let Some(transaction) = connection.queue.get_mut(0) {
-                    transaction.record.last_byte = Some(turn.now);
-                    transaction.record.bytes = connection.reader.body_received();
+                    let bytes = connection.reader.body_received();
+                    transaction.complete(&self.behaviour.requests, bytes, connection.search, turn.now);
                 }
                 self.complete(connection, turn);
             }
@@ -131,7 +129,7 @@ impl Browser {
 
     /// No response will come to the requests of the connection. Those whose response had not begun, behind another request on a
     /// kept connection, are made once more on a new connection, in their order, as if they had only now found it closed (RFC 9112
-    /// sections 9.3.1 and 9.3.2); a POST that was sent is not, since it is not idempotent (RFC 9110 section 9.2.2). `fails` says that the
+    /// sections 9.3.1 and 9.3.2); a POST or PATCH that was sent is not, since these are not idempotent (RFC 9110 section 9.2.2). `fails` says that the
     /// first of them fails in any case.
     fn strand(
         &mut self,
@@ -144,7 +142,8 @@ impl Browser {
         connection.unsent = 0;
         while let Some(mut transaction) = connection.queue.pop() {
             let record = &mut transaction.record;
-            let sent_once = record.sent.is_some() && !self.behaviour.requests.method.is_idempotent();
+            let method = self.behaviour.requests.method_of(record.file);
+            let sent_once = record.sent.is_some() && !method.is_idempotent();
             if fails || sent_once || record.first_byte.is_some() || record.attempts > 1 {
                 self.end(connection.lane, transaction, outcome, turn);
             } else {
@@ -167,7 +166,7 @@ impl Browser {
                 lane.pause_until = self.schedule.pause(now);
             }
         }
-        if !matches!(outcome, Outcome::Ok | Outcome::HttpError) && !self.schedule.is_open() {
+        if !matches!(outcome, Outcome::Ok | Outcome::HttpError | Outcome::Wrong) && !self.schedule.is_open() {
             until = until.max(now + PAUSE_AFTER_FAILURE);
         }
         self.lanes[usize::from(lane)].pause_until = until;

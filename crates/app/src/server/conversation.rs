@@ -2,7 +2,6 @@
 
 use super::Service;
 use crate::Turn;
-use std::fmt::Write;
 use std::sync::Arc;
 use wasp_http::{Method, RequestHead, RequestReader, Version};
 use wasp_packet::View;
@@ -89,30 +88,55 @@ impl Conversation {
 }
 
 impl Service {
-    /// The answer to a request: a POST is answered with the file, too, as by a program that has read its content.
+    /// The answer to a request: a file that is asked for by GET, HEAD or POST (as by a program that has read what was sent), or what a named request
+    /// expects.
     pub(super) fn respond(&self, request: &RequestHead) -> Response {
+        let asks_for_files = matches!(request.method, Method::Get | Method::Head | Method::Post);
         let files = self.sites.files();
-        let file = files.find(&request.target).and_then(|id| files.get(id));
-        let (status, length) = match file {
-            None => ("404 Not Found", Some(0)),
-            Some(_) if request.conditional && request.method != Method::Post => ("304 Not Modified", None),
-            Some(file) => ("200 OK", Some(file.size.get())),
+        let file = files.find(&request.target).filter(|_| asks_for_files).and_then(|id| files.get(id));
+        match file {
+            None => self.respond_without_file(request),
+            Some(_) if request.conditional && request.method != Method::Post => {
+                respond(request, "304 Not Modified", None, "")
+            }
+            Some(file) => respond(request, "200 OK", Some(file.size.get()), ""),
+        }
+    }
+
+    /// The answer to a request for which there is no file. Most workloads ask for files only: it stays out of their way.
+    #[cold]
+    #[inline(never)]
+    fn respond_without_file(&self, request: &RequestHead) -> Response {
+        let Some(answer) = self.answers.find(request.method.as_str(), &request.target) else {
+            return respond(request, "404 Not Found", Some(0), "");
         };
-        let mut head = String::with_capacity(128);
-        for part in ["HTTP/1.1 ", status, "\r\nServer: wasp-model\r\n"] {
+        let status = if answer.status == 200 { "200 OK".to_owned() } else { format!("{} ", answer.status) };
+        respond(request, &status, answer.has_body().then_some(answer.size), &answer.text)
+    }
+}
+
+/// A response with this status, and a body of this `length` that begins with a `text`, unless it has none.
+fn respond(request: &RequestHead, status: &str, length: Option<u64>, text: &str) -> Response {
+    let mut head = String::with_capacity(128 + text.len());
+    for part in ["HTTP/1.1 ", status, "\r\nServer: wasp-model\r\n"] {
+        head.push_str(part);
+    }
+    if let Some(length) = length {
+        for part in ["Content-Length: ", itoa::Buffer::new().format(length), "\r\n"] {
             head.push_str(part);
         }
-        if let Some(length) = length {
-            let _ = write!(head, "Content-Length: {length}\r\n");
-        }
-        head.push_str(match (request.keep_alive, request.version) {
-            (true, Version::Http11) => "\r\n",
-            (true, Version::Http10) => "Connection: keep-alive\r\n\r\n",
-            (false, _) => "Connection: close\r\n\r\n",
-        });
-        let body = if request.method == Method::Head { 0 } else { length.unwrap_or_default() };
-        Response { head: head.into_bytes().into(), body, keep_alive: request.keep_alive }
     }
+    head.push_str(match (request.keep_alive, request.version) {
+        (true, Version::Http11) => "\r\n",
+        (true, Version::Http10) => "Connection: keep-alive\r\n\r\n",
+        (false, _) => "Connection: close\r\n\r\n",
+    });
+    let mut body = 0;
+    if request.method != Method::Head {
+        head.push_str(text);
+        body = length.unwrap_or_default() - text.len() as u64;
+    }
+    Response { head: head.into_bytes().into(), body, keep_alive: request.keep_alive }
 }
 
 impl Response {

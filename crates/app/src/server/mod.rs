@@ -17,12 +17,15 @@ use wasp_tcp::{Event as TcpEvent, State};
 use wasp_units::Instant;
 use wasp_wire::Address;
 use wasp_workload::Sites;
+use wasp_workload::named::Answers;
 
 /// What a server does.
 #[derive(Clone, Debug)]
 pub struct Service {
     /// The files that it has.
     pub sites: Arc<Sites>,
+    /// What it answers to named requests.
+    pub answers: Arc<Answers>,
     /// Its TCP.
     pub tcp: Arc<wasp_tcp::Config>,
     /// Requests before it closes a connection; `None` keeps it as long as the client wants.

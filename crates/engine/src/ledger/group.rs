@@ -1,6 +1,6 @@
 //! What the transactions of one group of clients did in the measured interval. Sums over the groups are those of the run.
 
-use super::{Ages, BINS, Ends, History, Interval, Tally, merge};
+use super::{Ages, BINS, Ends, History, Interval, NamedLedger, Tally, merge};
 use hdrhistogram::Histogram;
 use wasp_app::{Arrival, Outcome, TransactionRecord};
 use wasp_units::Instant;
@@ -14,6 +14,8 @@ const DIGITS: u8 = 3;
 pub struct GroupLedger {
     /// Response times; none for the only group, whose times are those of the run.
     pub times: Option<GroupTimes>,
+    /// By the place of their file, if they are of named requests.
+    pub named: Vec<NamedLedger>,
     /// Whether no sum over the groups has them.
     pub(crate) background: bool,
     /// How they ended.
@@ -86,10 +88,18 @@ impl Default for Bins {
 }
 
 impl GroupLedger {
-    /// An empty ledger of a group, which is one of `several`, is `background`, has an `open` loop, and sends requests of so many bytes of `content`.
-    pub(crate) fn new(several: bool, background: bool, open: bool, content: u64) -> Self {
+    /// An empty ledger of a group, which is one of `several`, is `background`, has an `open` loop, and sends requests of so many bytes of `content`, or
+    /// these `named` ones.
+    pub(crate) fn new(
+        several: bool,
+        background: bool,
+        open: bool,
+        content: u64,
+        named: Vec<NamedLedger>,
+    ) -> Self {
         Self {
             content,
+            named,
             times: several.then(GroupTimes::new),
             background,
             arrivals: open.then_some([0; 3]),
@@ -131,14 +141,26 @@ impl GroupLedger {
         if record.outcome == Outcome::Ok {
             self.ends.note(interval, record.end);
         }
-        if interval.contains(record.end) || unfinished {
+        let counts = interval.contains(record.end) || unfinished;
+        if counts {
             self.tally.count(record.outcome, record.status);
+        }
+        if let Some(named) = self.named.get_mut(record.file.0 as usize) {
+            named.prepare();
+            if counts {
+                named.tally.count(record.outcome, record.status);
+            }
         }
     }
 
     /// Notes the response time (nanoseconds) of a transaction that ended in the interval.
     pub(super) fn measure(&mut self, interval: &Interval, record: &TransactionRecord, response_time: u64) {
         let ok = record.outcome == Outcome::Ok;
+        let mut content = self.content;
+        if let Some(named) = self.named.get_mut(record.file.0 as usize) {
+            named.measure(record, response_time);
+            content = named.content;
+        }
         if let Some(times) = &mut self.times {
             let histogram = if ok { &mut times.ok } else { &mut times.other };
             histogram.saturating_record(response_time);
@@ -149,7 +171,7 @@ impl GroupLedger {
         }
         self.ok_sum += u128::from(response_time);
         self.body_bytes += record.bytes;
-        self.history.note(record, self.content);
+        self.history.note(record, content);
         if let Some(bin) = interval.bin(record.end, BINS) {
             self.bins.0[bin] += 1;
             self.times_by_bin.0[bin] += response_time.saturating_sub(self.note_opening(record));
@@ -166,10 +188,12 @@ impl GroupLedger {
         opening
     }
 
-    /// Adds everything about other transactions but their response times, of which there is no histogram of several groups.
+    /// Adds everything about other transactions but their response times, of which there is no histogram of several groups, and what is known of
+    /// named requests.
     pub(crate) fn add_counts(&mut self, other: &Self) {
         let Self {
             times: _,
+            named: _,
             background: _,
             tally,
             ages,
@@ -211,6 +235,9 @@ impl GroupLedger {
         if let (Some(times), Some(more)) = (&mut self.times, &other.times) {
             times.merge(more);
         }
+        for (mine, theirs) in self.named.iter_mut().zip(&other.named) {
+            mine.merge(theirs);
+        }
     }
 }
 
@@ -225,7 +252,7 @@ pub struct GroupTimes {
 
 impl GroupTimes {
     /// Histograms of no transactions.
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let (least, most, _) = super::HISTOGRAM;
         let empty = || Histogram::new_with_bounds(least, most, DIGITS).expect("constant bounds are valid");
         Self { ok: empty(), other: empty() }
@@ -239,7 +266,7 @@ impl GroupTimes {
         all
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         self.ok.add(&other.ok).expect("all have the same bounds");
         self.other.add(&other.other).expect("all have the same bounds");
     }

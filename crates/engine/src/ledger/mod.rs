@@ -7,6 +7,7 @@ mod group;
 mod history;
 mod interval;
 mod merge;
+mod named;
 mod rows;
 mod strata;
 mod strays;
@@ -22,6 +23,7 @@ pub(crate) use history::{CLASSES, History, Timed};
 #[cfg(test)]
 pub(crate) use history::{OfSize, PARTS, SIZES};
 pub use interval::Interval;
+pub use named::NamedLedger;
 pub(crate) use rows::ConnectionRecord;
 pub use rows::{ConnectionRow, Rows, TransactionRow};
 pub use strata::Strata;
@@ -154,6 +156,13 @@ impl Ledger {
         let mut whole = GroupLedger::default();
         self.groups.iter().filter(|group| !group.background).for_each(|group| whole.add_counts(group));
         whole
+    }
+
+    /// What the named requests of all groups that are no background did in the interval.
+    #[must_use]
+    pub fn named(&self) -> Vec<NamedLedger> {
+        let groups = self.groups.iter().filter(|group| !group.background);
+        NamedLedger::together(groups.map(|group| &group.named[..]))
     }
 
     /// Transactions of all outcomes that were made once more, on a new connection.

@@ -30,7 +30,7 @@ impl Tally {
         self.ended() - self.outcome(Outcome::Ok)
     }
 
-    /// Whole responses by status: together as many as `ok` and `http_error`.
+    /// Whole responses by status: together as many as `ok`, `http_error` and `wrong`.
     #[must_use]
     pub fn statuses(&self) -> BTreeMap<u16, u64> {
         self.statuses.iter().copied().collect()
@@ -45,7 +45,7 @@ impl Tally {
     /// Counts a transaction.
     pub(crate) fn count(&mut self, outcome: Outcome, status: u16) {
         self.outcomes[outcome as usize] += 1;
-        if matches!(outcome, Outcome::Ok | Outcome::HttpError) {
+        if matches!(outcome, Outcome::Ok | Outcome::HttpError | Outcome::Wrong) {
             self.add_status(status, 1);
         }
     }
@@ -80,17 +80,18 @@ mod tests {
             (Outcome::HttpError, 404),
             (Outcome::Ok, 200),
             (Outcome::Ok, 304),
+            (Outcome::Wrong, 304),
             (Outcome::Truncated, 200),
             (Outcome::TimedOut, 0),
             (Outcome::Unfinished, 0),
         ] {
             tally.count(outcome, status);
         }
-        assert_eq!(tally.statuses(), BTreeMap::from([(200, 2), (304, 1), (404, 1)]));
-        assert_eq!((tally.ended(), tally.errors()), (6, 3));
+        assert_eq!(tally.statuses(), BTreeMap::from([(200, 2), (304, 2), (404, 1)]));
+        assert_eq!((tally.ended(), tally.errors()), (7, 4));
         let mut twice = tally.clone();
         twice.merge(&tally);
-        assert_eq!(twice.statuses(), BTreeMap::from([(200, 4), (304, 2), (404, 2)]));
-        assert_eq!((twice.outcome(Outcome::Unfinished), twice.errors()), (2, 6));
+        assert_eq!(twice.statuses(), BTreeMap::from([(200, 4), (304, 4), (404, 2)]));
+        assert_eq!((twice.outcome(Outcome::Unfinished), twice.errors()), (2, 8));
     }
 }

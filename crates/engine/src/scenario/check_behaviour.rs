@@ -2,10 +2,11 @@
 
 use super::check::{ScenarioError, check_duration, ensure};
 use super::{Abort, Arrivals, Group, Http, Method, Scenario, Start, Version, Workload};
-use crate::population::request;
+use crate::encode::{method_of, named_request, request};
 use std::num::NonZeroU32;
-use wasp_http::Request;
+use wasp_http::{InvalidRequest, Request};
 use wasp_units::Duration;
+use wasp_workload::named::NamedRequest;
 use wasp_workload::{Deal, OptionError};
 
 /// Most parallel connections of a client (Simmonds et al. 2003, section 3.2).
@@ -55,6 +56,11 @@ fn check_workload(
                 .map_err(|error| ScenarioError::new(format!("{field}.path"), error.to_string()))?;
         }
     }
+    if let wasp_workload::Workload::Requests(requests) = &workload.options {
+        for request in requests.resolve().map_err(|error| of_option(field, &error))? {
+            groups.iter().try_for_each(|group| check_named(scenario, group, &request, field))?;
+        }
+    }
     check_off_times(workload, groups, field)?;
     let timed = matches!(&workload.options, wasp_workload::Workload::Replay(replay) if replay.times);
     let clients: u64 = groups.iter().map(|group| u64::from(group.count)).sum();
@@ -74,6 +80,45 @@ fn check_workload(
         ensure(group.start == Start::Equilibrium, own("start"), format!("\"together\"; {message}"))?;
     }
     Ok(())
+}
+
+/// A named request of a workload that stands at `field`, as this group makes it.
+fn check_named(
+    scenario: &Scenario,
+    group: &Group,
+    named: &NamedRequest,
+    field: &str,
+) -> Result<(), ScenarioError> {
+    let http = &group.http;
+    let of_group = |name: &str| format!("clients.{}.http.{name}", group.name);
+    ensure(
+        http.method == Method::Get,
+        of_group("method"),
+        "given; each named request has a method of its own; leave it out",
+    )?;
+    ensure(
+        http.body.is_none(),
+        of_group("body"),
+        "given; each named request has a body of its own, or none; leave it out",
+    )?;
+    ensure(
+        !http.conditional,
+        of_group("conditional"),
+        "true; named requests are not conditional; leave it out",
+    )?;
+    ensure(
+        http.pipeline == 1 || named.weight == 0.0 || method_of(named).is_idempotent(),
+        of_group("pipeline"),
+        format!(
+            "{}; the {} {} must not be pipelined (RFC 9112 section 9.3.2); must be 1",
+            http.pipeline, named.method, named.name
+        ),
+    )?;
+    let invalid = |error: InvalidRequest| {
+        let part = if matches!(error, InvalidRequest::Target(_)) { "path" } else { "headers" };
+        ScenarioError::new(format!("{field}.requests.{}.{part}", named.name), error.to_string())
+    };
+    named_request(http, named, &scenario.host()).map(drop).map_err(invalid)
 }
 
 /// OFF times between pages are for groups that neither think nor have arrivals.

@@ -35,7 +35,7 @@ pub use windows::CongestionWindows;
 
 use crate::build::{GroupPaths, group_paths};
 use crate::lateness::Lateness;
-use crate::ledger::{EcnTotals, GroupLedger, GroupTimes};
+use crate::ledger::{EcnTotals, GroupLedger, GroupTimes, NamedLedger};
 use crate::scenario::LoadedLink;
 use crate::{Counters, CrossTraffic, Ledger, LinkRow, MachineReport, ObservedLink, RunError, Scenario};
 use hdrhistogram::{Counter, Histogram};
@@ -71,10 +71,12 @@ pub struct Summary {
     pub goodput_bps: f64,
     /// Transactions by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// Whole responses (`ok` and `http_error`) by status code.
+    /// Whole responses (`ok`, `http_error` and `wrong`) by status code.
     pub statuses: BTreeMap<u16, u64>,
     /// Each group by itself, in the order of their index.
     pub by_group: Vec<GroupSummary>,
+    /// What the named requests of all groups that are no background did, by name.
+    pub requests: Vec<RequestSummary>,
     /// Transactions among all of them that were made once more, on a new connection.
     pub retried: u64,
     /// Of the `ok` transactions; from their intended start, if they have one.
@@ -152,6 +154,8 @@ pub struct GroupSummary {
     pub ages: Option<Alike>,
     /// When they ended; none likewise.
     pub course: Option<Course>,
+    /// By named request; none where its requests have no names.
+    pub requests: Vec<RequestSummary>,
     /// As for all groups together.
     pub censoring: Option<Censoring>,
     /// Whether throughput had settled; none for a run that was stopped, or of too few transactions.
@@ -164,6 +168,25 @@ pub struct GroupSummary {
     pub open_loop: Option<Arrivals>,
     /// Whether that offers what can be taken.
     pub stability: Option<Stability>,
+}
+
+/// What the transactions of one named request did.
+#[derive(Clone, Debug, Serialize)]
+pub struct RequestSummary {
+    /// The request's name.
+    pub name: String,
+    /// `ok` transactions a second.
+    pub throughput: f64,
+    /// Bits of `ok` bodies a second.
+    pub goodput_bps: f64,
+    /// Transactions by outcome.
+    pub outcomes: BTreeMap<&'static str, u64>,
+    /// Whole responses by status code.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Of the `ok` transactions; from their intended start, if they have one.
+    pub response_time_ms: ResponseTime,
+    /// Of all that ended, whatever their outcome.
+    pub all_response_time_ms: ResponseTime,
 }
 
 /// Response times in milliseconds.
@@ -390,6 +413,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         open_loop: open_loop(ledger, &whole),
         stability: None,
         by_group,
+        requests: ledger.named().iter().map(|named| by_name(named, seconds)).collect(),
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
         ecn: scenario.asks_for_ecn().then(|| ledger.ecn()),
         server_tcp: part.measured.server_tcp,
@@ -504,11 +528,29 @@ fn by_group(
                 trend: None,
                 beginning: transactions::beginning_of_group(scenario, part, (group, paths), found),
                 windows: CongestionWindows::of_group(scenario, part, (group, paths), found),
+                requests: found.named.iter().map(|named| by_name(named, seconds)).collect(),
                 open_loop: arrivals(found),
                 stability: None,
             }
         })
         .collect()
+}
+
+fn by_name(named: &NamedLedger, seconds: f64) -> RequestSummary {
+    let of = |times: &GroupTimes| {
+        let all = named.ok_sum + named.other_sum;
+        [response_time(&times.ok, named.ok_sum), response_time(&times.all(), all)]
+    };
+    let [ok, all] = named.times().map(of).unwrap_or_default();
+    RequestSummary {
+        name: named.name.to_string(),
+        throughput: per_second(named.tally.outcome(Outcome::Ok), seconds),
+        goodput_bps: per_second(named.body_bytes * 8, seconds),
+        outcomes: named.tally.outcomes(),
+        statuses: named.tally.statuses(),
+        response_time_ms: ok,
+        all_response_time_ms: all,
+    }
 }
 
 fn arrivals(found: &GroupLedger) -> Option<Arrivals> {

@@ -135,7 +135,8 @@ fn too_many(limit: Probability, tally: &Tally) -> Option<String> {
     })
 }
 
-/// The outcomes other than `ok` with their counts, and the status codes behind `http_error`.
+/// The outcomes other than `ok` with their counts, and the status codes behind `http_error`, where every code of 400 or above is one of these: a
+/// named request may expect one, or find one wrong.
 fn failures(tally: &Tally) -> String {
     let listed = |counts: Vec<(String, u64)>| {
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
@@ -144,7 +145,10 @@ fn failures(tally: &Tally) -> String {
     let failed = |outcome: &Outcome| !matches!(outcome, Outcome::Ok | Outcome::Unfinished);
     let outcomes = Outcome::ALL.into_iter().filter(failed);
     let outcomes = listed(outcomes.map(|outcome| (outcome.to_string(), tally.outcome(outcome))).collect());
-    let statuses = tally.statuses().into_iter().filter(|(status, _)| *status >= 400);
+    let statuses: Vec<_> = tally.statuses().into_iter().filter(|(status, _)| *status >= 400).collect();
+    let are_errors =
+        statuses.iter().map(|(_, count)| count).sum::<u64>() == tally.outcome(Outcome::HttpError);
+    let statuses = statuses.into_iter().filter(|_| are_errors);
     let statuses = listed(statuses.map(|(status, count)| (format!("status {status}:"), count)).collect());
     if statuses.is_empty() { outcomes } else { format!("{outcomes}; {statuses}") }
 }

@@ -77,7 +77,7 @@ class _PointRow:
     def _asked(self, of: Metric) -> Metric | None:
         if of.name == "server_cpu" and self.group is not None:
             return None
-        return Metric(of.name, self.group, of.all)
+        return Metric(of.name, self.group, all=of.all)
 
     @property
     def reasons(self) -> list[str]:

@@ -1,0 +1,187 @@
+//! Named requests: what is sent, what comes of the responses, and how they are counted.
+
+use crate::common::{Row, group, run, scenario, transactions};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use wasp_engine::{RunOutput, Scenario};
+
+/// One group of five clients on kept connections, 10 ms from a server that takes no time.
+fn named(requests: Value) -> Value {
+    let mut scenario = scenario(5, "1KB");
+    scenario["server"]["model"] =
+        json!({"cores": 1, "per_connection": "0ms", "per_request": "0ms", "per_kib": "0ms"});
+    scenario["clients"][0]["rtt"] = json!("10ms");
+    scenario["clients"][0]["http"]["requests_per_connection"] = json!(null);
+    scenario["measure"] = json!({"warmup": "100ms", "duration": "2s"});
+    scenario["workload"] = json!({"kind": "requests", "requests": requests});
+    scenario
+}
+
+/// Two requests by weight: a list, and an item that is made.
+fn shop() -> Value {
+    json!([
+        {"name": "list", "path": "/items?page=1", "weight": 3, "size": "2KiB"},
+        {"name": "create", "method": "POST", "path": "/items", "size": "100B",
+         "headers": {"Content-Type": "application/json"}, "body": {"text": "{\"item\": 7}"},
+         "expect": {"status": ["201", "2xx"], "contains": "made", "length": ">= 10"}},
+    ])
+}
+
+/// Group, name and outcome of each transaction that ended in the measured interval or with the run.
+fn names(output: &RunOutput) -> BTreeMap<(u16, String), u64> {
+    let mut counts = BTreeMap::new();
+    for row in output.ledger.transactions.iter().filter(|row| row.measured) {
+        let named = output.ledger.groups[usize::from(row.group)].named.get(row.file as usize);
+        let name = named.map_or("none", |named| &named.name).to_owned();
+        *counts.entry((row.group, name)).or_default() += 1;
+    }
+    counts
+}
+
+fn ended(rows: &[Row]) -> impl Iterator<Item = &Row> {
+    rows.iter().filter(|row| row.outcome != "unfinished")
+}
+
+fn all_ok(output: &RunOutput) -> bool {
+    ended(&transactions(output)).all(|row| row.outcome == "ok")
+}
+
+fn refusal(requests: Value, change: impl FnOnce(&mut Value)) -> String {
+    let mut scenario = named(requests);
+    change(&mut scenario);
+    Scenario::from_json(&scenario.to_string()).unwrap_err().to_string()
+}
+
+#[test]
+fn requests_are_drawn_by_weight_and_counted_by_name() {
+    let output = run(&named(shop()));
+    let rows = transactions(&output);
+    assert!(ended(&rows).count() > 800 && all_ok(&output), "{:?}", output.summary.outcomes);
+    let [list, create] = &output.summary.by_group[0].requests[..] else { panic!("two requests") };
+    assert_eq!((list.name.as_str(), create.name.as_str()), ("list", "create"));
+    let (lists, creates) = (list.outcomes["ok"], create.outcomes["ok"]);
+    assert_eq!(lists + creates, output.summary.outcomes["ok"]);
+    assert_eq!(
+        names(&output),
+        BTreeMap::from([((0, "list".into()), lists), ((0, "create".into()), creates)])
+    );
+    // Three of four, with a standard deviation of 1.4 % of 900 requests.
+    let share = lists as f64 / (lists + creates) as f64;
+    assert!((0.69..0.81).contains(&share), "{share}");
+    assert_eq!(
+        (&list.statuses, &create.statuses),
+        (&BTreeMap::from([(200, lists)]), &BTreeMap::from([(201, creates)]))
+    );
+    assert!((list.throughput - lists as f64 / 2.0).abs() < 1e-9);
+    assert!((list.goodput_bps - lists as f64 * 2_048.0 * 8.0 / 2.0).abs() < 1e-6);
+    for (named, summary) in output.ledger.groups[0].named.iter().zip([list, create]) {
+        assert_eq!(named.times().unwrap().ok.len(), summary.outcomes["ok"]);
+        assert!(summary.response_time_ms.p50.is_some_and(|p50| (10.0..12.0).contains(&p50)));
+    }
+}
+
+#[test]
+fn a_repeated_run_is_the_same() {
+    let table = || {
+        let output = run(&named(shop()));
+        (transactions(&output), names(&output), output.summary.packets.made)
+    };
+    assert_eq!(table(), table());
+}
+
+#[test]
+fn pipelined_responses_are_read_by_the_methods_of_their_requests() {
+    let requests = json!([
+        {"name": "get", "path": "/a", "size": "2KiB", "expect": {"contains": "begins", "length": "== 2KiB"}},
+        {"name": "head", "method": "HEAD", "path": "/a", "size": "3KiB"},
+        {"name": "put", "method": "PUT", "path": "/a", "body": {"text": "x"}, "size": "5B", "expect": {"contains": "put", "length": "== 5"}},
+        {"name": "delete", "method": "DELETE", "path": "/a", "expect": {"status": ["204"]}},
+        {"name": "upload", "method": "PUT", "path": "/b", "body": {"size": "20KiB"}, "expect": {"status": ["201"]}},
+    ]);
+    let mut scenario = named(requests);
+    scenario["clients"][0]["http"]["pipeline"] = json!(4);
+    scenario["clients"][0]["http"]["connections"] = json!(2);
+    let output = run(&scenario);
+    assert!(all_ok(&output), "{:?}", output.summary.outcomes);
+    assert!(output.summary.by_group[0].requests.iter().all(|request| request.outcomes["ok"] > 150));
+}
+
+#[test]
+fn a_named_request_for_a_file_of_another_group_has_that_file() {
+    let sites = |expect: Value| {
+        let mut scenario = named(json!([{"name": "a", "path": "/file", "expect": expect}]));
+        scenario["clients"].as_array_mut().unwrap().push(group("files", 1));
+        scenario["clients"][1]["workload"] = json!({"kind": "single", "path": "/file", "size": "1KB"});
+        let parsed = Scenario::from_json(&scenario.to_string()).unwrap();
+        parsed.sites(None).map(|_| scenario).map_err(|error| error.to_string())
+    };
+    let output = run(&sites(json!({"length": "== 1KB"})).unwrap());
+    assert!(all_ok(&output) && ended(&transactions(&output)).all(|row| row.bytes == 1_000));
+    let refused = sites(json!({"length": "> 1KB"})).unwrap_err();
+    assert!(refused.starts_with("workload.requests.a.size: 1000B; must be at least 1001B"), "{refused}");
+}
+
+#[test]
+fn a_group_may_have_named_requests_of_its_own() {
+    let mut scenario = named(shop());
+    scenario["workload"] = json!({"kind": "single", "path": "/file", "size": "1KB"});
+    for name in ["buyers", "sellers"] {
+        scenario["clients"].as_array_mut().unwrap().push(group(name, 2));
+    }
+    scenario["clients"][1]["workload"] = json!({"kind": "requests", "requests": shop()});
+    scenario["clients"][2]["workload"] =
+        json!({"kind": "requests", "requests": [{"name": "list", "method": "DELETE", "path": "/items"}]});
+    let output = run(&scenario);
+    assert!(all_ok(&output), "{:?}", output.summary.outcomes);
+    let found: Vec<_> = names(&output).into_keys().collect();
+    let expected = [(0, "none"), (1, "create"), (1, "list"), (2, "list")];
+    assert_eq!(found, expected.map(|(group, name)| (group, name.to_owned())));
+    let counts: Vec<_> = output.summary.by_group.iter().map(|group| group.requests.len()).collect();
+    assert_eq!(counts, [0, 2, 1]);
+    let [list, create] = &output.summary.requests[..] else { panic!("two names") };
+    let of = |group: usize, request: usize| output.summary.by_group[group].requests[request].outcomes["ok"];
+    assert_eq!((list.outcomes["ok"], create.outcomes["ok"]), (of(1, 0) + of(2, 0), of(1, 1)));
+    assert_eq!(list.statuses.keys().copied().collect::<Vec<_>>(), [200]);
+}
+
+#[test]
+fn requests_that_no_answer_can_meet_are_refused_in_simulation() {
+    let scenario = named(json!([
+        {"name": "a", "path": "/", "expect": {"status": ["200"]}}, {"name": "b", "path": "/", "expect": {"status": ["404"]}},
+    ]));
+    let sites = |mode: &str| {
+        let mut scenario = scenario.clone();
+        scenario["mode"] = json!(mode);
+        Scenario::from_json(&scenario.to_string()).unwrap().sites(None).map(drop)
+    };
+    let refused = sites("sim").unwrap_err().to_string();
+    assert!(refused.starts_with("workload.requests.b.expect.status: 404; "), "{refused}");
+    assert!(sites("live").is_ok(), "an application may answer as it likes");
+}
+
+#[test]
+fn what_contradicts_named_requests_is_refused() {
+    let http = |name: &'static str, value: Value| {
+        refusal(shop(), move |scenario| scenario["clients"][0]["http"][name] = value)
+    };
+    assert!(
+        http("method", json!("POST")).starts_with("clients.clients.http.method: given; each named request")
+    );
+    assert!(http("conditional", json!(true)).starts_with("clients.clients.http.conditional: true; "));
+    assert!(
+        http("pipeline", json!(4)).starts_with("clients.clients.http.pipeline: 4; the POST create must not")
+    );
+    let target = |scenario: &mut Value| scenario["workload"]["requests"][0]["path"] = json!("/a b");
+    assert!(refusal(shop(), target).starts_with("workload.requests.list.path: request target"));
+    let header = |scenario: &mut Value| scenario["workload"]["requests"][1]["headers"]["Host"] = json!("x");
+    assert!(
+        refusal(shop(), header)
+            .starts_with("workload.requests.create.headers: header Host: is set by the client")
+    );
+    let unknown =
+        |scenario: &mut Value| scenario["workload"]["requests"][1]["expect"]["status"] = json!(["abc"]);
+    assert!(
+        refusal(shop(), unknown)
+            .starts_with("workload.requests.create.expect.status: \"abc\"; must be a status")
+    );
+}
