@@ -247,7 +247,10 @@ REQUESTS: dict[str, Any] = {
             "size": "2KiB",
         },
         {"name": "upload", "method": "PUT", "path": "/files", "body": {"size": "1MiB"}},
+        {"name": "file", "method": "PUT", "path": "/files", "body": {"file": RECORDED, "template": True}},
+        {"name": "plain", "method": "PUT", "path": "/files", "body": {"text": "{client}"}},
     ],
+    "folder": "data",
 }
 LIVE: dict[str, Any] = {"mode": "live", "workload": {"kind": "single"}}
 URL = {"kind": "url", "url": "http://127.0.0.1:8080/x"}

@@ -67,7 +67,7 @@ READERS_FILES = {
     "docs/continuous-integration.md": {"experiment.toml": EXPERIMENT},
     "docs/recipes.md": {"urls.txt": URLS},
     "docs/guide.md": {"access.log.gz": gzip.compress(LOGGED.encode())},
-    "docs/workloads.md": {"access.log.gz": gzip.compress(LOGGED.encode())},
+    "docs/workloads.md": {"access.log.gz": gzip.compress(LOGGED.encode()), "users.csv": b"ann,secret\n"},
 }
 """Files that a page takes for granted that its readers have."""
 

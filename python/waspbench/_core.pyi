@@ -21,6 +21,7 @@ __all__ = [
     "check_scenario",
     "check_threads",
     "fetch",
+    "files_of_text",
     "judge_censoring",
     "judge_together",
     "judge_trend",
@@ -32,6 +33,7 @@ __all__ = [
     "profile",
     "queue_defaults",
     "reason_codes",
+    "sample_requests",
     "seed_of_group",
     "serve",
     "start",
@@ -88,6 +90,8 @@ def judge_censoring(
 ) -> str: ...
 def build_files(options: str, seed: int) -> FileSet: ...
 def seed_of_group(seed: int, group: str) -> int: ...
+def files_of_text(text: str) -> list[str]: ...
+def sample_requests(scenario: str) -> list[list[tuple[str, bytes]]]: ...
 
 @final
 class FileSet:
@@ -103,7 +107,7 @@ class Sites:
     def add(self, options: str, seed: int, group: str | None = None) -> str: ...
     def totals(self) -> tuple[int, int]: ...
     def figures(self, site: int) -> tuple[int, int, str | None]: ...
-    def answers(self, fields: list[str]) -> list[tuple[str, str, int, str, int]]: ...
+    def answers(self, fields: list[str]) -> list[tuple[str, str, bool, int, str, int]]: ...
     def files(self, site: int) -> list[tuple[str, int]]: ...
 
 @final
@@ -159,5 +163,5 @@ def serve(
     port: int,
     on_listening: Callable[[str], object] | None = None,
     files: Mapping[str, int] | None = None,
-    answers: Sequence[tuple[str, str, int, str, int]] | None = None,
+    answers: Sequence[tuple[str, str, bool, int, str, int]] | None = None,
 ) -> None: ...

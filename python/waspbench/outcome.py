@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from waspbench.experiment import Experiment, settings_used
+from waspbench.experiment.inputs import described
 from waspbench.experiment.metrics import percentiles
 from waspbench.experiment.resolve import modelled_server
-from waspbench.experiment.trace_files import described
 from waspbench.experiment.uses import as_document
 from waspbench.results import Manifest, Reason, Result, RunSummary, combine
 from waspbench.results.lengths import FoundLengths

@@ -14,8 +14,10 @@ from pathlib import Path
 
 from waspbench import _core
 
-Answer = tuple[str, str, int, str, int]
-"""Method and target of a request; status of its answer, what the body begins with, and its size."""
+Answer = tuple[str, str, bool, int, str, int]
+"""Method and target of a request, and whether the target is a regular expression; status of its answer, what the body
+begins with, and its size.
+"""
 
 
 def argv(address: str, port: int, content: str | None = None) -> list[str]:

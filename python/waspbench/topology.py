@@ -10,9 +10,9 @@ from pydantic import Field
 
 from waspbench import _core
 from waspbench.experiment import Experiment
+from waspbench.experiment.inputs import Inputs, described
 from waspbench.experiment.network import directions_of
 from waspbench.experiment.resolve import accept, resolve
-from waspbench.experiment.trace_files import described
 from waspbench.results.formats import Record
 from waspbench.results.wording import OPTIONS, besides, load, queue
 from waspbench.tabular import UNLIMITED, Column, Listing, rate_text, whole
@@ -175,15 +175,15 @@ class Topology(Record):
         return [link for link in self.links if (link.link, link.direction) not in used]
 
 
-def resolved(experiment: Experiment, traces: Mapping[str, str] | None = None) -> Topology:
-    """The network of an experiment. ``traces`` are the contents of rate traces by their paths; without them the files
-    are read.
+def resolved(experiment: Experiment, inputs: Inputs | None = None) -> Topology:
+    """The network of an experiment. ``inputs`` are the contents of the files that it names; without them these are
+    read.
 
     Raises:
         InputError: the engine cannot run the experiment.
     """
-    accept(experiment, "sim", traces=traces)
-    scenario = resolve(experiment, mode="sim", traces=traces)
+    accept(experiment, "sim", inputs=inputs)
+    scenario = resolve(experiment, mode="sim", inputs=inputs)
     found = Topology.model_validate_json(_core.topology(json.dumps(scenario)))
     does = _does(described(scenario))
     links = [

@@ -71,8 +71,22 @@ def test_the_engine_is_told_bodies_by_their_form_and_statuses_as_texts() -> None
         ({"weight": -1}, "workload.requests.list.weight: -1: must be at least 0"),
         ({"wieght": 1}, "workload.requests.list.wieght: unknown field; did you mean weight? valid here: name, method,"),
         ({"body": "x"}, "workload.requests.list.body: given; a GET has no body; give another method"),
-        ({"body": 5}, "workload.requests.list.body: 5: must be a text, or a table with a size, such as { size = "),
-        ({"body": {"file": "x"}}, "workload.requests.list.body.size: missing"),
+        ({"body": 5}, "workload.requests.list.body: 5: must be a text, or a table with a file or a size, such as {"),
+        ({"body": {}}, "workload.requests.list.body.file: missing; give file, text or size"),
+        ({"body": {"other": "x"}}, "workload.requests.list.body.other: unknown field; valid here: file, "),
+        (
+            {"body": {"file": "a", "size": "5B"}},
+            'workload.requests.list.body.size: "5B": contradicts file; ',
+        ),
+        (
+            {"body": {"size": "5B", "template": True}},
+            "workload.requests.list.body.template: true: is for a file or a text",
+        ),
+        ({"body": {"file": ""}}, "workload.requests.list.body.file: "),
+        (
+            {"path": "{client}/a"},
+            'workload.requests.list.path: "{client}/a"; must begin with a slash, or with a line of',
+        ),
         ({"expect": {"status": [600]}}, 'workload.requests.list.expect.status: "600"; must be a status from 200 to'),
         ({"expect": {"status": []}}, "workload.requests.list.expect.status: []: must have at least 1"),
         (
@@ -158,7 +172,11 @@ def test_conditions_name_requests_of_groups() -> None:
 
 def test_a_server_that_stands_in_answers_as_requests_expect() -> None:
     asked = experiment(LIST, CREATE)
-    assert answers(asked) == [("POST", "/items", 201, "made", 100), ("GET", "/items?page=1", 200, "", 1024)]
+    expected = [("GET", "/items?page=1", False, 200, "", 1024), ("POST", "/items", False, 201, "made", 100)]
+    assert answers(asked) == expected
+    made = experiment({"name": "item", "path": "/items/{int:1-9}.{client:none}"})
+    expected = [("GET", r"/items/(?:[1-9][0-9]{0})\.[!-~]*", True, 200, "", 1024)]
+    assert answers(made) == expected, "without its files"
     assert (served(asked).files, by_path(asked)) == ([], {})
     assert (site_of(asked, "sim").files, site_of(asked, "sim").bytes) == (0, 0)
     assert [asks_for(each, each.clients[0], "sim") for each in (asked, experiment(LIST))] == [

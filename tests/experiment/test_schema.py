@@ -174,7 +174,9 @@ requests = [
   { name = "b", path = "/b", method = "PUT", body = { size = "1MiB" }, size = "1KiB" },
   { name = "c", path = "/c", method = "POST", body = "text", expect = { status = 201 } },
   { name = "d", path = "/d", expect = { status = [200, "3xx"], contains = "x", length = "> 5" } },
+  { name = "e", path = "/{line:paths}", method = "PUT", body = { file = "order.json", template = true } },
 ]
+folder = "data"
 ---
 name = "files"
 workload = { files = [{ size = "1KB", weight = 2.0 }, { size = "5KB" }] }

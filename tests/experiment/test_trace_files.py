@@ -10,9 +10,10 @@ import pytest
 
 from waspbench.errors import InputError
 from waspbench.experiment import parse, trace_files
+from waspbench.experiment.inputs import Inputs, contents, described, digests, located, unchanged_contents
 from waspbench.experiment.load import load
 from waspbench.experiment.resolve import resolve
-from waspbench.experiment.trace_files import contents, described, digests, located, mean_rate, unchanged_contents
+from waspbench.experiment.trace_files import mean_rate
 from waspbench.experiment.traces import RateTrace
 
 TWELVE = "1\n"
@@ -61,7 +62,7 @@ def test_paths_in_a_file_are_relative_to_it(document: dict[str, Any], there: dic
 def test_paths_in_settings_are_relative_to_the_current_directory(tmp_path: Path, twelve: str) -> None:
     (tmp_path / "x.toml").write_text('name = "x"\n[[clients]]\ntrace = { up = "twelve" }\n')
     experiment = load(tmp_path / "x.toml", [f"clients.trace.down={twelve}"])
-    assert contents([experiment]) == {twelve: TWELVE}
+    assert contents([experiment]).traces == {twelve: TWELVE}
 
 
 def experiment(path: str, **changes: Any) -> Any:
@@ -84,7 +85,7 @@ def experiment(path: str, **changes: Any) -> Any:
 def test_what_is_no_trace_is_named_by_its_field(
     content: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trace_files, "_MOST", 17)
+    monkeypatch.setattr(trace_files, "MOST", 17)
     path = tmp_path / "trace"
     path.write_bytes(content)
     with pytest.raises(InputError) as refused:
@@ -131,15 +132,14 @@ def test_the_mean_rate_is_that_of_packets_of_1500_bytes() -> None:
 
 
 def test_a_trace_that_has_changed_is_told(twelve: str) -> None:
-    known = digests(contents([experiment(twelve), experiment(twelve)]))
+    known = digests(contents([experiment(twelve), experiment(twelve)]).traces)
     assert list(known) == [twelve]
-    assert unchanged_contents([experiment("twelve")], {"twelve": known[twelve]}, Path(twelve).parent) == {
-        "twelve": TWELVE
-    }
+    again = unchanged_contents([experiment("twelve")], {"twelve": known[twelve]}, Path(twelve).parent)
+    assert again.traces == {"twelve": TWELVE}
     Path(twelve).write_text("2\n")
     with pytest.raises(InputError, match=r"the file has changed since these results were begun; .* or new results$"):
         unchanged_contents([experiment(twelve)], known, Path())
-    assert unchanged_contents([experiment(twelve)], {}, Path()) == {twelve: "2\n"}
+    assert unchanged_contents([experiment(twelve)], {}, Path()).traces == {twelve: "2\n"}
     Path(twelve).unlink()
     with pytest.raises(InputError, match="cannot be read: No such file"):
         unchanged_contents([experiment(twelve)], known, Path())
@@ -147,5 +147,5 @@ def test_a_trace_that_has_changed_is_told(twelve: str) -> None:
 
 def test_contents_that_are_known_are_not_read_again(twelve: str) -> None:
     Path(twelve).unlink()
-    scenario = resolve(experiment(twelve), mode="sim", traces={twelve: "3\n", "other": "4\n"})
+    scenario = resolve(experiment(twelve), mode="sim", inputs=Inputs({twelve: "3\n", "other": "4\n"}, {}))
     assert scenario["network"]["traces"] == {twelve: "3\n"}

@@ -4,6 +4,7 @@ POST /orders      201 if the body is the JSON that it expects, of this type; els
 GET /chunked      a text over two chunks
 GET /close        a text, and the end of the connection after it
 GET /wrong        200, and an error in the body
+POST /login       200 for a user with the password of that user, and an id that was not there before; else 403
 PUT /files        204 for a body of 100,000 bytes; else 400
 DELETE /items/7   204
 HEAD /items/7     the head of an answer of 12 bytes
@@ -15,6 +16,7 @@ from __future__ import annotations
 import json
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 
 class Application(BaseHTTPRequestHandler):
@@ -22,6 +24,7 @@ class Application(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    seen: ClassVar[set[tuple[str, ...]]] = set()
 
     def log_message(self, format: str, *args: object) -> None:
         """Keeps quiet."""
@@ -43,9 +46,20 @@ class Application(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """An order."""
         body = self.body()
+        if self.path.startswith("/login?user="):
+            fits = self.knows(self.path.partition("=")[2], json.loads(body))
+            self.answer(200 if fits else 403, b"welcome" if fits else b"who?")
+            return
         typed = self.headers.get("Content-Type") == "application/json"
         fits = self.path == "/orders" and typed and json.loads(body) == {"item": 7, "count": 1}
         self.answer(201 if fits else 400, b'{"state": "accepted"}' if fits else b"what?")
+
+    def knows(self, user: str, login: dict[str, str]) -> bool:
+        """Whether the password is that of the user, and the request a new one."""
+        key = (self.headers["X-Client"], self.headers["X-Request"], self.headers["X-Id"])
+        is_new = key not in self.seen and all(key[2] != each[2] for each in self.seen)
+        self.seen.add(key)
+        return is_new and login == {"user": user, "password": f"{user}'s, secret"}
 
     def do_PUT(self) -> None:
         """An upload."""

@@ -21,6 +21,14 @@ REQUESTS: list[dict[str, Any]] = [
         "body": '{"item": 7, "count": 1}',
         "expect": {"status": 201, "contains": "accepted", "length": "== 21"},
     },
+    {
+        "name": "login",
+        "method": "POST",
+        "path": "/login?user={client:users.csv:1}",
+        "headers": {"X-Client": "{client}", "X-Request": "{request}", "X-Id": "{uuid}"},
+        "body": {"file": "login.json", "template": True},
+        "expect": {"status": 200, "contains": "welcome"},
+    },
     {"name": "chunked", "path": "/chunked", "expect": {"contains": "beforehand", "length": "== 15"}},
     {"name": "close", "path": "/close", "expect": {"contains": "to the end", "length": "== 17"}},
     {"name": "upload", "method": "PUT", "path": "/files", "body": {"size": "100000B"}, "expect": {"status": 204}},
@@ -35,6 +43,13 @@ REQUESTS: list[dict[str, Any]] = [
 OTHERS = {"lost": "http_error", "text": "wrong", "status": "wrong", "length": "wrong"}
 
 
+def folder(path: Path) -> str:
+    """The files that the requests name, in ``path``."""
+    (path / "users.csv").write_text("".join(f'"{name}","{name}\'s, secret"\n' for name in ("ann", "bob", "cleo")))
+    (path / "login.json").write_text('{"user": "{client:users.csv:1}", "password": "{client:users.csv:2}"}')
+    return str(path)
+
+
 @pytest.mark.parametrize("connection", ["kept", "new"])
 def test_an_application_answers_named_requests(tmp_path: Path, connection: str) -> None:
     words = [sys.executable, "-P", str(Path(__file__).with_name("application.py")), "{address}", "{port}"]
@@ -44,7 +59,7 @@ def test_an_application_answers_named_requests(tmp_path: Path, connection: str) 
             "name": "application",
             "mode": "live",
             "server": {"kind": "command", "command": " ".join(words)},
-            "workload": {"kind": "requests", "requests": REQUESTS},
+            "workload": {"kind": "requests", "requests": REQUESTS, "folder": folder(tmp_path)},
             "clients": [{"count": 8, "rtt": "4ms", "think": "5ms", "http": limit}],
             "measure": {"warmup": "500ms", "duration": "4s", "runs": 1, "max_errors": "100%"},
         },
@@ -64,7 +79,7 @@ def test_the_built_in_server_answers_as_requests_expect(tmp_path: Path) -> None:
         {
             "name": "built-in",
             "mode": "live",
-            "workload": {"kind": "requests", "requests": asked},
+            "workload": {"kind": "requests", "requests": asked, "folder": folder(tmp_path)},
             "clients": [
                 {"name": "named", "count": 8, "rtt": "4ms", "think": "5ms"},
                 {"name": "files", "count": 2, "rtt": "4ms", "think": "5ms", "workload": {"size": "20KB"}},
@@ -78,6 +93,7 @@ def test_the_built_in_server_answers_as_requests_expect(tmp_path: Path) -> None:
     statuses = {request.name: set(request.statuses) for request in result.requests}
     assert statuses == {
         "order": {"201"},
+        "login": {"200"},
         "chunked": {"200"},
         "close": {"200"},
         "upload": {"204"},

@@ -9,8 +9,8 @@ import pytest
 
 from measured_runs import populations_of_a_run, result, summary
 from waspbench.experiment import Clients, parse
+from waspbench.experiment.inputs import described
 from waspbench.experiment.resolve import resolve
-from waspbench.experiment.trace_files import described
 from waspbench.experiment.traces import RateTrace
 from waspbench.results.ecn import ecn_of, ecn_text, notes_of_ecn
 from waspbench.results.mtu_notes import notes_of_mtus

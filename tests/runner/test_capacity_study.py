@@ -19,6 +19,7 @@ from measured_runs import summary
 from waspbench import CannotRunError, InputError, RunFailedError, live, resume, run
 from waspbench.cli import science_text
 from waspbench.experiment import Experiment, parse
+from waspbench.experiment.inputs import Inputs
 from waspbench.experiment.metrics import PERCENTILES
 from waspbench.experiment.search import Method, Search
 from waspbench.experiment.units import seconds
@@ -717,9 +718,9 @@ def test_who_was_the_bottleneck(capacity: Capacity | None, cpu: float | None, bo
 
 def test_a_shared_link_with_a_trace_is_full_at_its_mean_rate() -> None:
     experiment = parse({"name": "x", "clients": [{}], "network": {"shared": {"down": {"trace": "twelve.down"}}}})
-    traces = {"twelve.down": "1\n"}  # 1,500 bytes each millisecond
+    inputs = Inputs({"twelve.down": "1\n"}, {})  # 1,500 bytes each millisecond
     for goodput, bottleneck in ((11.5e6, "network"), (9e6, "unknown")):
-        who, why = bottleneck_of(experiment, found(), [reading(64, 1000.0, goodput_bps=goodput)], traces=traces)
+        who, why = bottleneck_of(experiment, found(), [reading(64, 1000.0, goodput_bps=goodput)], inputs=inputs)
         assert who == bottleneck
         assert ("the shared link (trace twelve.down (mean 12 Mbit/s)) was full" in why) is (who == "network")
 

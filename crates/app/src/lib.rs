@@ -10,7 +10,8 @@ mod turn;
 
 pub use application::Application;
 pub use browser::{
-    ArrivalSource, Behaviour, Browser, BrowserTimer, EncodedRequests, NamedExchange, Place, Plan,
+    ArrivalSource, Behaviour, Browser, BrowserTimer, EncodedRequests, MadeForm, NamedExchange, NamedForm,
+    Place, Plan,
 };
 pub use record::{Arrival, ConnectionEnd, EcnUse, Journal, LossEvents, Outcome, TransactionRecord};
 pub use server::{Costs, Cpu, Server, ServerTimer, Service, TcpTotals, Work};

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use wasp_app::{
     Application, Arrival, Behaviour, Browser, BrowserTimer, ConnectionEnd, Costs, Cpu, EncodedRequests,
-    Journal, LossEvents, NamedExchange, Outcome, Place, Plan, Server, ServerTimer, Service,
+    Journal, LossEvents, NamedExchange, NamedForm, Outcome, Place, Plan, Server, ServerTimer, Service,
     TransactionRecord, Turn, Untaken,
 };
 use wasp_http::{LastHead, Method, Pattern, Request};
@@ -16,7 +16,7 @@ use wasp_tcp::{Chunk, Config, State};
 use wasp_units::{Duration, Instant};
 use wasp_wire::Address;
 use wasp_workload::named::{Expectation, Status};
-use wasp_workload::{Deal, Delay, OffTimes, Sites, Workload};
+use wasp_workload::{Deal, Delay, Inputs, OffTimes, Sites, Workload};
 
 const PORT: u16 = 80;
 const DELAY: Duration = Duration::from_millis(10);
@@ -182,15 +182,17 @@ impl Line {
 
     /// A line whose client has a named request that expects this of its response.
     fn expecting(asks: &Asks, expect: Option<Expectation>) -> Self {
-        let named = expect.map(|expect| NamedExchange {
-            method: Method::Get,
-            content: 0,
-            contains: expect.contains.as_ref().map(|text| Pattern::new(text.as_bytes())),
-            expect,
-        });
         let request = |keep| -> Arc<[u8]> {
             Request::new(Method::Get, "/file", "server").unwrap().with_keep_alive(keep).encode().into()
         };
+        let form = |keep| NamedForm::Fixed { pieces: [request(keep)].into(), content: 0 };
+        let named = expect.map(|expect| NamedExchange {
+            method: Method::Get,
+            keep: form(true),
+            close: form(false),
+            contains: expect.contains.as_ref().map(|text| Pattern::new(text.as_bytes())),
+            expect,
+        });
         let behaviour = Behaviour {
             connections: asks.connections,
             pipeline: asks.pipeline,
@@ -217,6 +219,7 @@ impl Line {
             start: None,
             warmed_up: Instant::ZERO,
             arrivals: None,
+            values: root,
         };
         let place = Place { index: 0, group: 0, address: address(2), server: address(1), port: PORT };
         let world = World {
@@ -288,7 +291,7 @@ fn sites(size: &str) -> Arc<Sites> {
     let json = format!(r#"{{"kind": "single", "path": "/file", "size": "{size}"}}"#);
     let workload: Workload = serde_json::from_str(&json).unwrap();
     let mut sites = Sites::default();
-    let only = sites.add(workload.build(1, None).unwrap(), "").unwrap();
+    let only = sites.add(workload.build(1, Inputs::default()).unwrap(), "").unwrap();
     sites.assign(only);
     Arc::new(sites)
 }

@@ -5,7 +5,8 @@ use std::io::BufRead;
 use std::sync::Arc;
 use wasp_http::Request;
 use wasp_random::Key;
-use wasp_workload::{BuildError, Deal, Located, Requests, Site, Sites, seed_of_group};
+use wasp_workload::named::RequestFiles;
+use wasp_workload::{BuildError, Deal, Inputs, Located, Requests, Site, Sites, seed_of_group};
 
 /// Opens the log with this name.
 pub type OpenLog<'a> = &'a mut dyn FnMut(&str) -> std::io::Result<Box<dyn BufRead>>;
@@ -19,7 +20,7 @@ impl Scenario {
     pub fn sites(&self, mut open: Option<OpenLog<'_>>) -> Result<Arc<Sites>, ScenarioError> {
         let (mut sites, mut fields) = (Sites::default(), Vec::new());
         let mut add = |workload: &Workload, seed: u64, directory: &str, field: &str| {
-            let site = build(workload, seed, &mut open, field)?;
+            let site = build(workload, seed, (&mut open, &self.files), field)?;
             let added = sites.add(site, directory);
             let added = added.map_err(|error| ScenarioError::new(field, error.to_string()))?;
             check_targets(&sites.all()[added], field)?;
@@ -56,7 +57,7 @@ impl Scenario {
 fn build(
     workload: &Workload,
     seed: u64,
-    open: &mut Option<OpenLog<'_>>,
+    (open, files): (&mut Option<OpenLog<'_>>, &RequestFiles),
     field: &str,
 ) -> Result<Site, ScenarioError> {
     let mut log = match (&workload.options, open) {
@@ -68,7 +69,8 @@ fn build(
         _ => None,
     };
     let log = log.as_mut().map(|log| log as &mut dyn BufRead);
-    let site = workload.options.build(workload.seed.unwrap_or(seed), log);
+    let inputs = Inputs { log, files: Some(files) };
+    let site = workload.options.build(workload.seed.unwrap_or(seed), inputs);
     site.map_err(|error| of_build(field, &error))
 }
 

@@ -2,11 +2,11 @@
 
 use crate::scenario::{Http, Method, Version};
 use std::sync::Arc;
-use wasp_app::{EncodedRequests, NamedExchange};
-use wasp_http::{InvalidRequest, Pattern, Request};
+use wasp_app::{EncodedRequests, MadeForm, NamedExchange, NamedForm};
+use wasp_http::{HeadPart, InvalidRequest, Pattern, Request};
 use wasp_units::Bytes;
 use wasp_workload::Located;
-use wasp_workload::named::{Body, NamedRequest};
+use wasp_workload::named::{Body, NamedRequest, Template, Values};
 
 /// The requests of a group for everything that its site has, in the forms that are used.
 pub(crate) fn encode(http: &Http, located: &Located, host: &str) -> EncodedRequests {
@@ -20,25 +20,30 @@ pub(crate) fn encode(http: &Http, located: &Located, host: &str) -> EncodedReque
         content: content(http).unwrap_or_default(),
         keep: all(limit != Some(1), true),
         close: all(limit.is_some(), false),
-        named: named.iter().map(exchange).collect(),
+        named: named.iter().map(|named| exchange(http, named, host)).collect(),
     }
 }
 
-fn heads(http: &Http, located: &Located, host: &str, keep_alive: bool) -> Vec<Arc<[u8]>> {
-    let head = |request: Result<Request, InvalidRequest>| {
-        let request = request.expect("a checked scenario and its site have valid requests");
-        request.with_keep_alive(keep_alive).encode()
+/// What the first client of a group would send if its first request were each of the named ones, by name.
+pub(crate) fn samples(http: &Http, located: &Located, host: &str, values: &Values) -> Vec<(String, Vec<u8>)> {
+    let named = located.named().map(|set| set.requests()).unwrap_or_default();
+    let is_last = http.requests_per_connection.is_some_and(|limit| limit.get() == 1);
+    let sample = |named: &NamedRequest| {
+        let exchange = exchange(http, named, host);
+        let form = if is_last { exchange.close } else { exchange.keep };
+        (named.name.clone(), form.text(values))
     };
-    if let Some(set) = located.named() {
-        let whole = |request: &NamedRequest| {
-            let text = if let Some(Body::Text(text)) = &request.body { text.as_str() } else { "" };
-            [&head(named_request(http, request, host)), text.as_bytes()].concat().into()
-        };
-        return set.requests().iter().map(whole).collect();
-    }
-    let files = located.site.files().files().iter();
-    files.map(|file| head(request(http, &located.path(file), host)).into()).collect()
+    named.iter().map(sample).collect()
 }
+
+/// The requests for the files of a site.
+fn heads(http: &Http, located: &Located, host: &str, keep_alive: bool) -> Vec<Arc<[u8]>> {
+    let files = located.site.files().files().iter().filter(|_| located.named().is_none());
+    let head = |request: Request| request.with_keep_alive(keep_alive).encode().into();
+    files.map(|file| head(request(http, &located.path(file), host).expect(CHECKED))).collect()
+}
+
+const CHECKED: &str = "a checked scenario and its site have valid requests";
 
 /// A request of a group for what is at `path`.
 pub(crate) fn request(http: &Http, path: &str, host: &str) -> Result<Request, InvalidRequest> {
@@ -55,21 +60,23 @@ pub(crate) fn request(http: &Http, path: &str, host: &str) -> Result<Request, In
     })
 }
 
-/// A named request of a group. Its header fields replace those of the group.
+/// A named request of a group, with a sample of each template in its place. Its header fields replace those of the group.
 pub(crate) fn named_request(
     http: &Http,
     named: &NamedRequest,
     host: &str,
 ) -> Result<Request, InvalidRequest> {
     let method = method_of(named);
-    let mut request = plain(http, method, &named.path, host)?;
+    let mut request = plain(http, method, &named.target.sample(), host)?;
     let replaces = |name: &str| named.headers.keys().any(|own| own.eq_ignore_ascii_case(name));
-    let of_group = http.headers.iter().filter(|(name, _)| !replaces(name));
-    for (name, value) in of_group.chain(&named.headers) {
+    for (name, value) in http.headers.iter().filter(|(name, _)| !replaces(name)) {
         request = request.with_header(name, value)?;
     }
+    for (name, value) in &named.headers {
+        request = request.with_header(name, &value.sample())?;
+    }
     let tells_length = named.body.is_some() || method.has_content();
-    Ok(if tells_length { request.with_content(content_of(named)) } else { request })
+    Ok(if tells_length { request.with_content(named.content_length()) } else { request })
 }
 
 /// A request without header fields of the user's.
@@ -81,28 +88,57 @@ fn plain(http: &Http, method: wasp_http::Method, path: &str, host: &str) -> Resu
     }))
 }
 
-/// What a client needs of a named request beside its bytes.
-fn exchange(named: &NamedRequest) -> NamedExchange {
+/// What a client needs of a named request.
+fn exchange(http: &Http, named: &NamedRequest, host: &str) -> NamedExchange {
+    let request = named_request(http, named, host).expect(CHECKED);
+    let form = |keep_alive: bool| form(named, &request.clone().with_keep_alive(keep_alive));
     NamedExchange {
         method: method_of(named),
-        content: if let Some(Body::Size(size)) = named.body { size.get() } else { 0 },
+        keep: form(true),
+        close: form(false),
         contains: named.expect.contains.as_ref().map(|text| Pattern::new(text.as_bytes())),
         expect: named.expect.clone(),
+    }
+}
+
+/// How a named request is sent, whose head is that of `request` but for its templates.
+fn form(named: &NamedRequest, request: &Request) -> NamedForm {
+    let (text, content) = match &named.body {
+        None => (None, 0),
+        Some(Body::Size(size)) => (None, *size),
+        Some(Body::Text(text)) => (Some(text), 0),
+    };
+    let made = text.filter(|text| text.fixed().is_none());
+    let (mut before, mut after, mut is_behind) = (Template::default(), Template::default(), false);
+    request.parts(&mut |part| {
+        let template = if is_behind { &mut after } else { &mut before };
+        match part {
+            HeadPart::Text(text) => template.push_text(text.as_bytes()),
+            HeadPart::Target(_) => template.push(&named.target),
+            HeadPart::Value { name, value } => match named.headers.get(name) {
+                Some(own) => template.push(own),
+                None => template.push_text(value.as_bytes()),
+            },
+            HeadPart::Length(_) if made.is_some() => is_behind = true,
+            HeadPart::Length(length) => template.push_text(length.to_string().as_bytes()),
+        }
+    });
+    if let Some(text) = text.filter(|_| made.is_none()) {
+        before.push(text);
+    }
+    match before.fixed().filter(|_| made.is_none()) {
+        Some(pieces) => NamedForm::Fixed { pieces: pieces.into(), content },
+        None => NamedForm::Made(Box::new(MadeForm {
+            before,
+            after: made.map(|body| (after, body.clone())),
+            content,
+        })),
     }
 }
 
 /// The method of a checked request.
 pub(crate) fn method_of(named: &NamedRequest) -> wasp_http::Method {
     wasp_http::Method::from_token(&named.method).expect("a checked request has a known method")
-}
-
-/// Bytes of its content.
-pub(crate) fn content_of(named: &NamedRequest) -> u64 {
-    match &named.body {
-        None => 0,
-        Some(Body::Text(text)) => text.len() as u64,
-        Some(Body::Size(size)) => size.get(),
-    }
 }
 
 const fn method(method: Method) -> wasp_http::Method {

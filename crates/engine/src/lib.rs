@@ -38,6 +38,7 @@ pub use ledger::{
 pub use links::{LinkRow, LinkSecond, ObservedLink};
 pub use live::{drive, drive_share};
 pub use model::Model;
+pub use population::sample_requests;
 pub use port::{
     Counters, End, KernelCounters, MachineReport, Mark, Meters, PacketPort, PortError, Transmitted,
 };

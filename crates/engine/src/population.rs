@@ -1,7 +1,7 @@
 //! The clients of a scenario: where they are, how they ask for what they want, and when.
 
 use crate::asking::{Asking, asking};
-use crate::encode::encode;
+use crate::encode::{encode, samples};
 use crate::hosts::Host;
 use crate::scenario::{ArrivalModel, Arrivals, Group, NextAfter, Scenario, Start};
 use std::num::NonZeroU32;
@@ -11,6 +11,7 @@ use wasp_net::topology::Layout;
 use wasp_random::{Key, Purpose};
 use wasp_stack::Identities;
 use wasp_units::{Bytes, Duration, Instant};
+use wasp_workload::named::Values;
 use wasp_workload::{Deal, Delay, Equilibrium, Located, OffTimes, Sites};
 
 /// Most arrivals that may wait in a group that says nothing about it, though one for each client at least.
@@ -53,6 +54,24 @@ pub(crate) fn clients(scenario: &Scenario, sites: &Sites, layout: &Layout, root:
     members(scenario).zip(0..).map(make).collect()
 }
 
+/// The draws for the values of placeholders in the requests of client number `member` of its group.
+fn values_of(root: Key, group: &Group, member: u32) -> Key {
+    root.purpose(Purpose::RequestValue).name(&group.name).entity(u64::from(member))
+}
+
+/// The named requests of each group, by name, as its first client would send them at its beginning; a body that means nothing is left out.
+#[must_use]
+pub fn sample_requests(scenario: &Scenario, sites: &Sites) -> Vec<Vec<(String, Vec<u8>)>> {
+    let root = Key::root(scenario.seed, scenario.run);
+    let mut client = 0;
+    let of_group = |(place, group): (usize, &Group)| {
+        let values = Values { client, request: 0, key: values_of(root, group, 0).entity(0) };
+        client += group.count;
+        samples(&group.http, sites.of(place), &scenario.host(), &values)
+    };
+    scenario.clients.iter().enumerate().map(of_group).collect()
+}
+
 /// What client number `member` of its group does over the run.
 fn plan(scenario: &Scenario, asking: &Asking<'_>, root: Key, group: &Group, member: u32) -> Plan {
     let Asking { located, deal, requests, before, of } = asking;
@@ -81,6 +100,7 @@ fn plan(scenario: &Scenario, asking: &Asking<'_>, root: Key, group: &Group, memb
         start: settles.then(|| begin(think)),
         warmed_up: Instant::ZERO + if settles { warmup } else { Duration::ZERO },
         arrivals: source.map(|source| (source, outstanding.div_ceil(group.count))),
+        values: values_of(root, group, member),
     }
 }
 

@@ -2,8 +2,13 @@
 
 use crate::common::{Row, group, run, scenario, transactions};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use wasp_engine::{RunOutput, Scenario};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use wasp_engine::{Control, RunOutput, Scenario, sample_requests, simulate};
+use wasp_net::{LinkId, Observer, Sighting};
+use wasp_packet::{Packet, PayloadPool, View};
+use wasp_units::Instant;
 
 /// One group of five clients on kept connections, 10 ms from a server that takes no time.
 fn named(requests: Value) -> Value {
@@ -78,6 +83,168 @@ fn requests_are_drawn_by_weight_and_counted_by_name() {
         assert_eq!(named.times().unwrap().ok.len(), summary.outcomes["ok"]);
         assert!(summary.response_time_ms.p50.is_some_and(|p50| (10.0..12.0).contains(&p50)));
     }
+}
+
+/// The text of each packet that reached the server, of requests that fit into one.
+#[derive(Clone, Default)]
+struct Texts(Rc<RefCell<Vec<String>>>);
+
+impl Observer for Texts {
+    fn observe(&mut self, _: Instant, link: LinkId, packet: &Packet, pool: &PayloadPool, sighting: Sighting) {
+        // The first link leads to the server.
+        if link != LinkId(0) || sighting != Sighting::Entered || packet.payload.is_empty() {
+            return;
+        }
+        let View::Bytes(bytes) = pool.view(&packet.payload) else { panic!("a text") };
+        self.0.borrow_mut().push(String::from_utf8(bytes.to_vec()).unwrap());
+    }
+}
+
+fn texts_sent(scenario: &Value) -> Vec<String> {
+    let scenario = Scenario::from_json(&scenario.to_string()).expect("the scenario is valid");
+    let sites = scenario.sites(None).expect("the sites are built");
+    let texts = Texts::default();
+    let output = simulate(&scenario, &sites, &Control::default(), texts.clone());
+    assert!(all_ok(&output), "{:?}", output.summary.outcomes);
+    texts.0.take()
+}
+
+/// A client's requests of one template, to a server that is told them, in the order in which they were sent.
+fn sent(change: impl FnOnce(&mut Value)) -> Vec<String> {
+    let requests = json!([{
+        "name": "order", "method": "POST", "path": "/orders/{client}?of={line:users.csv:1}&n={request}",
+        "headers": {"X-Id": "{uuid}", "X-Text": "{{client}}"}, "body": {"text": "{\"item\": {int:1-1000}}"},
+        "expect": {"status": ["201"]},
+    }]);
+    let mut scenario = named(requests);
+    scenario["workload"]["folder"] = json!("data");
+    // ann,1 and bob,2.
+    scenario["files"] = json!({"data/users.csv": "YW5uLDEKYm9iLDIK"});
+    scenario["clients"][0]["http"]["headers"] = json!({"X-Group": "{client}"});
+    change(&mut scenario);
+    texts_sent(&scenario)
+}
+
+#[test]
+fn requests_are_made_from_templates() {
+    let texts = sent(|_| ());
+    assert!(texts.len() > 100);
+    for text in &texts {
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("POST /orders/"), "{head}");
+        assert!(head.contains("of=ann&n=") || head.contains("of=bob&n="), "{head}");
+        assert!(head.contains("\r\nX-Text: {client}") && head.contains("\r\nX-Group: {client}"), "{head}");
+        assert!(head.ends_with(&format!("\r\nContent-Length: {}", body.len())), "{head}");
+        let number = body.strip_prefix("{\"item\": ").and_then(|rest| rest.strip_suffix('}')).unwrap();
+        assert!((1..=1_000).contains(&number.parse::<u32>().unwrap()));
+    }
+    let ids: BTreeSet<&str> =
+        texts.iter().filter_map(|text| text.split_once("X-Id: ")).map(|(_, id)| &id[..36]).collect();
+    assert_eq!(ids.len(), texts.len());
+}
+
+#[test]
+fn what_a_request_is_made_of_follows_from_the_seed_and_its_number_alone() {
+    let slow = sent(|scenario| scenario["clients"][0]["rtt"] = json!("50ms"));
+    let (fast, slow): (BTreeSet<_>, BTreeSet<_>) =
+        (sent(|_| ()).into_iter().collect(), slow.into_iter().collect());
+    assert!(slow.is_subset(&fast) && slow.len() < fast.len());
+    let other = sent(|scenario| scenario["seed"] = json!(99));
+    assert!(other.iter().all(|text| !fast.contains(text)));
+    // The last request of a connection says so, and is the same otherwise.
+    let closed = sent(|scenario| scenario["clients"][0]["http"]["requests_per_connection"] = json!(1));
+    assert!(closed.iter().all(|text| text.contains("Connection: close\r\n")));
+    let kept: BTreeSet<String> =
+        closed.into_iter().map(|text| text.replace("Connection: close\r\n", "")).collect();
+    assert!(!kept.is_empty() && kept.is_subset(&fast));
+}
+
+#[test]
+fn other_groups_change_nothing() {
+    let alone: BTreeSet<String> = sent(|_| ()).into_iter().collect();
+    let beside = sent(|scenario| {
+        scenario["clients"].as_array_mut().unwrap().push(group("others", 3));
+        scenario["clients"][1]["workload"] = json!({"kind": "single", "path": "/file", "size": "1KB"});
+    });
+    let orders: BTreeSet<String> = beside.into_iter().filter(|text| text.starts_with("POST")).collect();
+    assert!(orders.len() > 100 && (orders.is_subset(&alone) || alone.is_subset(&orders)));
+}
+
+#[test]
+fn a_request_that_is_made_once_more_is_the_same() {
+    let scenario = |pipeline: u32| {
+        let mut scenario = named(json!([
+            {"name": "a", "path": "/{client}/{request}", "headers": {"X-Id": "{uuid}", "X-Line": "{int:1-1000000}"}},
+        ]));
+        scenario["server"]["model"]["requests_per_connection"] = json!(5);
+        scenario["clients"][0]["http"]["pipeline"] = json!(pipeline);
+        scenario
+    };
+    // The server closes with requests unanswered behind the fifth one of a connection.
+    let texts = texts_sent(&scenario(3));
+    let mut requests: Vec<&str> = texts.iter().flat_map(|text| text.split_inclusive("\r\n\r\n")).collect();
+    let count = requests.len();
+    requests.sort_unstable();
+    requests.dedup();
+    assert!(count > requests.len() + 20, "{count} {}", requests.len());
+    let targets: BTreeSet<&str> = requests.iter().map(|text| text.split(' ').nth(1).unwrap()).collect();
+    assert_eq!(targets.len(), requests.len(), "one text for each target");
+}
+
+#[test]
+fn long_bodies_are_whole_whatever_in_them_differs() {
+    let long = "x".repeat(5_000);
+    for (text, version) in [
+        (long.clone(), "1.1"),
+        (format!("{{client}}{long}{{uuid}}{long}"), "1.1"),
+        (format!("{long}{{request}}"), "1.0"),
+    ] {
+        let mut scenario =
+            named(json!([{"name": "a", "method": "PUT", "path": "/", "body": {"text": text}}]));
+        scenario["clients"][0]["http"]["version"] = json!(version);
+        let output = run(&scenario);
+        // A body that is shorter than its head says would wait for the rest, a longer one begins another request.
+        assert!(all_ok(&output) && output.summary.outcomes["ok"] > 100, "{:?}", output.summary.outcomes);
+    }
+}
+
+#[test]
+fn samples_are_what_first_clients_send_first() {
+    let mut scenario = named(shop());
+    scenario["workload"]["requests"][0]["path"] = json!("/{client}/{request}/{uuid}");
+    scenario["workload"]["requests"][1]["weight"] = json!(0);
+    scenario["clients"].as_array_mut().unwrap().push(group("others", 1));
+    let texts = texts_sent(&scenario);
+    let parsed = Scenario::from_json(&scenario.to_string()).unwrap();
+    let samples = sample_requests(&parsed, &parsed.sites(None).unwrap());
+    let found: Vec<Vec<&str>> =
+        samples.iter().map(|group| group.iter().map(|(name, _)| name.as_str()).collect()).collect();
+    assert_eq!(found, [["list", "create"], ["list", "create"]]);
+    for (group, client) in samples.iter().zip([0, 5]) {
+        let list = String::from_utf8(group[0].1.clone()).unwrap();
+        assert!(list.starts_with(&format!("GET /{client}/0/")), "{list}");
+        assert!(texts.contains(&list), "{list}");
+        assert!(String::from_utf8_lossy(&group[1].1).ends_with("{\"item\": 7}"));
+    }
+}
+
+#[test]
+fn a_file_that_is_missing_or_of_no_use_is_refused() {
+    let requests = json!([{"name": "a", "path": "/{line:users.csv:2}"}]);
+    let with = |files: Value| {
+        let files = files.clone();
+        refusal(requests.clone(), move |scenario| {
+            scenario["files"] = files;
+        })
+    };
+    assert!(
+        with(json!({}))
+            .starts_with("workload.requests.a.path: {line:users.csv:2}; must name a file that was read")
+    );
+    assert!(with(json!({"users.csv": "YQ=="})).starts_with(
+        "workload.requests.a.path: {line:users.csv:2}; must name a field from 1 to 1: line 1 of users.csv"
+    ));
+    assert!(with(json!({"users.csv": "?"})).contains("nvalid"), "no base64");
 }
 
 #[test]

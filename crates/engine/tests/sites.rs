@@ -6,7 +6,7 @@ use std::io::{BufRead, Cursor};
 use std::sync::Arc;
 use wasp_engine::{Control, Scenario, simulate};
 use wasp_random::Key;
-use wasp_workload::Deal;
+use wasp_workload::{Deal, Inputs};
 
 /// Clients 10 ms away that ask for this on a kept connection.
 fn asking(count: u32, workload: Value) -> Value {
@@ -211,7 +211,7 @@ fn a_group_asks_for_what_its_own_workload_says_by_keys_of_its_own() {
     let located = sites.of(1);
     assert_eq!(located.directory, "/own");
     let workload = wasp_workload::Workload::from_json(&surge.to_string()).unwrap();
-    let total = |seed| workload.build(seed, None).unwrap().files().total();
+    let total = |seed| workload.build(seed, Inputs::default()).unwrap().files().total();
     assert_eq!(located.site.files().total(), total(wasp_workload::seed_of_group(1, "own")));
     assert_ne!(total(wasp_workload::seed_of_group(1, "own")), total(1));
     let own = Arc::new(located.site.requests(Key::root(1, 0).name("own")));

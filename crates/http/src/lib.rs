@@ -33,7 +33,7 @@ mod search;
 pub use head::{Framing, Head, LastHead};
 pub use malformed::Malformed;
 pub use observer::Observer;
-pub use request::{InvalidRequest, Request};
+pub use request::{HeadPart, InvalidRequest, Request};
 pub use request_reader::{BadRequest, RequestHead, RequestReader};
 pub use response::{Eof, Event, Piece, ResponseReader};
 pub use search::{Pattern, Search};

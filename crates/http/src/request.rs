@@ -127,34 +127,66 @@ impl Request {
 
     /// The head of the request on the wire. It never changes: encode once and share the bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let Self { method, target, host, version, headers, keep_alive, content } = self;
-        let mut text = format!("{} {target} {}\r\nHost: {host}\r\n", method.as_str(), version.as_str());
-        let mut field = |name: &str, value: &str| {
-            for part in [name, ": ", value, "\r\n"] {
-                text.push_str(part);
+        let mut text = Vec::new();
+        self.parts(&mut |part| match part {
+            HeadPart::Text(part) | HeadPart::Target(part) | HeadPart::Value { value: part, .. } => {
+                text.extend_from_slice(part.as_bytes());
             }
-        };
+            HeadPart::Length(length) => text.extend_from_slice(length.to_string().as_bytes()),
+        });
+        text
+    }
+
+    /// The same head part by part.
+    pub fn parts(&self, each: &mut dyn FnMut(HeadPart<'_>)) {
+        let Self { method, target, host, version, headers, keep_alive, content } = self;
+        let first = [HeadPart::Text(method.as_str()), HeadPart::Text(" "), HeadPart::Target(target)];
+        first.into_iter().for_each(&mut *each);
+        for text in [" ", version.as_str(), "\r\nHost: ", host, "\r\n"] {
+            each(HeadPart::Text(text));
+        }
         let given = |name: &str| headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
         if !given("user-agent") {
-            field("User-Agent", concat!("wasp/", env!("CARGO_PKG_VERSION")));
+            each(HeadPart::Text(concat!("User-Agent: wasp/", env!("CARGO_PKG_VERSION"), "\r\n")));
         }
         if !given("accept") {
-            field("Accept", "*/*");
+            each(HeadPart::Text("Accept: */*\r\n"));
         }
         for (name, value) in headers {
-            field(name, value);
+            each(HeadPart::Text(name));
+            each(HeadPart::Text(": "));
+            each(HeadPart::Value { name, value });
+            each(HeadPart::Text("\r\n"));
         }
         if let Some(length) = content {
-            field("Content-Length", &length.to_string());
+            each(HeadPart::Text("Content-Length: "));
+            each(HeadPart::Length(*length));
+            each(HeadPart::Text("\r\n"));
         }
-        match (keep_alive, version) {
-            (false, _) => field("Connection", "close"),
-            (true, Version::Http10) => field("Connection", "keep-alive"),
-            (true, Version::Http11) => {}
-        }
-        text.push_str("\r\n");
-        text.into_bytes()
+        each(HeadPart::Text(match (keep_alive, version) {
+            (false, _) => "Connection: close\r\n\r\n",
+            (true, Version::Http10) => "Connection: keep-alive\r\n\r\n",
+            (true, Version::Http11) => "\r\n",
+        }));
     }
+}
+
+/// A part of the head of a request.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HeadPart<'a> {
+    /// What depends on neither of the others.
+    Text(&'a str),
+    /// The target.
+    Target(&'a str),
+    /// The value of a field that the caller gave.
+    Value {
+        /// The field's name, as it was given.
+        name: &'a str,
+        /// The value.
+        value: &'a str,
+    },
+    /// The length of the content, in decimal digits.
+    Length(u64),
 }
 
 fn is_token_byte(byte: u8) -> bool {

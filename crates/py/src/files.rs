@@ -7,9 +7,10 @@ use pyo3::types::PyBytes;
 use std::io::BufRead;
 use std::sync::Mutex;
 use wasp_random::Key;
-use wasp_workload::{Content, Located, Site, Workload, seed_of_group};
+use wasp_workload::named::AnswerTo;
+use wasp_workload::{Content, Inputs, Located, Site, Workload, named, seed_of_group};
 
-/// Builds a workload; a log is read from its file.
+/// Builds a workload; a log is read from its file. The files of named requests are not needed: nothing is sent.
 pub(crate) fn build(workload: &Workload, seed: u64) -> PyResult<Site> {
     let mut log = match workload {
         Workload::Replay(options) => {
@@ -19,7 +20,7 @@ pub(crate) fn build(workload: &Workload, seed: u64) -> PyResult<Site> {
         _ => None,
     };
     let log = log.as_mut().map(|log| log as &mut dyn BufRead);
-    workload.build(seed, log).map_err(build_error)
+    workload.build(seed, Inputs { log, files: None }).map_err(build_error)
 }
 
 /// The files that a workload asks for: a function of its options and a seed, or of its log.
@@ -45,8 +46,16 @@ pub(crate) fn py_seed_of_group(seed: u64, group: &str) -> u64 {
     seed_of_group(seed, group)
 }
 
-/// Method and target of named requests; status of their answer, what its body begins with, and its size in bytes.
-pub(crate) type NamedAnswer = (String, String, u16, String, u64);
+/// Method and target of named requests, and whether the target is a regular expression; status of their answer, what its body begins with, and
+/// its size in bytes.
+pub(crate) type NamedAnswer = (String, String, bool, u16, String, u64);
+
+/// The files whose lines the placeholders of a text are, in their order.
+#[pyfunction]
+#[pyo3(name = "files_of_text")]
+pub(crate) fn py_files_of_text(text: &str) -> Vec<&str> {
+    named::files_of(text)
+}
 
 /// What the groups of an experiment ask for, on one server.
 #[pyclass(module = "waspbench._core")]
@@ -91,8 +100,8 @@ impl Sites {
         Ok((located.site.files().files().len(), sizes.sum(), reading(&located.site)))
     }
 
-    /// What a server that stands in for an application answers to the named requests: method, target, status, what the body begins with, and its
-    /// size in bytes.
+    /// What a server that stands in for an application answers to the named requests: method, target (and whether it is a regular expression), status,
+    /// what the body begins with, and its size in bytes. Of regular expressions that describe one target, the first is meant.
     ///
     /// An `OptionError` says that two of them contradict each other; `fields` are the paths of the workloads, in their order.
     fn answers(&self, fields: Vec<String>) -> PyResult<Vec<NamedAnswer>> {
@@ -100,8 +109,8 @@ impl Sites {
             let field = fields.get(found.site).map_or("", String::as_str);
             option_error(&found.error.within(field))
         })?;
-        let told = answers.iter().map(|(method, target, answer)| {
-            (method.to_owned(), target.to_owned(), answer.status, answer.text.clone(), answer.size)
+        let told = answers.iter().map(|AnswerTo { method, target, is_pattern, answer }| {
+            (method.into(), target.into(), is_pattern, answer.status, answer.text.clone(), answer.size)
         });
         Ok(told.collect())
     }

@@ -42,7 +42,7 @@ mod _core {
     #[pymodule_export]
     use super::fetch::py_fetch;
     #[pymodule_export]
-    use super::files::{FileContent, FileSet, Sites, py_build_files, py_seed_of_group};
+    use super::files::{FileContent, FileSet, Sites, py_build_files, py_files_of_text, py_seed_of_group};
     #[pymodule_export]
     use super::py_profile;
     #[pymodule_export]
@@ -56,7 +56,7 @@ mod _core {
     #[pymodule_export]
     use super::table::ArrowTable;
     #[pymodule_export]
-    use super::topology::py_topology;
+    use super::topology::{py_sample_requests, py_topology};
     #[pymodule_export]
     use super::trace::py_trace_facts;
     #[pymodule_export]

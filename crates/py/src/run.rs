@@ -81,7 +81,7 @@ pub(crate) fn py_start(
 }
 
 /// The log with this name.
-fn open_boxed(name: &str) -> std::io::Result<Box<dyn BufRead>> {
+pub(crate) fn open_boxed(name: &str) -> std::io::Result<Box<dyn BufRead>> {
     Ok(Box::new(open_log(name)?))
 }
 

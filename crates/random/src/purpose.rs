@@ -49,4 +49,6 @@ pub enum Purpose {
     TraceStart = 20,
     /// When packets of cross traffic come.
     CrossTraffic = 21,
+    /// Values of placeholders in named requests.
+    RequestValue = 22,
 }

@@ -9,7 +9,7 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Version};
 
-use crate::Answer;
+use crate::{Answer, Answers};
 
 const BLOCK_SIZE: usize = 64 * 1024;
 
@@ -46,14 +46,19 @@ enum Framing {
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) files: BTreeMap<String, u64>,
-    pub(crate) answers: BTreeMap<String, BTreeMap<String, Answer>>,
+    pub(crate) answers: Answers,
 }
 
 /// The answer to a request, where the server has this.
 pub(crate) fn respond<B>(request: &Request<B>, site: &Site) -> Response<Content> {
     let target = request.uri().path_and_query().map_or("", |target| target.as_str());
-    let named = site.answers.get(target).and_then(|answers| answers.get(request.method().as_str()));
-    named.map_or_else(|| of_path(request, &site.files), of_answer)
+    let method = request.method();
+    let is_file = || asks_for_files(method) && site.files.contains_key(target);
+    let of_pattern = || site.answers.of_pattern(method.as_str(), target).filter(|_| !is_file());
+    site.answers
+        .of_target(method.as_str(), target)
+        .or_else(of_pattern)
+        .map_or_else(|| of_path(request, &site.files), of_answer)
 }
 
 fn of_answer(answer: &Answer) -> Response<Content> {
@@ -64,9 +69,13 @@ fn of_answer(answer: &Answer) -> Response<Content> {
     response
 }
 
+fn asks_for_files(method: &Method) -> bool {
+    [Method::GET, Method::HEAD, Method::POST].contains(method)
+}
+
 /// The answer that the path of a request tells.
 fn of_path<B>(request: &Request<B>, files: &BTreeMap<String, u64>) -> Response<Content> {
-    if ![Method::GET, Method::HEAD, Method::POST].contains(request.method()) {
+    if !asks_for_files(request.method()) {
         let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
         return response;

@@ -9,7 +9,7 @@
 //!
 //! | a path of [`Config::files`] | as many bytes as it says, with `Content-Length` |
 //!
-//! A request whose method and target are in [`Config::answers`] has that answer, whatever the table says.
+//! [`Config::answers`] go before the table, but those to all targets of a form do not go before a file.
 //!
 //! `<n>` is a decimal number below 2^64. Other paths are 404. A POST is answered as a GET, after its body has come; other methods
 //! are 405.
@@ -22,13 +22,14 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use regex::{RegexSet, RegexSetBuilder};
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 pub use serve::serve;
 
 /// Where to listen, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Config {
     /// The local address.
     pub address: IpAddr,
@@ -40,8 +41,67 @@ pub struct Config {
     pub grace: Duration,
     /// Sizes of the files of a site by their paths, as in requests but without a query. Their content is made up.
     pub files: BTreeMap<String, u64>,
-    /// Answers by the target of a request, query included, and by its method.
-    pub answers: BTreeMap<String, BTreeMap<String, Answer>>,
+    /// What is answered to requests beside that.
+    pub answers: Answers,
+}
+
+/// What is answered to single targets, and to all targets of a form.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    /// By target, query included, then by method.
+    fixed: BTreeMap<String, BTreeMap<String, Answer>>,
+    /// By method.
+    patterns: BTreeMap<String, Patterns>,
+}
+
+/// Answers to requests whose targets regular expressions describe.
+#[derive(Clone, Debug, Default)]
+struct Patterns {
+    targets: RegexSet,
+    answers: Vec<Answer>,
+}
+
+/// Bytes of memory for the regular expressions of one method.
+const MOST_PATTERNS: usize = 1 << 30;
+
+impl Answers {
+    /// Each answer in `fixed` is for one method and target, query included; each in `patterns` is for one method and all targets that a regular
+    /// expression describes as a whole. Of several that do, the first counts, and only where nothing in `fixed` is for the target, and it is the path
+    /// of no file.
+    ///
+    /// # Errors
+    /// One is no regular expression.
+    pub fn new(
+        fixed: impl IntoIterator<Item = (String, String, Answer)>,
+        patterns: impl IntoIterator<Item = (String, String, Answer)>,
+    ) -> Result<Self, regex::Error> {
+        let mut made = Self::default();
+        for (method, target, answer) in fixed {
+            made.fixed.entry(target).or_default().insert(method, answer);
+        }
+        let mut by_method: BTreeMap<String, Vec<(String, Answer)>> = BTreeMap::new();
+        for (method, pattern, answer) in patterns {
+            by_method.entry(method).or_default().push((pattern, answer));
+        }
+        for (method, found) in by_method {
+            let whole = found.iter().map(|(pattern, _)| format!("^(?:{pattern})$"));
+            let targets = RegexSetBuilder::new(whole).size_limit(MOST_PATTERNS).build()?;
+            let answers = found.into_iter().map(|(_, answer)| answer).collect();
+            made.patterns.insert(method, Patterns { targets, answers });
+        }
+        Ok(made)
+    }
+
+    /// The answer to a request with just this target.
+    pub(crate) fn of_target(&self, method: &str, target: &str) -> Option<&Answer> {
+        self.fixed.get(target)?.get(method)
+    }
+
+    /// The answer to a request whose target a regular expression describes.
+    pub(crate) fn of_pattern(&self, method: &str, target: &str) -> Option<&Answer> {
+        let Patterns { targets, answers } = self.patterns.get(method)?;
+        targets.matches(target).iter().next().map(|place| &answers[place])
+    }
 }
 
 /// What one kind of request is answered with.
@@ -63,7 +123,7 @@ impl Default for Config {
             backlog: 65_535,
             grace: Duration::from_secs(1),
             files: BTreeMap::new(),
-            answers: BTreeMap::new(),
+            answers: Answers::default(),
         }
     }
 }

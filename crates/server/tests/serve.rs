@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use wasp_server::{Answer, Config, ServeError, serve};
+use wasp_server::{Answer, Answers, Config, ServeError, serve};
 
 /// Far longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,16 +29,21 @@ impl Server {
         let (listening, address) = oneshot::channel();
         let files = [("/01/0100.bin".to_owned(), 1234), ("/notes.txt".to_owned(), 70)].into();
         let answer = |status, text: &str, size| Answer { status, text: text.to_owned(), size };
-        let of_items = [
-            ("POST".to_owned(), answer(201, "made", 70_000)),
-            ("DELETE".to_owned(), answer(204, "", 0)),
-            ("HEAD".to_owned(), answer(200, "", 12)),
+        let told = |method: &str, target: &str, answer| (method.to_owned(), target.to_owned(), answer);
+        let fixed = [
+            told("POST", "/items?page=1", answer(201, "made", 70_000)),
+            told("DELETE", "/items?page=1", answer(204, "", 0)),
+            told("HEAD", "/items?page=1", answer(200, "", 12)),
+            told("GET", "/9", answer(404, "none", 4)),
         ];
-        let answers = [
-            ("/items?page=1".to_owned(), of_items.into()),
-            ("/9".to_owned(), [("GET".to_owned(), answer(404, "none", 4))].into()),
+        let patterns = [
+            told("GET", "/of/[0-9]{2,4}", answer(202, "", 3)),
+            told("GET", "/of/[!-~]*", answer(203, "", 3)),
+            told("GET", "/9|/notes[!-~]*", answer(203, "", 3)),
+            told("PUT", "/notes.txt", answer(201, "", 3)),
         ];
-        let config = Config { port: 0, grace, files, answers: answers.into(), ..Config::default() };
+        let answers = Answers::new(fixed, patterns).unwrap();
+        let config = Config { port: 0, grace, files, answers, ..Config::default() };
         let task = tokio::spawn(serve(config, move |address| listening.send(address).unwrap(), async {
             drop(stopped.await)
         }));
@@ -102,6 +107,27 @@ async fn an_answer_goes_before_a_file_and_belongs_to_one_method_and_target() {
     assert_eq!(server.exchange(&last("POST", "/9")).await.1.len(), 9);
     assert!(server.exchange(&last("GET", "/items?page=1")).await.0.starts_with("http/1.1 404 "));
     assert!(server.exchange(&last("PUT", "/items?page=1")).await.0.starts_with("http/1.1 405 "));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_pattern_is_the_answer_where_nothing_else_is() {
+    let server = Server::start().await;
+    for (method, target, status) in [
+        ("GET", "/of/12", 202),
+        ("GET", "/of/1", 203),
+        ("GET", "/of/12?x", 203),
+        ("POST", "/of/12", 404),
+        ("GET", "/9", 404),
+        ("GET", "/notes.txt", 200),
+        ("GET", "/notes.md", 203),
+        ("GET", "/notes.txt?x", 203),
+        ("GET", "/x/9", 404),
+        ("PUT", "/notes.txt", 201),
+    ] {
+        let (head, _) = server.exchange(&last(method, target)).await;
+        assert!(head.starts_with(&format!("http/1.1 {status} ")), "{method} {target}: {head}");
+    }
     server.stop().await;
 }
 

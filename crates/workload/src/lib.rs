@@ -10,9 +10,9 @@
 //! ```
 //! use std::sync::Arc;
 //! use wasp_random::Key;
-//! use wasp_workload::{Deal, Workload, surge::SurgeOptions};
+//! use wasp_workload::{Deal, Inputs, Workload, surge::SurgeOptions};
 //!
-//! let site = Workload::Surge(Box::new(SurgeOptions::default())).build(1, None)?;
+//! let site = Workload::Surge(Box::new(SurgeOptions::default())).build(1, Inputs::default())?;
 //! let requests = Arc::new(site.requests(Key::root(1, 0)));
 //! let mut client = requests.stream(Deal::Own, "homes", 17, 256);
 //! let page = client.next_page().expect("SURGE repeats");
@@ -53,7 +53,7 @@ pub use off::OffTimes;
 pub use packet_times::{PacketModel, PacketTimes};
 pub use requests::{Deal, Page, PageId, RequestStream, Requests, Step};
 pub use single::{SingleOptions, Weighted};
-pub use site::{BuildError, Site, Workload};
+pub use site::{BuildError, Inputs, Site, Workload};
 pub use sites::{Clash, Located, Sites, seed_of_group};
 pub use sizes::{Mixture, Sampling, Sizes, Tail};
 

@@ -1,6 +1,6 @@
 //! Any workload: from its options to files and requests.
 
-use crate::named::{NamedSet, RequestsOptions};
+use crate::named::{NamedSet, RequestFiles, RequestsOptions};
 use crate::prowgen::{ProwgenOptions, ProwgenSet};
 use crate::replay::{ReadError, Replay, ReplayOptions};
 use crate::surge::{SurgeOptions, SurgeSet};
@@ -125,15 +125,16 @@ impl Workload {
             Self::Surge(options) => options.resolve().map(|_| ()),
             Self::Prowgen(options) => options.resolve().map(|_| ()),
             Self::Replay(options) => options.check(),
-            Self::Requests(options) => options.resolve().map(|_| ()),
+            // Files are read when it is built.
+            Self::Requests(options) => options.resolve(None).map(|_| ()),
         }
     }
 
     /// Makes the files that belong to the seed of a set, or reads them off the log.
     ///
     /// # Errors
-    /// If an option is impossible, or the log is missing or cannot be replayed.
-    pub fn build(&self, seed: u64, log: Option<&mut dyn BufRead>) -> Result<Site, BuildError> {
+    /// If an option is impossible, a file has not what it must have, or the log is missing or cannot be replayed.
+    pub fn build(&self, seed: u64, inputs: Inputs<'_>) -> Result<Site, BuildError> {
         Ok(match self {
             Self::Single(options) => Site::list(&options.resolve()?),
             Self::Surge(options) => Site::Surge(Box::new(options.resolve()?.build(seed)?)),
@@ -141,12 +142,21 @@ impl Workload {
             Self::Replay(options) => {
                 options.check()?;
                 let name = || options.log.clone();
-                let log = log.ok_or_else(|| BuildError::NoLog { log: name() })?;
+                let log = inputs.log.ok_or_else(|| BuildError::NoLog { log: name() })?;
                 Site::Replay(options.read(log).map_err(|source| BuildError::Log { log: name(), source })?)
             }
-            Self::Requests(options) => Site::Requests(NamedSet::new(options.resolve()?)),
+            Self::Requests(options) => Site::Requests(NamedSet::new(options.resolve(inputs.files)?)),
         })
     }
+}
+
+/// What workloads are made from beside their options.
+#[derive(Default)]
+pub struct Inputs<'a> {
+    /// The log that is replayed.
+    pub log: Option<&'a mut dyn BufRead>,
+    /// The files that named requests use. Without them, only the answers of a server are known.
+    pub files: Option<&'a RequestFiles>,
 }
 
 /// The options of a kind, with the path of what is wrong. (Of an enum with a tag inside, serde would not know the path.)

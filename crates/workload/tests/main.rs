@@ -8,3 +8,4 @@ mod replay;
 mod requests;
 mod sites;
 mod surge;
+mod templates;

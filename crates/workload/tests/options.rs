@@ -1,14 +1,15 @@
 //! Options as they come in JSON: what is absent, unknown or impossible.
 
-use wasp_workload::Workload;
+use wasp_workload::{Inputs, Workload};
 
 /// What is wrong with a workload.
 fn problem(json: &str) -> String {
     match Workload::from_json(json) {
         Err(error) => error.to_string(),
-        Ok(workload) => {
-            workload.build(1, None).map(|_| "nothing".to_owned()).unwrap_or_else(|error| error.to_string())
-        }
+        Ok(workload) => workload
+            .build(1, Inputs::default())
+            .map(|_| "nothing".to_owned())
+            .unwrap_or_else(|error| error.to_string()),
     }
 }
 

@@ -6,7 +6,7 @@ use wasp_random::Key;
 use wasp_units::Duration;
 use wasp_workload::replay::{Format, ReplayOptions};
 use wasp_workload::surge::SurgeOptions;
-use wasp_workload::{Deal, FileId, Requests, Site, Workload};
+use wasp_workload::{Deal, FileId, Inputs, Requests, Site, Workload};
 
 fn list(weights: &[f64]) -> Arc<Requests> {
     let files: Vec<String> = weights
@@ -16,7 +16,7 @@ fn list(weights: &[f64]) -> Arc<Requests> {
         .collect();
     let json = format!(r#"{{"kind": "single", "files": [{}]}}"#, files.join(","));
     let workload: Workload = serde_json::from_str(&json).unwrap();
-    Arc::new(workload.build(1, None).unwrap().requests(Key::root(1, 0)))
+    Arc::new(workload.build(1, Inputs::default()).unwrap().requests(Key::root(1, 0)))
 }
 
 /// A list of URLs `/0`, `/1`... that is replayed.

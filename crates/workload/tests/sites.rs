@@ -1,11 +1,11 @@
 //! Several sites on one server.
 
 use std::io::BufReader;
-use wasp_workload::{Site, Sites, Workload, seed_of_group};
+use wasp_workload::{Inputs, Site, Sites, Workload, seed_of_group};
 
 fn site(options: &str, log: &str) -> Site {
     let mut log = BufReader::new(log.as_bytes());
-    Workload::from_json(options).unwrap().build(1, Some(&mut log)).unwrap()
+    Workload::from_json(options).unwrap().build(1, Inputs { log: Some(&mut log), files: None }).unwrap()
 }
 
 fn list(files: &[(&str, &str)]) -> Site {

@@ -1,15 +1,19 @@
-"""What ``--dry-run`` prints: the points, and the time that their runs will take."""
+"""What ``--dry-run`` prints: samples of named requests, the points, and the time that their runs will take."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from waspbench import _core
 from waspbench.cli.progress import clock
-from waspbench.experiment import Mode
-from waspbench.experiment.resolve import resolve_asking
+from waspbench.experiment import Mode, Requests
+from waspbench.experiment.resolve import resolve, resolve_asking
 from waspbench.experiment.search import Search
 from waspbench.experiment.sweep import Point, text_of
+from waspbench.experiment.uses import uses
 from waspbench.results.answers import sought
 from waspbench.results.asking import has_own_workloads
 from waspbench.results.loads import load_number, load_text
@@ -52,7 +56,7 @@ def _about(found: Sequence[Point], mode: Mode, jobs: int | None) -> str:
 
 def _text(head: str, found: Sequence[Point], mode: Mode, total: str) -> str:
     points = [f"{point.index:>5}  {text_of(point.settings)}" for point in found if point.settings]
-    return "\n".join([*_workloads(found, mode), head, *points, total]) + "\n"
+    return "\n".join([*_workloads(found, mode), *_requests(found[0], mode), head, *points, total]) + "\n"
 
 
 def _workloads(found: Sequence[Point], mode: Mode) -> list[str]:
@@ -63,6 +67,37 @@ def _workloads(found: Sequence[Point], mode: Mode) -> list[str]:
         return []
     at = f" at {text_of(first.settings)}" if len(found) > 1 else ""
     return [f"workloads{at}:", *(f"  {line}" for line in workload_lines(scenario, None))]
+
+
+_SAMPLES = 20
+"""Named requests that are shown."""
+_SHOWN = 600
+"""Characters of a body that are shown."""
+
+
+def _requests(first: Point, mode: Mode) -> list[str]:
+    """The named requests of the first point, as they would be the first ones of the first client of each group."""
+    if not any(isinstance(use.workload, Requests) for use in uses(first.experiment)):
+        return []
+    scenario = resolve(first.experiment, mode=mode)
+    groups = zip(scenario["clients"], _core.sample_requests(json.dumps(scenario)), strict=True)
+    found = [(group["name"], name, content) for group, samples in groups for name, content in samples]
+    several = len(scenario["clients"]) > 1
+    lines = ["requests, each as the first one of a client:"]
+    for group, name, content in found[:_SAMPLES]:
+        lines += ["", f"  {name} of {group}" if several else f"  {name}"]
+        lines += [f"    {line}".rstrip() for line in _sample(content)]
+    more = [f"  and {len(found) - _SAMPLES} more", ""] if len(found) > _SAMPLES else []
+    return [*lines, "", *more]
+
+
+def _sample(content: bytes) -> list[str]:
+    head, _, body = content.decode(errors="replace").partition("\r\n\r\n")
+    length = re.search(r"\r\nContent-Length: ([0-9]+)", head)
+    if not body and length is not None and int(length[1]) > 0:
+        body = f"({int(length[1]):,d} bytes without meaning)"
+    cut = body if len(body) <= _SHOWN else f"{body[:_SHOWN]}... ({len(body):,d} characters)"
+    return [*head.split("\r\n"), *([""] if cut else []), *cut.splitlines()]
 
 
 def _points(found: Sequence[Point]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from waspbench.errors import Argument, InputError, show
-from waspbench.experiment import impairments, queues, trace_files, traces
+from waspbench.experiment import impairments, inputs, queues, traces
 from waspbench.experiment.clients import DEFAULT_NAME, Clients
 from waspbench.experiment.links import WAYS, for_both
 from waspbench.experiment.loss import expand_loss
@@ -41,14 +41,14 @@ def load(path: str | Path, settings: Iterable[str] = ()) -> Experiment:
 
 
 def read(path: str | Path) -> dict[str, Any]:
-    """The content of the TOML file at ``path``. The paths of rate traces, which are relative to that file, are those
-    from the current directory.
+    """The content of the TOML file at ``path``. The paths of files, which are relative to that file, are those from the
+    current directory.
 
     Raises:
         InputError: the file cannot be read or is no TOML.
     """
     try:
-        return trace_files.located(tomllib.loads(Path(path).read_bytes().decode()), Path(path).parent)
+        return inputs.located(tomllib.loads(Path(path).read_bytes().decode()), Path(path).parent)
     except OSError as error:
         near = _near(Path(path)) if isinstance(error, FileNotFoundError) else ""
         raise InputError.at(str(path), f"cannot be read: {error.strerror}{near}") from None

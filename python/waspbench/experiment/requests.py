@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, model_validator
 
 from waspbench.experiment.base import TAG, Part, Tag
 from waspbench.experiment.dealt import Dealt
+from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.units import PositiveSize, Size
 
 
@@ -63,46 +64,78 @@ class Expect(Part):
     """Condition on the number of bytes of the body, such as ">= 10" or "< 1MiB"."""
 
 
-class SizedBody(Part):
-    """A body of bytes without meaning."""
+class BodyTable(Part):
+    """A body that is a file, a text as it stands, or bytes without meaning."""
 
-    size: PositiveSize
-    """Number of bytes."""
+    file: Annotated[str, Field(min_length=1)] | None = None
+    """Path of a file with the body. It may have up to 16MiB of any bytes."""
+    text: str | None = None
+    """Text of at most 1MiB."""
+    size: PositiveSize | None = None
+    """Number of bytes without meaning, for an upload whose content does not matter."""
+    template: bool = False
+    """Whether placeholders in the file or text are replaced. A file must then be text in UTF-8. Otherwise the body is
+    sent as it is."""
+
+    @model_validator(mode="after")
+    def _one(self) -> BodyTable:
+        given = [name for name in ("file", "text", "size") if getattr(self, name) is not None]
+        if not given:
+            raise FieldError("file", "missing; give file, text or size")
+        if len(given) > 1:
+            raise FieldError(given[1], f"contradicts {given[0]}; give one of the two", getattr(self, given[1]))
+        if self.size is not None and self.template:
+            raise FieldError("template", "is for a file or a text; leave it out", self.template)
+        return self
+
+    def resolve(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        if self.file is not None:
+            return {"file": {"name": self.file, "template": self.template}}
+        if self.text is not None:
+            return {"text" if self.template else "plain": self.text}
+        return {"size": self.size}
 
 
 def _form(body: Any) -> str | None:
     if isinstance(body, str):
         return f"{TAG}text"
-    return f"{TAG}size" if isinstance(body, (dict, SizedBody)) else None
+    return f"{TAG}table" if isinstance(body, (dict, BodyTable)) else None
 
 
 Body = Annotated[
-    Annotated[str, Tag("text")] | Annotated[SizedBody, Tag("size")],
+    Annotated[str, Tag("text")] | Annotated[BodyTable, Tag("table")],
     Discriminator(
         _form,
         custom_error_type="body",
-        custom_error_message='must be a text, or a table with a size, such as { size = "2MiB" }',
+        custom_error_message=(
+            'must be a text, or a table with a file or a size, such as { file = "order.json" } or { size = "2MiB" }'
+        ),
     ),
 ]
-"""A text, or a table with a size."""
+"""A text, which is a template, or a table."""
 
 
 class Request(Part):
-    """A request with a name."""
+    """A request with a name. Its path, its header fields and its body may have placeholders. Values take the place of
+    these, which differ from request to request: {client}, {request}, {uuid}, {int:1-100}, {line:users.csv},
+    {line:users.csv:2}, {client:users.csv} and {client:users.csv:2}."""
 
     name: RequestName
     """Name of the request in results: letters, digits, - and _."""
     method: RequestMethod = "GET"
     """Method of the request."""
     path: Annotated[str, Field(min_length=1)]
-    """Path of the request, with its query if it has one: it begins with a slash."""
+    """Path of the request, with its query if it has one: it begins with a slash, or with a line of a file that has
+    paths or URLs, such as {line:urls.txt}."""
     weight: Annotated[float, Field(ge=0, le=1_000_000)] = 1.0
     """How often clients make the request, in proportion to the weights of the others."""
     headers: dict[str, str] = Field(default_factory=dict)
     """Header fields of the request. They replace fields of the same name in http.headers of the group."""
     body: Body | None = None
-    """Body of a POST, PUT, PATCH or DELETE: a text of at most 1MiB, or { size = "2MiB" } for an upload whose content
-    does not matter."""
+    """Body of a POST, PUT, PATCH or DELETE: a text of at most 1MiB, which may have placeholders, or a table such as
+    { file = "order.json" }, { text = "{client}" } for a text without placeholders, or { size = "2MiB" } for an upload
+    whose content does not matter. All bodies of a workload together have at most 64MiB."""
     expect: Expect = Field(default_factory=Expect)
     """What the response must be."""
     size: Size | None = None
@@ -113,7 +146,7 @@ class Request(Part):
         """As the engine takes it."""
         told = self.model_dump(exclude_none=True)
         if self.body is not None:
-            told["body"] = {"text": self.body} if isinstance(self.body, str) else {"size": self.body.size}
+            told["body"] = {"text": self.body} if isinstance(self.body, str) else self.body.resolve()
         return told
 
 
@@ -128,9 +161,21 @@ class Requests(Dealt):
 
     kind: Literal["requests"]
     """Selects this workload."""
+    folder: Annotated[str, Field(min_length=1)] | None = None
+    """Folder of the files that the requests name, relative to the experiment file. Unless set, it is the folder of that
+    file."""
     requests: Annotated[list[Request], Field(min_length=1, max_length=1000)]
     """The requests."""
 
+    def path_of(self, file: str) -> str:
+        """The path of a file that a request names, as the engine is told it."""
+        return file if self.folder is None or file.startswith("/") else f"{self.folder}/{file}"
+
     def options(self) -> dict[str, Any]:
         """The options as the engine takes them."""
-        return {"kind": self.kind, "deal": self.deal, "requests": [request.resolve() for request in self.requests]}
+        return {
+            "kind": self.kind,
+            "deal": self.deal,
+            **({} if self.folder is None else {"folder": self.folder}),
+            "requests": [request.resolve() for request in self.requests],
+        }

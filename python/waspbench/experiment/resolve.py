@@ -9,10 +9,11 @@ from typing import Any
 
 from waspbench import _core
 from waspbench.errors import InputError
+from waspbench.experiment.inputs import Inputs, of_one
 from waspbench.experiment.location import Location
 from waspbench.experiment.model import Experiment, Mode, Server
+from waspbench.experiment.request_files import encoded
 from waspbench.experiment.sweep import text_of
-from waspbench.experiment.trace_files import contents_for
 from waspbench.experiment.units import AUTO
 from waspbench.experiment.workload import Workload
 
@@ -25,15 +26,14 @@ FIRST_DURATION = "10s"
 """The measured interval with which the search for one begins."""
 
 
-def resolve(
-    experiment: Experiment, run: int = 0, *, mode: Mode, traces: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """The engine's scenario for run number ``run`` (from 0). Parts without effect in ``mode`` are left out. ``traces``
-    are the contents of rate traces by their paths; without them the files are read.
+def resolve(experiment: Experiment, run: int = 0, *, mode: Mode, inputs: Inputs | None = None) -> dict[str, Any]:
+    """The engine's scenario for run number ``run`` (from 0). Parts without effect in ``mode`` are left out. ``inputs``
+    are the contents of the files that the experiment names; without them the files are read.
 
     Raises:
-        InputError: a rate trace cannot be read, or the name in the server's URL is not known.
+        InputError: a file cannot be read, or the name in the server's URL is not known.
     """
+    known = of_one(experiment, inputs)
     server = address_of(experiment, mode)
     server |= {} if experiment.server.at is None else {"at": experiment.server.at}
     server |= modelled_server(experiment) if mode == "sim" else {"congestion": experiment.server.congestion}
@@ -44,9 +44,10 @@ def resolve(
         "server": server,
         "network": {
             **experiment.network.resolve(),
-            "traces": contents_for(experiment, traces),
+            "traces": known.traces,
         },
         **resolve_asking(experiment, mode),
+        **({"files": encoded(known.files)} if known.files else {}),
         "measure": {
             "warmup": warmup_of(experiment),
             "duration": duration_of(experiment),
@@ -59,16 +60,16 @@ def accept(
     experiment: Experiment,
     mode: Mode,
     settings: Mapping[str, Any] | None = None,
-    traces: Mapping[str, str] | None = None,
+    inputs: Inputs | None = None,
 ) -> None:
     """Lets the engine check the scenario. ``settings`` are those of its point in a sweep, which an error tells, and
-    ``traces`` are as in `resolve`.
+    ``inputs`` are as in `resolve`.
 
     Raises:
         InputError: the engine cannot run it.
     """
     try:
-        _core.check_scenario(json.dumps(resolve(experiment, 0, mode=mode, traces=traces)))
+        _core.check_scenario(json.dumps(resolve(experiment, 0, mode=mode, inputs=inputs)))
     except _core.ScenarioError as error:
         # A group without a name has that of the table.
         where = experiment.network.written(error.field.replace("clients.clients.", "clients.", 1))

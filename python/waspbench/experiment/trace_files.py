@@ -1,4 +1,4 @@
-"""Files of rate traces: where an experiment names one, what it holds, and whether it is still the same."""
+"""Files of rate traces: where an experiment names one, and what it holds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from waspbench.experiment.traces import RateTrace
 if TYPE_CHECKING:
     from waspbench.experiment.model import Experiment
 
-_MOST = 64 << 20
+MOST = 64 << 20
 """Bytes of a trace; a longer file is taken for a mistake."""
 
 
@@ -72,48 +72,6 @@ def _holds_a_path(field: str) -> bool:
     return last == "trace" or (last in ("file", *WAYS) and _holds_a_path(before))
 
 
-def contents(experiments: Iterable[Experiment], folder: Path | None = None) -> dict[str, str]:
-    """The content of every trace of some experiments, by its path, which is relative to ``folder`` (by default the
-    current directory).
-
-    Raises:
-        InputError: one cannot be read, or is no trace.
-    """
-    return {path: _read(folder or Path(), path, field) for path, field in _used(experiments).items()}
-
-
-def digests(traces: Mapping[str, str]) -> dict[str, str]:
-    """The SHA-256 of each of these contents, by its path."""
-    return {path: _digest(text) for path, text in traces.items()}
-
-
-def unchanged_contents(experiments: Iterable[Experiment], known: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """The same as `contents`, if each content is still the one with the SHA-256 that is ``known`` of its path.
-
-    Raises:
-        InputError: one is another, or cannot be read.
-    """
-    used = _used(experiments)
-    found = {path: _read(folder, path, field) for path, field in used.items()}
-    for path, text in found.items():
-        if _digest(text) != known.get(path, _digest(text)):
-            message = (
-                f"{path}: the file has changed since these results were begun; the file with the SHA-256 {known[path]} "
-                "would be valid, or new results"
-            )
-            raise InputError.at(used[path], message)
-    return found
-
-
-def contents_for(experiment: Experiment, known: Mapping[str, str] | None) -> dict[str, str]:
-    """The contents of an experiment's traces: those that are ``known``, if any are; otherwise they are read.
-
-    Raises:
-        InputError: one cannot be read, or is no trace.
-    """
-    return contents([experiment]) if known is None else {path: known[path] for path in _used([experiment])}
-
-
 def mean_rate(trace: RateTrace, text: str) -> int:
     """Bits of IP a second that a trace with this content can carry in packets of 1,500 bytes."""
     _, _, mean = _core.trace_facts(text, trace.opportunity, trace.overhead)
@@ -144,7 +102,7 @@ def described(scenario: dict[str, Any]) -> dict[str, Any]:
     return {**scenario, "network": {**changed, "traces": about}, "clients": groups}
 
 
-def _used(experiments: Iterable[Experiment]) -> dict[str, str]:
+def used(experiments: Iterable[Experiment]) -> dict[str, str]:
     """The paths of the traces of some experiments, each with the first field that asks for it."""
     found: dict[str, str] = {}
     for experiment in experiments:
@@ -169,23 +127,12 @@ def _given(*options: tuple[str, RateTrace | None]) -> Iterator[tuple[str, RateTr
     return ((field, trace) for field, trace in options if trace is not None)
 
 
-def _read(folder: Path, path: str, field: str) -> str:
-    """The content of a trace.
+def text_of(content: bytes, path: str, field: str) -> str:
+    """The text of a trace with this content, which ``field`` names.
 
     Raises:
-        InputError: it cannot be read, or is no trace.
+        InputError: it is no trace.
     """
-    there = folder / path
-    try:
-        size, is_file = there.stat().st_size, there.is_file()
-        content = there.read_bytes() if is_file and size <= _MOST else b""
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise InputError.at(field, f"{path}: cannot be read: {why}; the path of a rate trace would be valid") from None
-    if not is_file:
-        raise InputError.at(field, f"{path}: is no regular file; the path of a rate trace would be valid")
-    if size > _MOST:
-        raise InputError.at(field, f"{path}: has {size:,d} bytes; a rate trace may have at most {_MOST:,d}")
     try:
         text = content.decode("ascii")
         _core.trace_facts(text)
@@ -197,10 +144,10 @@ def _read(folder: Path, path: str, field: str) -> str:
     return text
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def _about(text: str) -> dict[str, Any]:
     opportunities, milliseconds, _ = _core.trace_facts(text)
-    return {"sha256": _digest(text), "opportunities": opportunities, "length": f"{milliseconds}ms"}
+    return {
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "opportunities": opportunities,
+        "length": f"{milliseconds}ms",
+    }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from waspbench import _core
 from waspbench.experiment import Experiment
+from waspbench.experiment.inputs import Inputs, of_one
 from waspbench.experiment.search import Find
 from waspbench.experiment.trace_files import mean_rate
 from waspbench.results.capacity import LINK_FULL, SATURATED, Bottleneck
@@ -30,11 +31,11 @@ def bottleneck_of(
     find: Find = "throughput",
     *,
     at_any: bool = False,
-    traces: Mapping[str, str] | None = None,
+    inputs: Inputs | None = None,
 ) -> tuple[Bottleneck, str]:
     """What set the limit at the load that was found, as far as can be told from all readings, and why. ``at_any`` says
-    that none was found because the objective is missed at any load. ``traces`` are the contents of rate traces by
-    their paths.
+    that none was found because the objective is missed at any load. ``inputs`` are the contents of the files that
+    the experiment names; without them those that are needed are read.
     """
     if found is None:
         return _nothing_found(readings, find, at_any=at_any)
@@ -52,10 +53,10 @@ def bottleneck_of(
     if max(cpu or 0.0, cpu_beyond or 0.0) >= SATURATED:
         return "server", f"saturated: {busy}{unmet}"
     goodput = max((each.goodput_bps for each in [*behind, *beyond]), default=0.0)
-    link = _shared_rate(experiment, traces or {})
+    link = _shared_rate(experiment, inputs)
     if link is not None and goodput >= LINK_FULL * link[0]:
         return "network", f"the shared link ({link[1]}) was full; {busy}{unmet}"
-    narrow = _full_links(experiment, [*behind, *beyond], traces)
+    narrow = _full_links(experiment, [*behind, *beyond], inputs)
     if narrow is not None:
         busy += f"; {narrow.text}"
         if narrow.crossed_by_all:
@@ -71,13 +72,14 @@ def bottleneck_of(
     return "unknown", f"not saturated: {busy}"
 
 
-def _shared_rate(experiment: Experiment, traces: Mapping[str, str]) -> tuple[float, str] | None:
+def _shared_rate(experiment: Experiment, inputs: Inputs | None) -> tuple[float, str] | None:
     """The rate of the shared link towards the clients in bits a second, of a trace the mean; and both in words."""
     if experiment.network.kind != "star":
         return None
     link = experiment.network.shared.directions()["down"]
     if link.trace is not None:
-        option = link.trace.model_dump() | {"mean_bps": mean_rate(link.trace, traces[link.trace.file])}
+        text = of_one(experiment, inputs).traces[link.trace.file]
+        option = link.trace.model_dump() | {"mean_bps": mean_rate(link.trace, text)}
         return option["mean_bps"], f"trace {trace(option)}"
     return None if link.rate is None else (_core.parse_rate(link.rate), link.rate)
 
@@ -90,16 +92,14 @@ class _Narrow:
     crossed_by_all: bool
 
 
-def _full_links(
-    experiment: Experiment, readings: Sequence[LoadReading], traces: Mapping[str, str] | None
-) -> _Narrow | None:
+def _full_links(experiment: Experiment, readings: Sequence[LoadReading], inputs: Inputs | None) -> _Narrow | None:
     """The links between nodes, and the one before the server if cross traffic loads it, that were full in one of these
     runs, if any were.
     """
     full = list(dict.fromkeys(link for each in readings for link in each.full_links))
     if not full:
         return None
-    network = resolved(experiment, traces)
+    network = resolved(experiment, inputs)
     rates = {f"{link} {direction}": rate for (link, direction), rate in rates_of(network).items()}
     measured = {group.name for group in experiment.clients if not group.background}
     crossing = [

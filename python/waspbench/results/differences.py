@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
@@ -57,16 +58,20 @@ def facts(directory: str | Path) -> dict[str, Any]:
         made: Any = read_plan(directory)
         document = made.document
         placed = {"server_cpus": made.server_cpus, "emulator_cpus": made.emulator_cpus}
-        traces = made.traces
+        traces, files = made.traces, made.files
     else:
         made = load_manifest(directory)
         document, placed = made.experiment, {}
-        traces = {path: about["sha256"] for path, about in made.scenario["network"].get("traces", {}).items()}
+        traces, files = _digests(made.scenario["network"].get("traces", {})), _digests(made.scenario.get("files", {}))
     # Parsed anew, a field that older results do not know has its default in both.
     asked = as_document(parse(document, measured=True))
     used = {
-        path: _with_digest(path, leaf, traces) for path, leaf in _leaves("", asked) if not path.startswith(_IGNORED)
+        path: _with_digest(path, leaf, traces)
+        for path, leaf in _leaves("", asked)
+        if not (path.startswith(_IGNORED) or path.endswith("workload.folder"))
     }
+    # Results of one experiment that began in different directories are compared by what the files hold.
+    used |= _held(files)
     found = {"mode": made.mode, **used, **dict(_leaves("machine", made.machine)), **placed}
     found["versions.waspbench"] = made.versions.get("waspbench")
     return found
@@ -117,6 +122,20 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _leaves(f"{path}.{each['name']}", {key: own for key, own in each.items() if key != "name"})
     else:
         yield path, value
+
+
+def _held(files: Mapping[str, str]) -> dict[str, str]:
+    """What tells files with these SHA-256 from others, by their paths from the folder that all are in."""
+    try:
+        folder = os.path.commonpath([os.path.dirname(path) for path in files])
+    except ValueError:  # there are none, or only some are relative
+        folder = ""
+    names = {path: os.path.relpath(path, folder) if folder else path for path in files}
+    return {f"files.{names[path]}": f"SHA-256 {digest[:12]}" for path, digest in files.items()}
+
+
+def _digests(about: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    return {path: facts["sha256"] for path, facts in about.items()}
 
 
 _TRACE = re.compile(r"\.trace(\.(up|down))?\.file$")

@@ -61,8 +61,10 @@ class StudyPlan(Record):
     """Number of points."""
     traces: dict[str, str] = Field(default_factory=dict)
     """SHA-256 of each rate trace, by its path."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """SHA-256 of each file that named requests use, by its path."""
     directory: str = ""
-    """Directory in which the experiment began; paths of rate traces are relative to it."""
+    """Directory in which the experiment began; paths of files are relative to it."""
     thresholds: list[str] = Field(default_factory=list)
     """Conditions from the command line, beside those of the file."""
     server_cpus: str | None = None

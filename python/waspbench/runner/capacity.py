@@ -103,7 +103,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
     def _rates(self, point: Point) -> Mapping[tuple[str, str], int]:
         network = point.experiment.network
         has_none = network.kind == "star" and not network.cross_traffic
-        return {} if has_none else rates_of(resolved(point.experiment, self._traces))
+        return {} if has_none else rates_of(resolved(point.experiment, self._inputs))
 
     @classmethod
     def _check_servers(cls, plan: StudyPlan, found: Sequence[Point]) -> None:
@@ -130,7 +130,7 @@ class CapacityStudy(Pipeline[CapacityResult]):
                 self._mode,
                 self.directory_of(searched.point.index),
                 over=searched.next_load is None,
-                traces=self._traces,
+                inputs=self._inputs,
             )
             for searched in self._searched
         ]

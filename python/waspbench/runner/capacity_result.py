@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from waspbench.experiment import Experiment, Mode
+from waspbench.experiment.inputs import Inputs
 from waspbench.experiment.metrics import percentiles
 from waspbench.experiment.search import Search
 from waspbench.experiment.sweep import Point
@@ -28,10 +29,10 @@ def point_capacity(
     folder: Path,
     *,
     over: bool,
-    traces: Mapping[str, str],
+    inputs: Inputs,
 ) -> PointCapacity:
     """What was found at ``point``: what the search ``said``, None if it is not ``over`` or there is nothing, with what
-    the runs below ``folder`` say besides. ``traces`` are the contents of rate traces by their paths.
+    the runs below ``folder`` say besides. ``inputs`` are the contents of the files that it names.
     """
     crossing = said if isinstance(said, Crossing) else None
     found = _at(said, readings) if isinstance(said, Crossing) else said
@@ -40,7 +41,7 @@ def point_capacity(
     busy = [reading.server_cpu for reading in at_load if reading.server_cpu is not None]
     cpu = sum(busy) / len(busy) if busy else None
     at_any = crossing is not None and crossing.at_any
-    bottleneck, why = bottleneck_of(point.experiment, found, readings, search.find, at_any=at_any, traces=traces)
+    bottleneck, why = bottleneck_of(point.experiment, found, readings, search.find, at_any=at_any, inputs=inputs)
     confirmed = found is not None and found.confirmed
     made = PointCapacity(
         index=point.index,

@@ -21,9 +21,9 @@ from waspbench import _core, live
 from waspbench.closeable import Closeable
 from waspbench.errors import Argument, CannotRunError, InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode
+from waspbench.experiment.inputs import unchanged_contents
 from waspbench.experiment.resolve import resolve
 from waspbench.experiment.sweep import Point, points
-from waspbench.experiment.trace_files import unchanged_contents
 from waspbench.interrupts import ignored, postponed
 from waspbench.results import check_free
 from waspbench.results.files import Files
@@ -133,8 +133,8 @@ class Pipeline(Closeable, Generic[R_co]):
         self._temporary: Files | None = None
         self._lock: DirectoryLock | None = None
         experiments = (point.experiment for point in self.points)
-        self._traces = unchanged_contents(experiments, plan.traces, Path(plan.directory))
-        """Contents of rate traces, by their paths."""
+        self._inputs = unchanged_contents(experiments, {**plan.traces, **plan.files}, Path(plan.directory))
+        """Contents of the files that the experiment names."""
         self._room = Room(directory, _room_for(self.points))
         self._executor: Executor | None = None
         self._closed = False
@@ -176,7 +176,7 @@ class Pipeline(Closeable, Generic[R_co]):
 
         Raises:
             InputError: there is nothing, it is of another format than this version writes, another process makes its
-                runs, or a rate trace is not the one with which it was begun.
+                runs, or a file is not the one with which it was begun.
             RunFailedError: the disk is full.
         """
         plan = read_plan(directory)
@@ -215,7 +215,7 @@ class Pipeline(Closeable, Generic[R_co]):
 
     def _scenario(self, experiment: Experiment, run: int) -> dict[str, Any]:
         """What the engine is told for a run."""
-        return resolve(experiment, run, mode=self._mode, traces=self._traces)
+        return resolve(experiment, run, mode=self._mode, inputs=self._inputs)
 
     def use(self, jobs: int | None) -> None:
         """Sets the number of processes of a simulated sweep; the CPUs unless told.

@@ -11,11 +11,11 @@ from waspbench import live
 from waspbench.errors import Argument, InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode, accept
 from waspbench.experiment.conditions import Condition, all_of
+from waspbench.experiment.inputs import contents, digests
 from waspbench.experiment.load import read
 from waspbench.experiment.metrics import percentiles_of
 from waspbench.experiment.model import known_in
 from waspbench.experiment.sweep import Point, points, text_of, uncollected
-from waspbench.experiment.trace_files import contents, digests
 from waspbench.experiment.units import exact
 from waspbench.outcome import manifest_of, result_of
 from waspbench.results import Reason, Result, RunSummary, check_free, populations_of
@@ -90,10 +90,10 @@ def prepare(
     found = points(document)
     first = found[0].experiment
     chosen, _ = live.choose_mode(mode, first)
-    traces = contents(point.experiment for point in found)
+    inputs = contents(point.experiment for point in found)
     with uncollected():
         for point in found:
-            accept(point.experiment, chosen, point.settings, traces)
+            accept(point.experiment, chosen, point.settings, inputs)
             live.check_access_log(point.experiment, chosen)
             check_sites(point.experiment, chosen)
     live.placement(chosen, server_cpus, emulator_cpus)
@@ -109,7 +109,8 @@ def prepare(
         seed=first.seed,
         document=dict(document),
         points=len(found),
-        traces=digests(traces),
+        traces=digests(inputs.traces),
+        files=digests(inputs.files),
         directory=str(Path.cwd()),
         thresholds=list(thresholds),
         server_cpus=server_cpus,

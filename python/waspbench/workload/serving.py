@@ -80,9 +80,9 @@ def by_path(experiment: Experiment) -> dict[str, int]:
     return _merged(made)[0]
 
 
-Answer = tuple[str, str, int, str, int]
-"""How a server that stands in for an application answers a named request: its method and target, the status, what the
-body begins with, and the size of the body.
+Answer = tuple[str, str, bool, int, str, int]
+"""How a server that stands in for an application answers a named request: its method and target, whether the target is
+a regular expression, the status, what the body begins with, and the size of the body.
 """
 
 

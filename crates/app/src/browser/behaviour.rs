@@ -56,11 +56,11 @@ pub struct EncodedRequests {
     pub method: Method,
     /// The content without values that follows each that has no name, in bytes.
     pub content: u64,
-    /// As sent on a connection that is to be kept, for each file of the site; empty where no connection is.
+    /// Those without a name as sent on a connection that is to be kept, for each file of the site; empty where no connection is.
     pub keep: Vec<Arc<[u8]>>,
     /// As sent as the last one of a connection; empty where every connection is kept.
     pub close: Vec<Arc<[u8]>>,
-    /// More about each, where they have names; otherwise nothing.
+    /// Those with a name, for each file of the site.
     pub named: Box<[NamedExchange]>,
 }
 

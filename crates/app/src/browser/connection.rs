@@ -1,6 +1,7 @@
 //! One connection of a client.
 
 use super::behaviour::Behaviour;
+use super::named::Visitor;
 use super::queue::Queue;
 use super::transaction::Transaction;
 use crate::{EcnUse, LossEvents, Turn};
@@ -110,11 +111,12 @@ impl Connection {
         self.unsent > 0 && self.established.is_some()
     }
 
-    /// Sends the requests that have not been sent on its endpoint, as number `ordinal` of the client's connections. It has lost data so often.
+    /// Sends the requests of this visitor that have not been sent on its endpoint, as number `ordinal` of the client's connections. It has lost data so
+    /// often.
     pub(super) fn send_requests(
         &mut self,
         endpoint: &mut Endpoint,
-        behaviour: &Behaviour,
+        (behaviour, visitor): (&Behaviour, Visitor),
         (ordinal, loss_events): (u32, LossEvents),
         now: Instant,
     ) {
@@ -130,10 +132,14 @@ impl Connection {
             record.connection = ordinal;
             record.sent = Some(now);
             let (file, requests) = (transaction.record.file, &behaviour.requests);
-            endpoint.send(Chunk::Shared(requests.head(file, behaviour.is_last(self.requests))));
-            let content = requests.named(file).map_or(requests.content, |named| named.content);
-            if content > 0 {
-                endpoint.send(Chunk::Virtual(content));
+            let last = behaviour.is_last(self.requests);
+            if let Some(named) = requests.named(file) {
+                named.send(visitor, transaction.record.request, last, endpoint);
+                continue;
+            }
+            endpoint.send(Chunk::Shared(requests.head(file, last)));
+            if requests.content > 0 {
+                endpoint.send(Chunk::Virtual(requests.content));
             }
         }
         if let Some(next) = self.queue.front().filter(|_| self.reader.is_idle()) {

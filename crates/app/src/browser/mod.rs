@@ -29,17 +29,19 @@ mod transactions;
 
 pub use arrivals::ArrivalSource;
 pub use behaviour::{Behaviour, EncodedRequests, Place};
-pub use named::NamedExchange;
+pub use named::{MadeForm, NamedExchange, NamedForm};
 pub use schedule::Plan;
 
 use crate::{Application, Arrival, ConnectionEnd, Outcome, Turn, Untaken};
 use arrivals::Admission;
 use connection::{Connection, Socket, is_closed, reads_at_once};
+use named::Visitor;
 use queue::Queue;
 use schedule::Schedule;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use wasp_packet::{Packet, PayloadPool};
+use wasp_random::Key;
 use wasp_stack::{Arrived, Identities, Ip, Stack};
 use wasp_tcp::Event as TcpEvent;
 use wasp_units::{Duration, Instant, Wakeup};
@@ -51,6 +53,8 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Browser {
     place: Place,
+    /// Draws for the values of placeholders in its requests.
+    values: Key,
     stack: Stack<Connection>,
     behaviour: Arc<Behaviour>,
     schedule: Schedule,
@@ -102,9 +106,11 @@ impl Browser {
     /// A client that has not started.
     #[must_use]
     pub fn new(place: Place, behaviour: Arc<Behaviour>, identities: Identities, plan: Plan) -> Self {
+        let values = plan.values;
         let schedule = Schedule::new(plan);
         Self {
             place,
+            values,
             stack: Stack::new(place.address, identities, &behaviour.tcp),
             lanes: (0..behaviour.connections.max(1)).map(|lane| Lane::new(schedule.first(lane))).collect(),
             schedule,
@@ -268,7 +274,8 @@ impl Browser {
             };
             let port = socket.endpoint.local_port();
             let sent = (socket.ordinal(), turn.journal.loss_events(self.place.index, port));
-            socket.data.send_requests(&mut socket.endpoint, &self.behaviour, sent, now);
+            let visitor = Visitor { client: self.place.index, key: self.values };
+            socket.data.send_requests(&mut socket.endpoint, (&self.behaviour, visitor), sent, now);
             self.stack.touch(slot);
         }
     }

@@ -7,6 +7,7 @@
 //! ```
 
 use super::arrivals::{Admission, ArrivalSource, Arrivals};
+use wasp_random::Key;
 use wasp_units::{Duration, Instant};
 use wasp_workload::{Equilibrium, FileId, OffTimes, PageId, RequestStream};
 
@@ -23,6 +24,8 @@ pub struct Plan {
     pub warmed_up: Instant,
     /// When it asks, and how many arrivals may wait; without, when it has what it asked for before.
     pub arrivals: Option<(ArrivalSource, u32)>,
+    /// Draws for the values of placeholders in them.
+    pub values: Key,
 }
 
 /// Something to ask for.
@@ -70,7 +73,7 @@ struct Page {
 
 impl Schedule {
     pub(super) fn new(plan: Plan) -> Self {
-        let Plan { mut requests, pauses, start, warmed_up, arrivals } = plan;
+        let Plan { mut requests, pauses, start, warmed_up, arrivals, values: _ } = plan;
         let arrivals = arrivals.map(|(source, limit)| Box::new(Arrivals::new(source, limit, &mut requests)));
         let idle = Page { id: None, late: None, base: false, next: 0, open: 0, pauses: 0 };
         let page = requests.requests().has_embedded().then_some(idle);

@@ -1,7 +1,6 @@
 //! What the transactions of one named request did in the measured interval.
 
 use super::{GroupTimes, Tally};
-use crate::encode::content_of;
 use std::sync::Arc;
 use wasp_app::{Outcome, TransactionRecord};
 use wasp_workload::named::NamedRequest;
@@ -28,7 +27,7 @@ pub struct NamedLedger {
 impl NamedLedger {
     /// An empty ledger of a request.
     pub(crate) fn new(request: &NamedRequest) -> Self {
-        Self::of(request.name.as_str().into(), content_of(request))
+        Self::of(request.name.as_str().into(), request.content_length())
     }
 
     fn of(name: Arc<str>, content: u64) -> Self {

@@ -57,7 +57,8 @@ fn check_workload(
         }
     }
     if let wasp_workload::Workload::Requests(requests) = &workload.options {
-        for request in requests.resolve().map_err(|error| of_option(field, &error))? {
+        let resolved = requests.resolve(Some(&scenario.files));
+        for request in resolved.map_err(|error| of_option(field, &error))? {
             groups.iter().try_for_each(|group| check_named(scenario, group, &request, field))?;
         }
     }

@@ -34,6 +34,7 @@ use std::num::NonZeroU32;
 use wasp_net::{Corrupt, Duplicate, Jitter, Loss, Reorder, Scope};
 use wasp_units::{Duration, Probability, Rate};
 use wasp_workload::Delay;
+use wasp_workload::named::RequestFiles;
 
 /// One run.
 #[derive(Clone, Debug, Deserialize)]
@@ -54,6 +55,9 @@ pub struct Scenario {
     pub workload: Option<Workload>,
     /// Groups of clients, in the order of their addresses.
     pub clients: Vec<Group>,
+    /// Contents of the files that named requests use.
+    #[serde(default)]
+    pub files: RequestFiles,
     /// What is measured.
     pub measure: Measure,
     /// What the clocks of all clients show at the start, to the millisecond. Unless given, each shows what its key says; a kernel that

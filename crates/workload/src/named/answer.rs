@@ -3,6 +3,7 @@
 use super::expect::{Expectation, Status};
 use super::set::NamedRequest;
 use crate::{File, FileSet, OptionError};
+use regex::{RegexSet, RegexSetBuilder};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use wasp_units::Bytes;
@@ -11,6 +12,9 @@ use wasp_units::Bytes;
 const BODILESS: [u16; 2] = [204, 304];
 /// Bytes of an answer whose size is not given, as far as no request expects another.
 pub(super) const DEFAULT_SIZE: u64 = 1_024;
+
+/// Bytes of the regular expressions of a thousand long targets.
+const MOST_PATTERNS: usize = 1 << 30;
 
 /// The answer to all requests that have one method and one target.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -150,15 +154,33 @@ pub struct Contradiction {
     pub error: OptionError,
 }
 
-/// The answers to the named requests of several workloads.
+/// The answers to the named requests of several workloads, by method.
 #[derive(Clone, Debug, Default)]
-pub struct Answers {
-    /// By target, then by method.
-    answers: BTreeMap<String, BTreeMap<String, Answer>>,
+pub struct Answers(BTreeMap<String, OfMethod>);
+
+/// The answers to requests of one method.
+#[derive(Clone, Debug)]
+struct OfMethod {
+    /// Of targets that are always the same.
+    fixed: BTreeMap<String, Answer>,
+    /// Regular expressions for targets with placeholders: that with the most bytes that are always the same comes first.
+    patterns: Vec<String>,
+    set: RegexSet,
+    of_patterns: Vec<Answer>,
 }
 
-/// The named requests that have one method and one target, each with the number of its site.
-type Alike<'a> = Vec<(usize, &'a NamedRequest)>;
+/// An answer, and the requests that have it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct AnswerTo<'a> {
+    /// Their method.
+    pub method: &'a str,
+    /// Their target, or a regular expression for a whole target.
+    pub target: &'a str,
+    /// Whether it is a regular expression, which does not count for a target that has an answer of its own.
+    pub is_pattern: bool,
+    /// The answer.
+    pub answer: &'a Answer,
+}
 
 impl Answers {
     /// The answers to these requests. A file of another site is the answer to a GET, HEAD or POST for its path, since clients ask for
@@ -167,41 +189,116 @@ impl Answers {
         requests: impl Iterator<Item = (usize, &'a NamedRequest)>,
         files: &FileSet,
     ) -> Result<Self, Contradiction> {
-        let mut alike: BTreeMap<(&str, &str), Alike<'_>> = BTreeMap::new();
+        let mut asked: BTreeMap<&str, Asked<'_>> = BTreeMap::new();
         for (site, request) in requests {
-            alike.entry((&request.path, &request.method)).or_default().push((site, request));
+            asked.entry(&request.method).or_default().add(site, request);
         }
-        let mut answers: BTreeMap<String, BTreeMap<String, Answer>> = BTreeMap::new();
-        for ((path, method), together) in alike {
-            let file = files.find(path).and_then(|id| files.get(id));
-            let answer = answer_to(&together, file.filter(|_| matches!(method, "GET" | "HEAD" | "POST")))?;
-            answers.entry(path.to_owned()).or_default().insert(method.to_owned(), answer);
-        }
-        Ok(Self { answers })
+        let none = FileSet::default();
+        let answers = asked.into_iter().map(|(method, asked)| {
+            let asks_for_files = matches!(method, "GET" | "HEAD" | "POST");
+            Ok((method.to_owned(), asked.answers(if asks_for_files { files } else { &none })?))
+        });
+        answers.collect::<Result<_, _>>().map(Self)
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.answers.is_empty()
+        self.0.is_empty()
     }
 
-    /// The answer to a request with this method and target.
+    /// The answer to a request with this method and target. Of targets with placeholders that may be this one, it is the one with the most
+    /// bytes that are always the same.
     #[must_use]
     pub fn find(&self, method: &str, target: &str) -> Option<&Answer> {
-        self.answers.get(target)?.get(method)
+        let of_method = self.0.get(method)?;
+        let of_pattern =
+            || of_method.set.matches(target).iter().next().map(|place| &of_method.of_patterns[place]);
+        of_method.fixed.get(target).or_else(of_pattern)
     }
 
-    /// Every answer, with the method and the target of its requests.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &Answer)> {
-        self.answers.iter().flat_map(|(target, answers)| {
-            answers.iter().map(|(method, answer)| (method.as_str(), target.as_str(), answer))
+    /// Every answer. Of regular expressions that describe one target, the first is the one that counts.
+    pub fn iter(&self) -> impl Iterator<Item = AnswerTo<'_>> {
+        self.0.iter().flat_map(|(method, OfMethod { fixed, patterns, of_patterns, .. })| {
+            let fixed = fixed.iter();
+            let fixed =
+                fixed.map(move |(target, answer)| AnswerTo { method, target, is_pattern: false, answer });
+            let made = patterns.iter().zip(of_patterns);
+            fixed.chain(made.map(move |(target, answer)| AnswerTo {
+                method,
+                target,
+                is_pattern: true,
+                answer,
+            }))
         })
     }
 }
 
-/// The answer to these requests, which is this file if it is one.
-fn answer_to(together: &Alike<'_>, file: Option<&File>) -> Result<Answer, Contradiction> {
+/// Named requests that have one target, each with the number of its site.
+type Alike<'a> = Vec<(usize, &'a NamedRequest)>;
+
+/// The named requests of one method.
+#[derive(Debug, Default)]
+struct Asked<'a> {
+    /// By target, where that is always the same.
+    fixed: BTreeMap<String, Alike<'a>>,
+    /// By a regular expression for the target.
+    made: BTreeMap<String, Alike<'a>>,
+}
+
+impl<'a> Asked<'a> {
+    fn add(&mut self, site: usize, request: &'a NamedRequest) {
+        let target = &request.target;
+        let alike = match target.fixed() {
+            Some(text) => self.fixed.entry(String::from_utf8_lossy(&text.concat()).into_owned()).or_default(),
+            None => self.made.entry(target.pattern()).or_default(),
+        };
+        alike.push((site, request));
+    }
+
+    /// The answers, on a server that has these files. A target or file that a template may name has an answer that the requests of the template
+    /// expect, too. What lines of files name is not known beforehand.
+    fn answers(self, files: &FileSet) -> Result<OfMethod, Contradiction> {
+        let mut forms: Vec<(String, Alike<'a>)> = self.made.into_iter().collect();
+        let literal =
+            |alike: &Alike<'_>| alike.iter().map(|(_, request)| request.target.literal_length()).max();
+        forms.sort_by_key(|(_, alike)| Reverse(literal(alike)));
+        let whole = forms.iter().map(|(pattern, _)| format!("^(?:{pattern})$"));
+        let set = RegexSetBuilder::new(whole).size_limit(MOST_PATTERNS).build();
+        let set = set.expect("the pattern of a template is a regular expression");
+        let others = |target: &str| -> Alike<'a> {
+            let matching = set.matches(target).into_iter().flat_map(|place| &forms[place].1);
+            matching.copied().filter(|(_, request)| !request.target.has_lines()).collect()
+        };
+        for file in files.files() {
+            let others = others(&file.path);
+            if !others.is_empty() {
+                answer_to(&[], &others, Some(file))?;
+            }
+        }
+        let fixed = self.fixed.into_iter().map(|(target, together)| {
+            let file = files.find(&target).and_then(|id| files.get(id));
+            let answer = answer_to(&together, &others(&target), file)?;
+            Ok((target, answer))
+        });
+        let fixed = fixed.collect::<Result<_, _>>()?;
+        let of_patterns =
+            forms.iter().map(|(_, alike)| answer_to(alike, &[], None)).collect::<Result<_, _>>()?;
+        Ok(OfMethod {
+            fixed,
+            patterns: forms.into_iter().map(|(pattern, _)| pattern).collect(),
+            set,
+            of_patterns,
+        })
+    }
+}
+
+/// The answer to these requests, which is this file if it is one, and which meets what `others` expect that may be for it.
+fn answer_to(
+    together: &[(usize, &NamedRequest)],
+    others: &[(usize, &NamedRequest)],
+    file: Option<&File>,
+) -> Result<Answer, Contradiction> {
     let ok = vec![Status { least: 200, most: 200 }];
     let whole = Expectation { status: ok, contains: None, least: 0, most: u64::MAX };
     let file = file.map(|file| Wanted {
@@ -210,15 +307,18 @@ fn answer_to(together: &Alike<'_>, file: Option<&File>) -> Result<Answer, Contra
         is_head: false,
         file: Some(&file.path),
     });
-    let wanted: Vec<Wanted<'_>> =
-        file.into_iter().chain(together.iter().map(|(_, request)| Wanted::from(*request))).collect();
+    let own = together.iter().map(|(_, request)| Wanted::from(*request));
+    // The size that they give is that of their own answer.
+    let of_others = others.iter().map(|(_, request)| Wanted { size: None, ..Wanted::from(*request) });
+    let wanted: Vec<Wanted<'_>> = file.into_iter().chain(own).chain(of_others).collect();
     Answer::to(&wanted).map_err(|of_all| {
         // The first request for which those before it leave no answer.
         let files = usize::from(file.is_some());
         let lengths = files + 1..=wanted.len();
         let mut failures = lengths.filter_map(|length| Some((length, Answer::to(&wanted[..length]).err()?)));
         let (length, error) = failures.next().unwrap_or((wanted.len(), of_all));
-        let (site, request) = together[length - files - 1];
+        let place = length - files - 1;
+        let (site, request) = together.get(place).copied().unwrap_or_else(|| others[place - together.len()]);
         Contradiction { site, error: error.within(&format!("requests.{}", request.name)) }
     })
 }

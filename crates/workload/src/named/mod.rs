@@ -1,14 +1,21 @@
-//! Named requests, as applications need them: any method, path, header fields and body, and what is expected of the responses.
+//! Named requests, as applications need them: any method, path, header fields and body, in part made anew for each request, and what is
+//! expected of the responses.
 //!
 //! Users of other load generators have asked for several requests of a kind each (oha issue 586, fortio issue 425, wrk issue 189) and for checks of
 //! what comes back (wrk issue 429).
 
 mod answer;
 mod expect;
+mod lines;
 mod options;
+mod placeholder;
 mod set;
+mod template;
 
-pub use answer::{Answer, Answers, Contradiction};
+pub use answer::{Answer, AnswerTo, Answers, Contradiction};
 pub use expect::{Expectation, Status};
-pub use options::{Body, ExpectOptions, RequestOptions, RequestsOptions};
-pub use set::{NamedRequest, NamedSet};
+pub use lines::RequestFiles;
+pub use options::{BodyFile, BodyOptions, ExpectOptions, RequestOptions, RequestsOptions};
+pub use placeholder::files_of;
+pub use set::{Body, NamedRequest, NamedSet};
+pub use template::{Sink, Template, Values};
