@@ -252,6 +252,15 @@ REQUESTS: dict[str, Any] = {
     ],
     "folder": "data",
 }
+SESSION: dict[str, Any] = {
+    "kind": "requests",
+    "order": "session",
+    "cookies": True,
+    "requests": [
+        {"name": "in", "path": "/in", "once": True, "capture": {"token": {"header": "X-Token"}}},
+        {"name": "list", "path": "/{token}", "capture": {"id": {"after": "id=", "before": ";"}}, "think": DELAYS[1]},
+    ],
+}
 LIVE: dict[str, Any] = {"mode": "live", "workload": {"kind": "single"}}
 URL = {"kind": "url", "url": "http://127.0.0.1:8080/x"}
 
@@ -315,6 +324,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "no stack": workload(kind="prowgen", stack={"model": "none"}),
     "replay": workload(**REPLAY),
     "requests": workload(**REQUESTS),
+    "session": workload(**SESSION),
     "workload of a group": {"clients": [{"name": "homes"}, {"name": "phones", "workload": {"size": "9KiB"}}]},
     "URLs": workload(**REPLAY | {"format": "urls", "times": True, "repeat": False}),
     "nginx": LIVE | {"server": {"kind": "nginx", "access_log": True, "ready_timeout": "5s", "congestion": "reno"}},

@@ -7,7 +7,8 @@ use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 use wasp_random::Key;
 use wasp_workload::named::{
-    Body, BodyOptions, RequestFiles, RequestOptions, RequestsOptions, Template, Values, files_of,
+    Body, BodyOptions, RequestFiles, RequestOptions, RequestOrder, RequestsOptions, Template, Values,
+    files_of,
 };
 use wasp_workload::{Inputs, Sites, Workload};
 
@@ -17,15 +18,18 @@ fn request(text: &str) -> RequestOptions {
         name: "a".to_owned(),
         method: "POST".to_owned(),
         path: format!("/{text}"),
-        weight: 1.0,
+        weight: None,
         headers: BTreeMap::from([("X".to_owned(), text.to_owned())]),
         body: Some(BodyOptions::Text(text.to_owned())),
         expect: Default::default(),
         size: None,
+        capture: BTreeMap::new(),
+        think: None,
+        once: false,
     }
 }
 
-fn written(template: &Template, values: &Values) -> Vec<u8> {
+fn written(template: &Template, values: &Values<'_>) -> Vec<u8> {
     let mut text = Vec::new();
     template.write(values, &mut text);
     assert_eq!(template.length(values), text.len() as u64);
@@ -38,15 +42,16 @@ fuzz_target!(|data: &[u8]| {
     let (Ok(text), content) = (std::str::from_utf8(&rest[..end]), &rest[end..]) else { return };
     let files: RequestFiles =
         files_of(text).into_iter().map(|file| (file.to_owned(), content.to_vec())).collect();
-    let options = RequestsOptions { requests: vec![request(text)], folder: String::new() };
-    let Ok(resolved) = options.resolve(Some(&files)) else { return };
-    let [request] = &resolved[..] else { panic!("one request") };
-    let number = u32::from(*number);
-    let values = Values {
-        client: u32::from(*client),
-        request: number,
-        key: Key::root(1, 0).entity(u64::from(number)),
+    let options = RequestsOptions {
+        order: RequestOrder::Weights,
+        cookies: false,
+        requests: vec![request(text)],
+        folder: String::new(),
     };
+    let Ok(set) = options.resolve(Some(&files)) else { return };
+    let [request] = set.requests() else { panic!("one request") };
+    let number = u32::from(*number);
+    let values = Values::new(u32::from(*client), Key::root(1, 0), number, None);
 
     let value = written(&request.headers["X"], &values);
     let Some(Body::Text(body)) = &request.body else { panic!("a text") };

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from waspbench import _core
 
-Answer = tuple[str, str, bool, int, str, int]
-"""Method and target of a request, and whether the target is a regular expression; status of its answer, what the body
-begins with, and its size.
+Answer = tuple[str, str, bool, int, list[tuple[str, str]], str, int]
+"""Method and target of a request, and whether the target is a regular expression; status of its answer, header fields,
+what the body begins with, and its size.
 """
 
 
@@ -35,7 +35,11 @@ def content_of(files: Mapping[str, int], answers: Sequence[Answer]) -> str:
 def read_content(text: str) -> tuple[dict[str, int], list[Answer]]:
     """The files and the answers in such a text."""
     found = json.loads(text)
-    return found["files"], [tuple(answer) for answer in found["answers"]]
+    answers: list[Answer] = [
+        (method, target, is_pattern, status, [(name, value) for name, value in headers], text, size)
+        for method, target, is_pattern, status, headers, text, size in found["answers"]
+    ]
+    return found["files"], answers
 
 
 def environment() -> dict[str, str]:

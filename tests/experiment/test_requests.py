@@ -12,6 +12,8 @@ from waspbench.experiment.metrics import Known
 from waspbench.experiment.model import known_in
 from waspbench.experiment.resolve import resolve
 from waspbench.results.behaviour import asks_for
+from waspbench.results.workload import arrival_text, workload_text
+from waspbench.serve import Answer, content_of, read_content
 from waspbench.workload.serving import answers, by_path, check_sites, served, site_of
 
 LIST: dict[str, Any] = {"name": "list", "path": "/items?page=1", "weight": 3}
@@ -47,15 +49,16 @@ def test_the_engine_is_told_bodies_by_their_form_and_statuses_as_texts() -> None
     assert workload == {
         "kind": "requests",
         "deal": "own",
+        "order": "weights",
+        "cookies": False,
         "requests": [
             {"name": "list", "method": "GET", "path": "/items?page=1", "weight": 3, "headers": {}, "expect": {}},
             {
                 **CREATE,
-                "weight": 1,
                 "body": {"text": CREATE["body"]},
                 "expect": {"status": ["201"], "contains": "made", "length": ">= 10"},
             },
-            {**upload, "weight": 1, "headers": {}, "expect": {}},
+            {**upload, "headers": {}, "expect": {}},
         ],
     }
     accept(experiment(LIST, CREATE, upload), "sim")
@@ -85,7 +88,7 @@ def test_the_engine_is_told_bodies_by_their_form_and_statuses_as_texts() -> None
         ({"body": {"file": ""}}, "workload.requests.list.body.file: "),
         (
             {"path": "{client}/a"},
-            'workload.requests.list.path: "{client}/a"; must begin with a slash, or with a line of',
+            'workload.requests.list.path: "{client}/a"; must begin with a slash, with a line of',
         ),
         ({"expect": {"status": [600]}}, 'workload.requests.list.expect.status: "600"; must be a status from 200 to'),
         ({"expect": {"status": []}}, "workload.requests.list.expect.status: []: must have at least 1"),
@@ -172,11 +175,13 @@ def test_conditions_name_requests_of_groups() -> None:
 
 def test_a_server_that_stands_in_answers_as_requests_expect() -> None:
     asked = experiment(LIST, CREATE)
-    expected = [("GET", "/items?page=1", False, 200, "", 1024), ("POST", "/items", False, 201, "made", 100)]
-    assert answers(asked) == expected
+    assert answers(asked) == [
+        ("GET", "/items?page=1", False, 200, [], "", 1024),
+        ("POST", "/items", False, 201, [], "made", 100),
+    ]
     made = experiment({"name": "item", "path": "/items/{int:1-9}.{client:none}"})
-    expected = [("GET", r"/items/(?:[1-9][0-9]{0})\.[!-~]*", True, 200, "", 1024)]
-    assert answers(made) == expected, "without its files"
+    without: list[Answer] = [("GET", r"/items/(?:[1-9][0-9]{0})\.[!-~]*", True, 200, [], "", 1024)]
+    assert answers(made) == without, "without its files"
     assert (served(asked).files, by_path(asked)) == ([], {})
     assert (site_of(asked, "sim").files, site_of(asked, "sim").bytes) == (0, 0)
     assert [asks_for(each, each.clients[0], "sim") for each in (asked, experiment(LIST))] == [
@@ -202,3 +207,103 @@ def test_a_server_of_files_is_refused_before_the_run(kind: str) -> None:
     with pytest.raises(InputError, match=rf'server\.kind: "{kind}": serves files, and workload has named requests'):
         check_sites(experiment(LIST, server={"kind": kind}), "live")
     check_sites(experiment(LIST, server={"kind": kind}), "sim")
+
+
+LOGIN: dict[str, Any] = {
+    "name": "login",
+    "path": "/login",
+    "once": True,
+    "capture": {"token": {"after": "token=", "before": ";"}},
+}
+ORDER: dict[str, Any] = {
+    "name": "order",
+    "method": "POST",
+    "path": "/orders",
+    "headers": {"Authorization": "Bearer {token}"},
+    "capture": {"place": {"header": "Location"}},
+    "think": "2s",
+}
+LOOK: dict[str, Any] = {"name": "look", "path": "{place}"}
+
+
+def session(*steps: dict[str, Any], **others: Any) -> dict[str, Any]:
+    return {"workload": {"kind": "requests", "order": "session", "requests": list(steps)}, **others}
+
+
+def test_the_engine_is_told_the_steps_of_a_session() -> None:
+    steps = experiment(**session(LOGIN, ORDER, LOOK))
+    accept(steps, "sim")
+    found = resolve(steps, mode="sim")["workload"]
+    assert (found["order"], found["cookies"]) == ("session", False)
+    login, order, look = found["requests"]
+    assert (login["once"], login["capture"]) == (True, LOGIN["capture"])
+    assert (order["capture"], order["think"]) == (ORDER["capture"], {"model": "constant", "value": "2s"})
+    assert {"once", "capture", "think", "weight"}.isdisjoint(look)
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ([{**LOOK, "weight": 2}], 'workload.requests.look.weight: given; belongs to order = "weights"'),
+        ([LOOK], "workload.requests.look.path: {place}; must be {client}, {request}"),
+        (
+            [LOOK, ORDER],
+            "workload.requests.look.path: {place}; is captured too late: must be a value that a",
+        ),
+        (
+            [{**ORDER, "headers": {}, "capture": {"line": {"header": "X"}}}],
+            "workload.requests.order.capture.line.name: line; is the name of another placeholder",
+        ),
+        (
+            [{**LOGIN, "capture": {"token": {"header": "X", "after": "a"}}}],
+            "workload.requests.login.capture.token.header: given; not beside after and before",
+        ),
+        (
+            [{**LOGIN, "capture": {"token": {"heder": "X"}}}],
+            "workload.requests.login.capture.token.heder: unknown field; did you mean header?",
+        ),
+        ([LOGIN], "workload.requests: no step; all steps have once = true; at least one"),
+        ([{**LOOK, "path": "/"}, LOGIN], "workload.requests.login.once: true; steps that only the first session has"),
+    ],
+)
+def test_what_is_no_session(steps: list[dict[str, Any]], said: str) -> None:
+    assert refusal(**session(*steps)).startswith(said)
+
+
+def test_what_contradicts_a_session() -> None:
+    steps = [LOGIN, ORDER, LOOK]
+    message = refusal(**session(*steps, clients=[{"name": "a", "http": {"connections": 6}}]))
+    assert message.startswith("clients.a.http.connections: 6; a session makes one request at a time; must be 1")
+    message = refusal(LIST, LOGIN)
+    assert message.startswith('workload.requests.login.capture: given; belongs to order = "session"')
+    dealt = session(*steps)["workload"] | {"deal": "modulo"}
+    assert refusal(workload=dealt).startswith('workload.deal: "modulo"; each client goes through all steps')
+    cookies = {"kind": "requests", "cookies": True, "requests": [LIST]}
+    message = refusal(workload=cookies, clients=[{"name": "a", "http": {"headers": {"Cookie": "a=b"}}}])
+    assert message.startswith("clients.a.http.headers: Cookie contradicts cookies of the workload")
+    own = {**cookies, "requests": [{**LIST, "headers": {"Cookie": "a=b"}}]}
+    assert refusal(workload=own).startswith("workload.requests.list.headers.Cookie: given; contradicts cookies = true")
+
+
+def test_the_built_in_server_answers_with_what_a_session_captures() -> None:
+    found = {(method, target): rest for method, target, *rest in answers(experiment(**session(LOGIN, ORDER, LOOK)))}
+    assert found["GET", "/login"] == [False, 200, [], "token=0;", 1024]
+    assert found["POST", "/orders"] == [False, 200, [("Location", "0")], "", 1024]
+    told = answers(experiment(**session(LOGIN, ORDER, LOOK)))
+    assert read_content(content_of({}, told)) == ({}, told)
+
+
+def test_a_session_is_told_by_its_steps() -> None:
+    short = experiment(**session(LOGIN, ORDER, LOOK))
+    assert asks_for(short, short.clients[0], "sim") == "sessions of login, order, look with pauses of 2s"
+    long = experiment(**session(LOGIN, *({"name": f"s{number}", "path": "/"} for number in range(7))))
+    assert asks_for(long, long.clients[0], "sim") == "sessions of 8 steps"
+    scenario = resolve(short, mode="sim")
+    assert workload_text(scenario["workload"]) == "sessions of login, order, look"
+    assert arrival_text(scenario) == "sessions"
+    assert arrival_text(resolve(experiment(LIST), mode="sim")) == "requests"
+
+
+def test_fields_of_steps_are_set_by_name() -> None:
+    changed = apply(document(**session(LOGIN, ORDER, LOOK)), ["workload.requests.order.think=5s"])
+    assert changed["workload"]["requests"][1]["think"] == "5s"

@@ -178,6 +178,18 @@ requests = [
 ]
 folder = "data"
 ---
+name = "session"
+clients = [{}]
+[workload]
+kind = "requests"
+order = "session"
+cookies = true
+requests = [
+  { name = "a", path = "/a", once = true, capture = { x = { header = "X" }, y = { after = "<", before = ">" } } },
+  { name = "b", path = "/b/{x}", think = "2s" },
+  { name = "c", path = "/c", think = { model = "exponential", mean = "2s" } },
+]
+---
 name = "files"
 workload = { files = [{ size = "1KB", weight = 2.0 }, { size = "5KB" }] }
 clients = [{}]

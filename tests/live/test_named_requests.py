@@ -71,6 +71,56 @@ def test_an_application_answers_named_requests(tmp_path: Path, connection: str) 
         assert sum(request.outcomes.values()) > 20
 
 
+STEPS: list[dict[str, Any]] = [
+    {
+        "name": "sign-in",
+        "method": "POST",
+        "path": "/account/sign-in",
+        "body": '{"user": "{client:users.csv}"}',
+        "capture": {"token": {"after": '"token": "', "before": '"'}},
+        "once": True,
+    },
+    {
+        "name": "order",
+        "method": "POST",
+        "path": "/orders",
+        "headers": {"Authorization": "Bearer {token}"},
+        "body": '{"user": "{client:users.csv}", "for": "{line:people.csv}"}',
+        "expect": {"status": 303},
+        "capture": {"place": {"header": "Location"}},
+        "think": "5ms",
+    },
+    {"name": "look", "path": "{place}&for={line:people.csv}", "expect": {"contains": "accepted"}},
+    {"name": "account", "path": "/account/", "expect": {"contains": "signed in"}},
+]
+
+
+@pytest.mark.parametrize("connection", ["kept", "new"])
+def test_an_application_knows_a_client_by_what_its_session_keeps(tmp_path: Path, connection: str) -> None:
+    words = [sys.executable, "-P", str(Path(__file__).with_name("shop.py")), "{address}", "{port}"]
+    limit = {} if connection == "kept" else {"requests_per_connection": 1}
+    (tmp_path / "users.csv").write_text("ann\nbob\ncleo\n")
+    (tmp_path / "people.csv").write_text("Mr. & Mrs. Bean\n\u00c4nne\n")
+    workload = {"kind": "requests", "order": "session", "cookies": True, "requests": STEPS, "folder": str(tmp_path)}
+    study(
+        {
+            "name": "shop",
+            "mode": "live",
+            "server": {"kind": "command", "command": " ".join(words)},
+            "workload": workload,
+            "clients": [{"count": 8, "rtt": "4ms", "think": "5ms", "http": limit}],
+            "measure": {"warmup": "500ms", "duration": "4s", "runs": 1},
+        },
+        output=tmp_path / "results",
+    )
+    found = {request.name: request.outcomes for request in load(tmp_path / "results").requests}
+    assert all(not count for counts in found.values() for name, count in counts.items() if name not in OF_A_RUN), found
+    assert min(found[name]["ok"] for name in ("order", "look", "account")) > 20
+
+
+OF_A_RUN = ("ok", "unfinished")
+
+
 def test_the_built_in_server_answers_as_requests_expect(tmp_path: Path) -> None:
     asked = [
         request for request in REQUESTS if request["path"] != "/wrong" and request["name"] not in ("lost", "length")

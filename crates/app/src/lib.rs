@@ -11,7 +11,7 @@ mod turn;
 pub use application::Application;
 pub use browser::{
     ArrivalSource, Behaviour, Browser, BrowserTimer, EncodedRequests, MadeForm, NamedExchange, NamedForm,
-    Place, Plan,
+    Place, Plan, ValueSource,
 };
 pub use record::{Arrival, ConnectionEnd, EcnUse, Journal, LossEvents, Outcome, TransactionRecord};
 pub use server::{Costs, Cpu, Server, ServerTimer, Service, TcpTotals, Work};

@@ -15,7 +15,7 @@ use wasp_stack::{Answer, Arrived, Identities, Stack};
 use wasp_tcp::{Chunk, Config, State};
 use wasp_units::{Duration, Instant};
 use wasp_wire::Address;
-use wasp_workload::named::{Expectation, Status};
+use wasp_workload::named::{Expectation, Status, Template};
 use wasp_workload::{Deal, Delay, Inputs, OffTimes, Sites, Workload};
 
 const PORT: u16 = 80;
@@ -192,6 +192,9 @@ impl Line {
             close: form(false),
             contains: expect.contains.as_ref().map(|text| Pattern::new(text.as_bytes())),
             expect,
+            target: Template::of_bytes(b"/file"),
+            captures: Vec::new(),
+            cookies: false,
         });
         let behaviour = Behaviour {
             connections: asks.connections,
@@ -210,6 +213,7 @@ impl Line {
                 keep: vec![request(true)],
                 close: vec![request(false)],
                 named: named.into_iter().collect(),
+                captures: 0,
             },
         };
         let root = Key::root(1, 0);

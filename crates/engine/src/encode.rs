@@ -4,9 +4,10 @@ use crate::scenario::{Http, Method, Version};
 use std::sync::Arc;
 use wasp_app::{EncodedRequests, MadeForm, NamedExchange, NamedForm};
 use wasp_http::{HeadPart, InvalidRequest, Pattern, Request};
+use wasp_random::Key;
 use wasp_units::Bytes;
 use wasp_workload::Located;
-use wasp_workload::named::{Body, NamedRequest, Template, Values};
+use wasp_workload::named::{Body, NamedRequest, NamedSet, Template, Values};
 
 /// The requests of a group for everything that its site has, in the forms that are used.
 pub(crate) fn encode(http: &Http, located: &Located, host: &str) -> EncodedRequests {
@@ -14,26 +15,36 @@ pub(crate) fn encode(http: &Http, located: &Located, host: &str) -> EncodedReque
     let all = |wanted: bool, keep_alive: bool| {
         if wanted { heads(http, located, host, keep_alive) } else { Vec::new() }
     };
-    let named = located.named().map(|set| set.requests()).unwrap_or_default();
+    let exchanges = |set: &NamedSet| -> Box<[NamedExchange]> {
+        set.requests().iter().map(|named| exchange(http, (set, named), host)).collect()
+    };
     EncodedRequests {
         method: method(http.method),
         content: content(http).unwrap_or_default(),
         keep: all(limit != Some(1), true),
         close: all(limit.is_some(), false),
-        named: named.iter().map(|named| exchange(http, named, host)).collect(),
+        named: located.named().map(exchanges).unwrap_or_default(),
+        captures: located.named().map_or(0, NamedSet::captures),
     }
 }
 
-/// What the first client of a group would send if its first request were each of the named ones, by name.
-pub(crate) fn samples(http: &Http, located: &Located, host: &str, values: &Values) -> Vec<(String, Vec<u8>)> {
-    let named = located.named().map(|set| set.requests()).unwrap_or_default();
+/// What a client of a group with this index and these draws would send, by name: the steps of its first session, or each named request as its
+/// first one.
+pub(crate) fn samples(
+    http: &Http,
+    located: &Located,
+    host: &str,
+    (client, key): (u32, Key),
+) -> Vec<(String, Vec<u8>)> {
+    let Some(set) = located.named() else { return Vec::new() };
     let is_last = http.requests_per_connection.is_some_and(|limit| limit.get() == 1);
-    let sample = |named: &NamedRequest| {
-        let exchange = exchange(http, named, host);
+    let sample = |(place, named): (u32, &NamedRequest)| {
+        let (request, session) = if set.is_session() { (place, Some(0)) } else { (0, None) };
+        let exchange = exchange(http, (set, named), host);
         let form = if is_last { exchange.close } else { exchange.keep };
-        (named.name.clone(), form.text(values))
+        (named.name.clone(), form.text(&Values::new(client, key, request, session)))
     };
-    named.iter().map(sample).collect()
+    (0..).zip(set.requests()).map(sample).collect()
 }
 
 /// The requests for the files of a site.
@@ -89,8 +100,9 @@ fn plain(http: &Http, method: wasp_http::Method, path: &str, host: &str) -> Resu
 }
 
 /// What a client needs of a named request.
-fn exchange(http: &Http, named: &NamedRequest, host: &str) -> NamedExchange {
+fn exchange(http: &Http, (set, named): (&NamedSet, &NamedRequest), host: &str) -> NamedExchange {
     let request = named_request(http, named, host).expect(CHECKED);
+    let request = if set.keeps_cookies() { request.with_cookies() } else { request };
     let form = |keep_alive: bool| form(named, &request.clone().with_keep_alive(keep_alive));
     NamedExchange {
         method: method_of(named),
@@ -98,6 +110,9 @@ fn exchange(http: &Http, named: &NamedRequest, host: &str) -> NamedExchange {
         close: form(false),
         contains: named.expect.contains.as_ref().map(|text| Pattern::new(text.as_bytes())),
         expect: named.expect.clone(),
+        target: named.target.clone(),
+        captures: named.captures.iter().map(|capture| (capture.place, (&capture.source).into())).collect(),
+        cookies: set.keeps_cookies(),
     }
 }
 
@@ -119,6 +134,7 @@ fn form(named: &NamedRequest, request: &Request) -> NamedForm {
                 Some(own) => template.push(own),
                 None => template.push_text(value.as_bytes()),
             },
+            HeadPart::Cookies => template.push_cookies(),
             HeadPart::Length(_) if made.is_some() => is_behind = true,
             HeadPart::Length(length) => template.push_text(length.to_string().as_bytes()),
         }

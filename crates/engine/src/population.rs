@@ -11,7 +11,6 @@ use wasp_net::topology::Layout;
 use wasp_random::{Key, Purpose};
 use wasp_stack::Identities;
 use wasp_units::{Bytes, Duration, Instant};
-use wasp_workload::named::Values;
 use wasp_workload::{Deal, Delay, Equilibrium, Located, OffTimes, Sites};
 
 /// Most arrivals that may wait in a group that says nothing about it, though one for each client at least.
@@ -59,15 +58,17 @@ fn values_of(root: Key, group: &Group, member: u32) -> Key {
     root.purpose(Purpose::RequestValue).name(&group.name).entity(u64::from(member))
 }
 
-/// The named requests of each group, by name, as its first client would send them at its beginning; a body that means nothing is left out.
+/// The named requests of each group, by name, as its first client would send them at its beginning: those of a session as its first one, others as if
+/// each were the first request. A body that means nothing is left out, and captured values are not known.
 #[must_use]
 pub fn sample_requests(scenario: &Scenario, sites: &Sites) -> Vec<Vec<(String, Vec<u8>)>> {
     let root = Key::root(scenario.seed, scenario.run);
     let mut client = 0;
     let of_group = |(place, group): (usize, &Group)| {
-        let values = Values { client, request: 0, key: values_of(root, group, 0).entity(0) };
+        let samples =
+            samples(&group.http, sites.of(place), &scenario.host(), (client, values_of(root, group, 0)));
         client += group.count;
-        samples(&group.http, sites.of(place), &scenario.host(), &values)
+        samples
     };
     scenario.clients.iter().enumerate().map(of_group).collect()
 }

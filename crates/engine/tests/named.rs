@@ -352,3 +352,230 @@ fn what_contradicts_named_requests_is_refused() {
             .starts_with("workload.requests.create.expect.status: \"abc\"; must be a status")
     );
 }
+
+/// Clients sign in once, look at a list, and order something: what is captured comes back.
+fn steps() -> Value {
+    json!([
+        {"name": "sign-in", "method": "POST", "path": "/sessions", "body": {"text": "{line:users.csv}"}, "once": true,
+         "capture": {"token": {"header": "X-Token"}}, "expect": {"status": ["201"]}},
+        {"name": "list", "path": "/items?of={line:users.csv}", "headers": {"Authorization": "Bearer {token}"},
+         "capture": {"item": {"after": "\"id\": ", "before": ","}}, "think": {"model": "constant", "value": "100ms"}},
+        {"name": "order", "method": "POST", "path": "/orders/{item}", "headers": {"Authorization": "Bearer {token}"},
+         "body": {"text": "{line:users.csv}"}, "capture": {"place": {"header": "Location"}}},
+        {"name": "look", "path": "{place}", "headers": {"X-Id": "{uuid}"}, "think": {"model": "constant", "value": "50ms"}},
+    ])
+}
+
+fn session(steps: Value) -> Value {
+    let mut scenario = named(steps);
+    scenario["workload"]["order"] = json!("session");
+    // ann, bob, cleo and dan.
+    scenario["files"] = json!({"users.csv": "YW5uCmJvYgpjbGVvCmRhbgo="});
+    scenario
+}
+
+#[test]
+fn a_session_makes_its_steps_in_their_order_with_what_it_captured() {
+    let scenario = session(steps());
+    let output = run(&scenario);
+    assert!(all_ok(&output), "{:?}", output.summary.outcomes);
+    for client in 0..5 {
+        let mut rows: Vec<Row> =
+            transactions(&output).into_iter().filter(|row| row.client == client).collect();
+        rows.sort_by_key(|row| row.request);
+        let files: Vec<u32> = rows.iter().map(|row| row.file).collect();
+        let expected: Vec<u32> =
+            [0].into_iter().chain([1, 2, 3].into_iter().cycle()).take(files.len()).collect();
+        assert!(files.len() > 20 && files == expected, "{files:?}");
+        // One after the other, with the pauses between them: 100 ms after the list, 50 ms at the end.
+        for pair in rows.windows(2) {
+            let pause = [0, 100_000_000, 0, 50_000_000][pair[0].file as usize];
+            assert!(pair[1].start - pair[0].end >= pause, "{pair:?}");
+        }
+    }
+    let texts = texts_sent(&scenario);
+    let count = |begin: &str| texts.iter().filter(|text| text.starts_with(begin)).count();
+    assert_eq!(count("POST /sessions "), 5, "each client signs in once");
+    assert!(count("POST /orders/0 ") > 30 && count("GET /0 ") > 30);
+    let others =
+        texts.iter().filter(|text| text.starts_with("GET /items") || text.starts_with("POST /orders"));
+    assert!(others.clone().all(|text| text.contains("\r\nAuthorization: Bearer 0\r\n")));
+    // Who signs in stays: as many clients are one user in all requests.
+    let users = |begin: &str, user: fn(&str) -> Option<&str>| -> BTreeMap<String, usize> {
+        let of_step = texts.iter().filter(|text| text.starts_with(begin));
+        let mut counts = BTreeMap::new();
+        of_step.for_each(|text| *counts.entry(user(text).unwrap().to_owned()).or_default() += 1);
+        counts
+    };
+    let body: fn(&str) -> Option<&str> = |text| text.lines().last();
+    let query: fn(&str) -> Option<&str> = |text| text.strip_prefix("GET /items?of=")?.split(' ').next();
+    let (signed_in, listed, ordered) =
+        (users("POST /sessions", body), users("GET /items", query), users("POST /orders", body));
+    assert!(
+        signed_in.keys().eq(listed.keys()) && signed_in.keys().eq(ordered.keys()),
+        "{signed_in:?} {listed:?}"
+    );
+    for (user, clients) in &signed_in {
+        assert!(listed[user].abs_diff(ordered[user]) <= *clients, "a session more for each at most");
+    }
+}
+
+#[test]
+fn the_pause_of_the_group_is_between_sessions() {
+    let mut scenario = session(json!([
+        {"name": "a", "path": "/a", "think": {"model": "constant", "value": "20ms"}}, {"name": "b", "path": "/b", "think": {"model": "constant", "value": "30ms"}},
+    ]));
+    scenario["clients"][0]["think"] = json!({"model": "constant", "value": "300ms"});
+    scenario["clients"][0]["start"] = json!("together");
+    let mut rows = transactions(&run(&scenario));
+    rows.retain(|row| row.client == 1);
+    rows.sort_by_key(|row| row.request);
+    let pauses: Vec<i64> = rows.windows(2).map(|pair| (pair[1].start - pair[0].end) / 1_000_000).collect();
+    assert!(pauses.len() >= 9 && pauses.chunks_exact(2).all(|pair| pair == [20, 330]), "{pauses:?}");
+}
+
+#[test]
+fn a_step_that_is_not_as_expected_ends_its_session() {
+    // The server answers for /a, which has not what the second step looks for.
+    let mut steps = json!([
+        {"name": "a", "path": "/a", "once": true}, {"name": "b", "path": "{line:users.csv}", "expect": {"contains": "found"}}, {"name": "c", "path": "/c"},
+    ]);
+    let with = |steps: &Value| {
+        let mut scenario = session(steps.clone());
+        // The line is /a.
+        scenario["files"] = json!({"users.csv": "L2EK"});
+        run(&scenario)
+    };
+    let output = with(&steps);
+    let counts = |output: &RunOutput| -> Vec<u64> {
+        let [a, b, c] = &output.summary.by_group[0].requests[..] else { panic!("three") };
+        vec![a.outcomes["ok"], b.outcomes["wrong"], c.outcomes["ok"]]
+    };
+    let found = counts(&output);
+    assert!(found[0] > 200 && found[1] > 200 && found[2] == 0, "{found:?}");
+    // A step that is made once is made again until it is ok.
+    steps[0]["path"] = json!("{line:users.csv}");
+    steps[0]["expect"] = json!({"contains": "else"});
+    steps[1] = json!({"name": "b", "path": "/a"});
+    let rows = transactions(&with(&steps));
+    assert!(rows.len() > 500 && rows.iter().all(|row| row.file == 0));
+}
+
+#[test]
+fn arrivals_are_sessions() {
+    let mut scenario = session(json!([
+        {"name": "a", "path": "/a", "think": {"model": "constant", "value": "400ms"}}, {"name": "b", "path": "/b", "think": {"model": "constant", "value": "1s"}},
+    ]));
+    scenario["clients"][0]["arrivals"] = json!({"model": "constant", "rate": "20/s"});
+    let output = run(&scenario);
+    assert!(all_ok(&output));
+    // Five clients, each of which is busy with a session for 1.42 s: 3.5 sessions a second are served, and the others wait.
+    let [a, b] = &output.summary.by_group[0].requests[..] else { panic!("two") };
+    assert!(
+        a.outcomes["ok"].abs_diff(7) <= 5 && b.outcomes["ok"].abs_diff(7) <= 5,
+        "{:?}",
+        output.summary.by_group[0].requests
+    );
+    let mut rows = transactions(&output);
+    rows.retain(|row| row.outcome == "ok");
+    let late = |file: u32| {
+        rows.iter().filter(|row| row.file == file).map(|row| row.start - row.intended.unwrap()).max()
+    };
+    // Only the beginning of a session can be late.
+    assert!(late(0) > Some(300_000_000) && late(1) == Some(0), "{:?} {:?}", late(0), late(1));
+}
+
+#[test]
+fn a_client_signs_in_again_when_the_server_does_not_know_it() {
+    // The line is /a, for which the server answers, without what the second step looks for.
+    let mut scenario = session(json!([
+        {"name": "a", "path": "/a", "once": true}, {"name": "b", "path": "{line:users.csv}", "expect": {"status": ["404"]}}, {"name": "c", "path": "/c"},
+    ]));
+    scenario["files"] = json!({"users.csv": "L2EK"});
+    for open in [false, true] {
+        if open {
+            scenario["clients"][0]["arrivals"] = json!({"model": "constant", "rate": "20/s"});
+        }
+        let rows = transactions(&run(&scenario));
+        let of_client: Vec<(u32, &str)> =
+            rows.iter().filter(|row| row.client == 2).map(|row| (row.file, row.outcome)).collect();
+        assert!(
+            of_client.len() > 10 && of_client[..6] == [(0, "ok"), (1, "wrong")].repeat(3)[..],
+            "{of_client:?}"
+        );
+    }
+}
+
+#[test]
+fn a_client_signs_in_again_after_401_in_any_step() {
+    // The line is /d, which answers with 401 because its own step expects that.
+    let mut scenario = session(json!([
+        {"name": "a", "path": "/a", "once": true}, {"name": "b", "path": "/b"}, {"name": "c", "path": "{line:users.csv}"},
+        {"name": "d", "path": "/d", "expect": {"status": ["401"]}},
+    ]));
+    scenario["files"] = json!({"users.csv": "L2QK"});
+    let files = |scenario: &Value| -> Vec<u32> {
+        transactions(&run(scenario)).iter().filter(|row| row.client == 2).map(|row| row.file).collect()
+    };
+    assert_eq!(files(&scenario)[..6], [0, 1, 2, 0, 1, 2]);
+    // Other failures of later steps leave a client signed in.
+    scenario["workload"]["requests"][3]["expect"]["status"] = json!(["500"]);
+    assert_eq!(files(&scenario)[..6], [0, 1, 2, 1, 2, 1]);
+}
+
+#[test]
+fn a_session_that_is_given_up_is_followed_by_the_next() {
+    let mut scenario = session(
+        json!([{"name": "a", "path": "/a", "once": true}, {"name": "b", "path": "/b", "size": "1MiB"}, {"name": "c", "path": "/c"}]),
+    );
+    scenario["clients"][0]["http"]["abort"] = json!({"bytes": "5KiB"});
+    let rows = transactions(&run(&scenario));
+    let of_client: Vec<(u32, &str)> =
+        rows.iter().filter(|row| row.client == 2).map(|row| (row.file, row.outcome)).collect();
+    // After a failure a client waits for 100 ms, and the server still knows it.
+    assert!(
+        of_client.len() > 10 && of_client[..3] == [(0, "ok"), (1, "aborted"), (1, "aborted")],
+        "{of_client:?}"
+    );
+}
+
+#[test]
+fn samples_of_a_session_are_the_steps_of_the_first_one() {
+    let scenario = session(steps());
+    let texts = texts_sent(&scenario);
+    let parsed = Scenario::from_json(&scenario.to_string()).unwrap();
+    let samples = &sample_requests(&parsed, &parsed.sites(None).unwrap())[0];
+    let text = |place: usize| String::from_utf8(samples[place].1.clone()).unwrap();
+    assert!(texts.contains(&text(0)), "{}", text(0));
+    let list = text(1);
+    assert!(list.contains("Authorization: Bearer {token}\r\n"), "{list}");
+    assert!(texts.contains(&list.replace("{token}", "0")), "{list}");
+    assert!(text(3).starts_with("GET {place} HTTP/1.1"), "{}", text(3));
+}
+
+#[test]
+fn what_contradicts_a_session_is_refused() {
+    for (field, value, refused) in [
+        (
+            "connections",
+            json!(2),
+            "clients.clients.http.connections: 2; a session makes one request at a time",
+        ),
+        ("pipeline", json!(2), "clients.clients.http.pipeline: 2; "),
+        (
+            "headers",
+            json!({"COOKIE": "a=b"}),
+            "clients.clients.http.headers: COOKIE contradicts cookies of the workload",
+        ),
+    ] {
+        let mut scenario = session(json!([{"name": "a", "path": "/a", "capture": {"x": {"header": "X"}}}]));
+        scenario["workload"]["cookies"] = json!(true);
+        scenario["clients"][0]["http"][field] = value;
+        let found = Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();
+        assert!(found.starts_with(refused), "{found}");
+    }
+    let mut scenario = session(json!([{"name": "a", "path": "/a"}]));
+    scenario["workload"]["deal"] = json!("modulo");
+    let found = Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();
+    assert!(found.starts_with("workload.deal: \"modulo\"; each client goes through all steps"), "{found}");
+}

@@ -16,12 +16,13 @@
 //! `handle` is also given the head that was read last, by any connection: a head that repeats is not parsed again.
 //!
 //! [`ResponseReader::handle_observed`] shows heads and bodies to an [`Observer`] as they are read; a [`Search`] finds a text in a body as its
-//! bytes pass, and keeps none of them.
+//! bytes pass, and keeps none of them; [`Between`] keeps what stands between two texts. A [`CookieJar`] has the cookies of a client.
 //!
 //! Sources: RFC 9110 (semantics), RFC 9112 (message syntax and framing).
 
 mod block;
 mod chunked;
+mod cookies;
 mod head;
 mod malformed;
 mod observer;
@@ -30,13 +31,14 @@ mod request_reader;
 mod response;
 mod search;
 
+pub use cookies::{CookieJar, MOST_COOKIE_BYTES, MOST_COOKIES};
 pub use head::{Framing, Head, LastHead};
 pub use malformed::Malformed;
-pub use observer::Observer;
+pub use observer::{Observer, fields};
 pub use request::{HeadPart, InvalidRequest, Request};
 pub use request_reader::{BadRequest, RequestHead, RequestReader};
 pub use response::{Eof, Event, Piece, ResponseReader};
-pub use search::{Pattern, Search};
+pub use search::{Between, MOST_CAPTURED, Pattern, Search};
 
 /// The longest head, trailer section or chunk-size line that is read, in bytes.
 pub const LINE_LIMIT: usize = 64 * 1024;

@@ -52,6 +52,7 @@ pub struct Request {
     headers: Vec<(String, String)>,
     keep_alive: bool,
     content: Option<u64>,
+    cookies: bool,
 }
 
 impl Request {
@@ -75,6 +76,7 @@ impl Request {
             headers: Vec::new(),
             keep_alive: true,
             content: None,
+            cookies: false,
         })
     }
 
@@ -115,6 +117,12 @@ impl Request {
         Ok(self)
     }
 
+    /// The same request with a place for the field with the cookies of whoever sends it ([`HeadPart::Cookies`]).
+    #[must_use]
+    pub fn with_cookies(self) -> Self {
+        Self { cookies: true, ..self }
+    }
+
     /// The method, which [`ResponseReader::begin`](crate::ResponseReader::begin) needs.
     pub fn method(&self) -> Method {
         self.method
@@ -125,7 +133,7 @@ impl Request {
         self.keep_alive
     }
 
-    /// The head of the request on the wire. It never changes: encode once and share the bytes.
+    /// The head of the request on the wire, without cookies. It never changes: encode once and share the bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut text = Vec::new();
         self.parts(&mut |part| match part {
@@ -133,13 +141,14 @@ impl Request {
                 text.extend_from_slice(part.as_bytes());
             }
             HeadPart::Length(length) => text.extend_from_slice(length.to_string().as_bytes()),
+            HeadPart::Cookies => {}
         });
         text
     }
 
     /// The same head part by part.
     pub fn parts(&self, each: &mut dyn FnMut(HeadPart<'_>)) {
-        let Self { method, target, host, version, headers, keep_alive, content } = self;
+        let Self { method, target, host, version, headers, keep_alive, content, cookies } = self;
         let first = [HeadPart::Text(method.as_str()), HeadPart::Text(" "), HeadPart::Target(target)];
         first.into_iter().for_each(&mut *each);
         for text in [" ", version.as_str(), "\r\nHost: ", host, "\r\n"] {
@@ -157,6 +166,9 @@ impl Request {
             each(HeadPart::Text(": "));
             each(HeadPart::Value { name, value });
             each(HeadPart::Text("\r\n"));
+        }
+        if *cookies {
+            each(HeadPart::Cookies);
         }
         if let Some(length) = content {
             each(HeadPart::Text("Content-Length: "));
@@ -187,6 +199,8 @@ pub enum HeadPart<'a> {
     },
     /// The length of the content, in decimal digits.
     Length(u64),
+    /// Where the line of the field with cookies belongs, if there are some.
+    Cookies,
 }
 
 fn is_token_byte(byte: u8) -> bool {

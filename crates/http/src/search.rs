@@ -2,6 +2,9 @@
 //!
 //! Source: Knuth, Morris and Pratt, "Fast Pattern Matching in Strings" (SIAM Journal on Computing 6, 1977).
 
+/// The most bytes of a value that [`Between`] keeps: enough for the tokens of sign-in services.
+pub const MOST_CAPTURED: usize = 4_096;
+
 /// A text to look for, with what its search needs: made once, shared by every search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
@@ -80,6 +83,76 @@ impl Search {
     pub fn skip(&mut self, pattern: &Pattern) {
         if !self.is_found(pattern) {
             self.matched = 0;
+        }
+    }
+}
+
+/// What stands between two texts, where the first of them comes up for the first time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Between {
+    after: Search,
+    before: Search,
+    /// The value, and as much of the text behind it as was seen.
+    seen: Vec<u8>,
+    stage: Stage,
+}
+
+/// How far [`Between`] is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Stage {
+    /// The text before the value was not found.
+    #[default]
+    Before,
+    /// The value has begun.
+    Within,
+    /// The value was found.
+    Found,
+    /// The value is longer than [`MOST_CAPTURED`]: there will be none.
+    TooLong,
+}
+
+impl Between {
+    /// Whether the value was found.
+    pub fn is_found(&self) -> bool {
+        self.stage == Stage::Found
+    }
+
+    /// The value, if it was found.
+    pub fn into_value(self) -> Option<Box<[u8]>> {
+        self.is_found().then(|| self.seen.into())
+    }
+
+    /// Looks at the next bytes for what stands after `after` and before `before`; neither is empty.
+    pub fn handle(&mut self, after: &Pattern, before: &Pattern, bytes: &[u8]) {
+        let mut rest = bytes;
+        if self.stage == Stage::Before {
+            let Some(start) = self.after.handle(after, bytes) else { return };
+            self.stage = Stage::Within;
+            rest = &bytes[start..];
+        }
+        if self.stage != Stage::Within {
+            return;
+        }
+        let end = self.before.handle(before, rest);
+        let taken = &rest[..end.unwrap_or(rest.len())];
+        let most = MOST_CAPTURED + before.len();
+        if self.seen.len() + taken.len() > most {
+            *self = Self { stage: Stage::TooLong, ..Self::default() };
+            return;
+        }
+        self.seen.extend_from_slice(taken);
+        if end.is_some() {
+            self.seen.truncate(self.seen.len() - before.len());
+            self.stage = Stage::Found;
+        }
+    }
+
+    /// Bytes passed that nobody kept: no value reaches over them.
+    pub fn skip(&mut self, after: &Pattern) {
+        match self.stage {
+            Stage::Before => self.after.skip(after),
+            Stage::Within => *self = Self { stage: Stage::TooLong, ..Self::default() },
+            Stage::Found | Stage::TooLong => {}
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Streams of requests and responses, by the rules and against them.
 
+mod cookies;
 mod driver;
 mod observed;
 mod requests_read;

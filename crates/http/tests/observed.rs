@@ -1,7 +1,9 @@
 //! What is looked for in responses while they are read: the same whatever the pieces, and nothing from outside breaks it.
 
 use proptest::prelude::*;
-use wasp_http::{Event, LastHead, Method, Observer, Pattern, Piece, ResponseReader, Search};
+use wasp_http::{
+    Between, Event, LastHead, MOST_CAPTURED, Method, Observer, Pattern, Piece, ResponseReader, Search,
+};
 
 /// Keeps what it is shown.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -88,6 +90,56 @@ proptest! {
         prop_assert_eq!(end, find(&body, &wanted).map(|place| place + wanted.len()));
         prop_assert_eq!(search.is_found(&pattern), end.is_some());
     }
+}
+
+/// What stands between two texts in a body that comes in pieces of so many bytes.
+fn between(body: &[u8], texts: (&[u8], &[u8]), piece: usize) -> Option<Vec<u8>> {
+    let (after, before) = (Pattern::new(texts.0), Pattern::new(texts.1));
+    let mut between = Between::default();
+    body.chunks(piece).for_each(|bytes| between.handle(&after, &before, bytes));
+    between.into_value().map(Vec::from)
+}
+
+proptest! {
+    #[test]
+    fn a_value_between_texts_is_found_over_every_split(
+        body in text(60), after in text(4), before in text(4), piece in 1_usize..20,
+    ) {
+        let start = find(&body, &after).map(|place| place + after.len());
+        let expected = start.and_then(|start| {
+            let end = find(&body[start..], &before)?;
+            Some(body[start..start + end].to_vec())
+        });
+        prop_assert_eq!(between(&body, (&after, &before), piece), expected);
+    }
+}
+
+#[test]
+fn a_value_has_so_many_bytes_at_most() {
+    let body = |length: usize| [b"id=<", &vec![b'x'; length][..], b">>, id=<y>>"].concat();
+    for piece in [1, 1_000, 10_000] {
+        let found = between(&body(MOST_CAPTURED), (b"<", b">>"), piece);
+        assert_eq!(found.map(|value| value.len()), Some(MOST_CAPTURED));
+        assert_eq!(between(&body(MOST_CAPTURED + 1), (b"<", b">>"), piece), None);
+    }
+    assert_eq!(between(b"id=<>>", (b"<", b">>"), 2), Some(Vec::new()));
+    assert_eq!(between(b"id=<abc", (b"<", b">>"), 2), None);
+}
+
+#[test]
+fn no_value_reaches_over_bytes_that_nobody_kept() {
+    let (after, before) = (Pattern::new(b"ab"), Pattern::new(b"c"));
+    let value = |begin: &[u8], end: &[u8]| {
+        let mut between = Between::default();
+        between.handle(&after, &before, begin);
+        between.skip(&after);
+        between.handle(&after, &before, end);
+        between.into_value().map(Vec::from)
+    };
+    assert_eq!(value(b"ab1", b"2c ab3c"), None);
+    assert_eq!(value(b"a", b"b1c"), None);
+    assert_eq!(value(b"a", b"ab1c"), Some(b"1".to_vec()));
+    assert_eq!(value(b"ab1c", b"2c"), Some(b"1".to_vec()));
 }
 
 #[test]

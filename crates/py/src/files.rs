@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use std::io::BufRead;
 use std::sync::Mutex;
 use wasp_random::Key;
-use wasp_workload::named::AnswerTo;
+use wasp_workload::named::{Answer, AnswerTo};
 use wasp_workload::{Content, Inputs, Located, Site, Workload, named, seed_of_group};
 
 /// Builds a workload; a log is read from its file. The files of named requests are not needed: nothing is sent.
@@ -46,9 +46,9 @@ pub(crate) fn py_seed_of_group(seed: u64, group: &str) -> u64 {
     seed_of_group(seed, group)
 }
 
-/// Method and target of named requests, and whether the target is a regular expression; status of their answer, what its body begins with, and
-/// its size in bytes.
-pub(crate) type NamedAnswer = (String, String, bool, u16, String, u64);
+/// Method and target of named requests, and whether the target is a regular expression; status of their answer, header fields, what its body begins
+/// with, and its size in bytes.
+pub(crate) type NamedAnswer = (String, String, bool, u16, Vec<(String, String)>, String, u64);
 
 /// The files whose lines the placeholders of a text are, in their order.
 #[pyfunction]
@@ -101,7 +101,7 @@ impl Sites {
     }
 
     /// What a server that stands in for an application answers to the named requests: method, target (and whether it is a regular expression), status,
-    /// what the body begins with, and its size in bytes. Of regular expressions that describe one target, the first is meant.
+    /// header fields, what the body begins with, and its size in bytes. Of regular expressions that describe one target, the first is meant.
     ///
     /// An `OptionError` says that two of them contradict each other; `fields` are the paths of the workloads, in their order.
     fn answers(&self, fields: Vec<String>) -> PyResult<Vec<NamedAnswer>> {
@@ -110,7 +110,8 @@ impl Sites {
             option_error(&found.error.within(field))
         })?;
         let told = answers.iter().map(|AnswerTo { method, target, is_pattern, answer }| {
-            (method.into(), target.into(), is_pattern, answer.status, answer.text.clone(), answer.size)
+            let Answer { status, headers, text, size } = answer.clone();
+            (method.into(), target.into(), is_pattern, status, headers, text, size)
         });
         Ok(told.collect())
     }

@@ -3,6 +3,7 @@
 //! The module is private to the Python package (`waspbench._core`); its typed face is `python/waspbench/_core.pyi`.
 
 mod declared;
+mod delay;
 mod device;
 mod error;
 mod fetch;
@@ -37,6 +38,8 @@ fn py_profile() -> &'static str {
 mod _core {
     #[pymodule_export]
     use super::declared::{py_queue_defaults, py_reason_codes, py_tcp_constants};
+    #[pymodule_export]
+    use super::delay::py_mean_of_delay;
     #[pymodule_export]
     use super::error::{EngineError, OptionError, QuantityError, ScenarioError};
     #[pymodule_export]

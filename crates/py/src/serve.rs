@@ -8,8 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 use wasp_server::{Answer, Answers, Config, blocking_serve};
 
 /// Serves at `address` and `port` until SIGINT or SIGTERM; `on_listening` gets the URL once connections are accepted. `files`
-/// are sizes by path, `answers` the method, the target (and whether it is a regular expression), the status, the text and the size of each
-/// answer.
+/// are sizes by path, `answers` the method, the target (and whether it is a regular expression), the status, the header fields, the text and the
+/// size of each answer.
 #[pyfunction]
 #[pyo3(name = "serve", signature = (address, port, on_listening = None, files = None, answers = None))]
 pub(crate) fn py_serve(
@@ -25,7 +25,9 @@ pub(crate) fn py_serve(
     let mut told = Ok(());
     let asked = answers.unwrap_or_default().into_iter();
     let (patterns, fixed): (Vec<_>, Vec<_>) = asked.partition(|(_, _, is_pattern, ..)| *is_pattern);
-    let answer = |(method, target, _, status, text, size)| (method, target, Answer { status, text, size });
+    let answer = |(method, target, _, status, headers, text, size)| {
+        (method, target, Answer { status, headers, text, size })
+    };
     let found = Answers::new(fixed.into_iter().map(answer), patterns.into_iter().map(answer));
     let found = found.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let files = files.unwrap_or_default();

@@ -109,6 +109,8 @@ impl Answers {
 pub struct Answer {
     /// The status, from 100 to 999.
     pub status: u16,
+    /// Header fields, beside those that say where it ends. A name or value that cannot be sent is left out.
+    pub headers: Vec<(String, String)>,
     /// What the body begins with. Noise follows.
     pub text: String,
     /// Bytes of the body; at least as many as the text has.

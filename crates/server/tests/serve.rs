@@ -28,7 +28,8 @@ impl Server {
         let (stop, stopped) = oneshot::channel();
         let (listening, address) = oneshot::channel();
         let files = [("/01/0100.bin".to_owned(), 1234), ("/notes.txt".to_owned(), 70)].into();
-        let answer = |status, text: &str, size| Answer { status, text: text.to_owned(), size };
+        let answer =
+            |status, text: &str, size| Answer { status, headers: Vec::new(), text: text.to_owned(), size };
         let told = |method: &str, target: &str, answer| (method.to_owned(), target.to_owned(), answer);
         let fixed = [
             told("POST", "/items?page=1", answer(201, "made", 70_000)),

@@ -51,7 +51,7 @@ pub use examination::{Compared, Examination, Popularity};
 pub use files::{Class, File, FileId, FileSet};
 pub use off::OffTimes;
 pub use packet_times::{PacketModel, PacketTimes};
-pub use requests::{Deal, Page, PageId, RequestStream, Requests, Step};
+pub use requests::{Deal, Page, PageId, RequestStream, Requests, Session, Step};
 pub use single::{SingleOptions, Weighted};
 pub use site::{BuildError, Inputs, Site, Workload};
 pub use sites::{Clash, Located, Sites, seed_of_group};

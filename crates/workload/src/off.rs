@@ -15,6 +15,7 @@ pub struct OffTimes {
     active: Delay,
     inactive_key: Key,
     active_key: Key,
+    step_key: Key,
 }
 
 impl OffTimes {
@@ -22,7 +23,13 @@ impl OffTimes {
     #[must_use]
     pub fn new(inactive: Delay, active: Delay, run: Key, group: &str, user: u32) -> Self {
         let key = run.purpose(Purpose::Think).name(group).entity(u64::from(user));
-        Self { inactive, active, inactive_key: key.name("inactive"), active_key: key.name("active") }
+        Self {
+            inactive,
+            active,
+            inactive_key: key.name("inactive"),
+            active_key: key.name("active"),
+            step_key: key.name("step"),
+        }
     }
 
     /// The time between page number `page` and the next.
@@ -35,5 +42,11 @@ impl OffTimes {
     #[must_use]
     pub fn active(&self, page: u64, file: u64) -> Duration {
         self.active.draw(self.active_key.entity(page), file)
+    }
+
+    /// The pause after step number `step` of session number `session`, which has this law.
+    #[must_use]
+    pub fn after_step(&self, law: Delay, session: u64, step: u64) -> Duration {
+        law.draw(self.step_key.entity(session), step)
     }
 }

@@ -3,7 +3,7 @@
 //! A sequence is made once, from the keys of the run, and shared; a client's stream is a place in it. The streams of
 //! clients depend on keys and on nothing that happens in the run, so they are the same live and simulated.
 
-use crate::FileId;
+use crate::{Delay, FileId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use wasp_random::{Key, Purpose};
@@ -89,6 +89,17 @@ pub struct Requests {
     order: Order,
     key: Key,
     repeat: bool,
+    /// Where each page is a session: its files are steps.
+    session: Option<Arc<Session>>,
+}
+
+/// Sessions: pages whose files are steps, which a client asks for one by one, each when it has the one before.
+#[derive(Debug)]
+pub struct Session {
+    /// The pause after each step.
+    pub thinks: Vec<Delay>,
+    /// So many steps, at the beginning, are for a client's first session only.
+    pub once: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -120,7 +131,16 @@ impl Requests {
             order: Order::Sequence { pages: sequence, times: None },
             key: of_run(key),
             repeat: true,
+            session: None,
         }
+    }
+
+    /// The files one by one as the steps of a session, again and again.
+    pub(crate) fn of_session(session: Session, key: Key) -> Self {
+        let mut pages = Pages::default();
+        pages.push(FileId(0), (1..session.thinks.len() as u32).map(FileId));
+        let sequence = Self::sequence(Arc::new(pages), Arc::new([0]), key);
+        Self { session: Some(Arc::new(session)), ..sequence }
     }
 
     /// Files drawn independently by weight; `key` is the root key of the run.
@@ -135,7 +155,7 @@ impl Requests {
         let last = weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
         shares[last..].fill(1.0);
         let pages = Arc::new(Pages::plain(weights.len() as u32));
-        Self { pages, order: Order::Weighted(shares.into()), key: of_run(key), repeat: true }
+        Self { pages, order: Order::Weighted(shares.into()), key: of_run(key), repeat: true, session: None }
     }
 
     pub(crate) fn with_times(mut self, new: Option<Arc<Times>>) -> Self {
@@ -169,6 +189,12 @@ impl Requests {
     #[must_use]
     pub fn files(&self, page: PageId) -> (FileId, &[FileId]) {
         self.pages.get(page.0)
+    }
+
+    /// What all sessions have in common, where pages are sessions.
+    #[must_use]
+    pub fn session(&self) -> Option<&Session> {
+        self.session.as_deref()
     }
 
     /// Whether any page has embedded files.

@@ -145,7 +145,7 @@ impl Workload {
                 let log = inputs.log.ok_or_else(|| BuildError::NoLog { log: name() })?;
                 Site::Replay(options.read(log).map_err(|source| BuildError::Log { log: name(), source })?)
             }
-            Self::Requests(options) => Site::Requests(NamedSet::new(options.resolve(inputs.files)?)),
+            Self::Requests(options) => Site::Requests(options.resolve(inputs.files)?),
         })
     }
 }

@@ -186,7 +186,7 @@ fn requests_of_one_method_and_path_have_an_answer_that_all_of_them_expect() {
         json!({"status": ["2xx"], "contains": "item"}),
         json!({"status": ["201"], "contains": "user", "length": "> 2KiB"}),
     );
-    let expected = Answer { status: 201, text: "itemuser".into(), size: 2_049 };
+    let expected = Answer { status: 201, headers: Vec::new(), text: "itemuser".into(), size: 2_049 };
     assert_eq!(found.unwrap(), [("POST".into(), "/graphql".into(), expected)]);
     let (site, said) = both(json!({"status": ["200"]}), json!({"status": ["201"]})).unwrap_err();
     assert!(
@@ -255,4 +255,220 @@ fn a_stream_draws_requests_by_weight() {
     (0..4_000).for_each(|_| counts[stream.next_file().unwrap().0 as usize] += 1);
     // 3,000 of 4,000 with a standard deviation of 27.
     assert!(counts[0].abs_diff(3_000) < 110 && counts[2] == 0, "{counts:?}");
+}
+
+/// A session of these steps.
+fn session(steps: Value) -> Result<Workload, String> {
+    let options = json!({"kind": "requests", "order": "session", "requests": steps});
+    Workload::from_value(options).map_err(|error| error.to_string())
+}
+
+fn refusal(steps: Value) -> String {
+    session(steps).unwrap_err()
+}
+
+/// Two steps, of which the first captures this.
+fn capturing(capture: Value) -> Value {
+    json!([with(json!({"capture": capture})), {"name": "b", "path": "/b"}])
+}
+
+#[test]
+fn what_contradicts_a_session_is_refused_by_its_path() {
+    for (steps, refused) in [
+        (json!([with(json!({"weight": 1}))]), "requests.a.weight: given; belongs to order = \"weights\""),
+        (json!([with(json!({"once": true}))]), "requests: no step; all steps have once = true"),
+        (
+            json!([with(json!({})), {"name": "b", "path": "/", "once": true}]),
+            "requests.b.once: true; steps that only the first session has must come before all others",
+        ),
+        (
+            json!([with(json!({"think": {"model": "exponential", "mean": "0s"}}))]),
+            "requests.a.think.mean: 0ms; must be",
+        ),
+        (capturing(json!({"7": {"header": "A"}})), "requests.a.capture.7.name: \"7\"; must be from 1 to 64"),
+        (
+            capturing(json!({"uuid": {"header": "A"}})),
+            "requests.a.capture.uuid.name: uuid; is the name of another",
+        ),
+        (
+            capturing(json!({"x": {}})),
+            "requests.a.capture.x.header: absent; give header, or after and before",
+        ),
+        (
+            capturing(json!({"x": {"after": "a"}})),
+            "requests.a.capture.x.before: absent; a value in the body has a text before",
+        ),
+        (
+            capturing(json!({"x": {"header": "A", "before": "b"}})),
+            "requests.a.capture.x.header: given; not beside after and before",
+        ),
+        (
+            capturing(json!({"x": {"after": "", "before": "b"}})),
+            "requests.a.capture.x.after: 0 bytes; must have from 1 to 256 bytes",
+        ),
+        (
+            capturing(json!({"x": {"header": "A B"}})),
+            "requests.a.capture.x.header: \"A B\"; must be the name",
+        ),
+        (
+            capturing(json!({"x": {"header": "content-length"}})),
+            "requests.a.capture.x.header: content-length; belongs to the connection",
+        ),
+        (
+            json!([with(json!({"method": "HEAD", "capture": {"x": {"after": "a", "before": "b"}}}))]),
+            "requests.a.capture.x.after: given; the answer to a HEAD has no body",
+        ),
+        (
+            json!([with(json!({"path": "/{x}", "capture": {"x": {"header": "A"}}}))]),
+            "requests.a.path: {x}; is captured too late: must be a value that a step before this one captures",
+        ),
+        (
+            json!([with(json!({"capture": {"x": {"header": "A"}}})), {"name": "b", "path": "/{y}"}]),
+            "requests.b.path: {y}; must be {x}, {client}, {request}",
+        ),
+        (json!([with(json!({"path": "{x}"}))]), "requests.a.path: {x}; must be {client}, {request}"),
+    ] {
+        let found = refusal(steps);
+        assert!(found.starts_with(refused), "{found}");
+    }
+    let many = |count: usize| -> Value {
+        (0..count)
+            .map(|number| (format!("x{number}"), json!({"header": "A"})))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
+    };
+    assert!(refusal(capturing(many(17))).starts_with("requests.a.capture: 17 values; must be from 0 to 16"));
+    let steps: Vec<Value> = (0..9)
+        .map(|step| {
+            let captures: serde_json::Map<_, _> =
+                (0..8).map(|number| (format!("x{step}-{number}"), json!({"header": "A"}))).collect();
+            json!({"name": format!("s{step}"), "path": "/", "capture": captures})
+        })
+        .collect();
+    assert!(refusal(json!(steps)).starts_with("requests: 72 captured values; must be from 0 to 64"));
+    assert!(session(json!(steps[..8])).is_ok());
+    let found =
+        refusal(json!([with(json!({"capture": {"x": {"header": "A"}}, "expect": {"contains": "<{x}>"}}))]));
+    assert!(
+        found.starts_with("requests.a.expect.contains: \"<{x}>\"; {x} would stand for itself here"),
+        "{found}"
+    );
+    let found = refusal(capturing(json!({"x": {"header": "A"}, "y": {"after": "id={x}", "before": ";"}})));
+    assert!(
+        found.starts_with("requests.a.capture.y.after: \"id={x}\"; {x} would stand for itself here"),
+        "{found}"
+    );
+    for (fields, refused) in [
+        (json!({"think": {"model": "none"}}), "requests.a.think: given; belongs to order = \"session\""),
+        (json!({"capture": {"x": {"header": "A"}}}), "requests.a.capture: given; belongs to order"),
+        (json!({"once": true}), "requests.a.once: given; belongs to order"),
+    ] {
+        let found = workload(json!([with(fields)])).unwrap_err();
+        assert!(found.starts_with(refused), "{found}");
+    }
+    let mut cookies = json!({"kind": "requests", "cookies": true, "requests": [with(json!({"headers": {"cookie": "a=b"}}))]});
+    let check = |options: &Value| Workload::from_value(options.clone()).map_err(|error| error.to_string());
+    let found = check(&cookies).unwrap_err();
+    assert!(found.starts_with("requests.a.headers.cookie: given; contradicts cookies = true"), "{found}");
+    cookies["cookies"] = json!(false);
+    check(&cookies).unwrap();
+}
+
+#[test]
+fn the_stand_in_answers_with_what_a_session_captures() {
+    let steps = json!([
+        {"name": "a", "method": "POST", "path": "/orders", "size": "1KiB", "expect": {"contains": "made"}, "capture": {
+            "place": {"header": "Location"}, "again": {"header": "location"}, "id": {"after": "\"id\": \"", "before": "\""},
+        }},
+        {"name": "b", "path": "/orders/{id}/state"},
+        {"name": "c", "path": "/orders/{id}"},
+        {"name": "d", "path": "{place}", "expect": {"status": ["202"]}},
+    ]);
+    let site = session(steps).unwrap().build(1, Inputs::default()).unwrap();
+    let mut sites = Sites::default();
+    sites.add(site, "").unwrap();
+    let answers = sites.answers().unwrap();
+    let order = answers.find("POST", "/orders").unwrap();
+    assert_eq!(
+        (&order.headers[..], &*order.text),
+        (&[("location".into(), "0".into())][..], "\"id\": \"0\"made")
+    );
+    let status = |target: &str| answers.find("GET", target).map(|answer| answer.status);
+    // The path with the most text beside its placeholders goes first.
+    assert_eq!(
+        [status("/orders/7/state"), status("/orders/7"), status("/0")],
+        [Some(200), Some(200), Some(202)]
+    );
+}
+
+#[test]
+fn an_answer_without_room_for_what_is_captured_is_refused() {
+    for (fields, refused) in [
+        (
+            json!({"size": "3B"}),
+            "requests.a.size: 3B; must be at least 5B, as expect.length, expect.contains and capture ask for",
+        ),
+        (
+            json!({"expect": {"status": ["204"]}}),
+            "requests.a.expect.status: 204; has no body, for which size",
+        ),
+    ] {
+        let mut step = with(json!({"capture": {"x": {"after": "<<", "before": ">>"}}}));
+        step.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let found = refusal(json!([step]));
+        assert!(found.starts_with(refused), "{found}");
+    }
+}
+
+#[test]
+fn a_value_that_the_stand_in_cannot_give_is_refused() {
+    let text = format!("id={}", "x".repeat(900));
+    let mut steps: Vec<Value> = (0..6)
+        .map(|step| json!({"name": format!("s{step}"), "path": "/", "expect": {"contains": format!("{text}{step}")}}))
+        .collect();
+    steps.push(json!({"name": "last", "path": "/", "capture": {"x": {"after": "id=", "before": ";"}}}));
+    let of = |steps: &[Value]| {
+        let site = session(json!(steps)).unwrap().build(1, Inputs::default()).unwrap();
+        answers([site]).map_err(|(_, error)| error)
+    };
+    let refused = of(&steps).unwrap_err();
+    assert!(
+        refused.starts_with("requests.last.capture.x.after: \"id=\"; a server that stands in"),
+        "{refused}"
+    );
+    assert_eq!(of(&steps[3..]).unwrap().len(), 1, "up to 4,096 bytes are found");
+}
+
+#[test]
+fn a_file_of_another_workload_has_nothing_to_capture() {
+    for (capture, refused) in [
+        (
+            json!({"header": "ETag"}),
+            "(1, \"requests.a.capture.x: \\\"ETag\\\"; /a is a file of another workload",
+        ),
+        (
+            json!({"after": "a", "before": "b"}),
+            "(1, \"requests.a.capture.x: \\\"a0b\\\"; /a is a file of another workload",
+        ),
+    ] {
+        let files = Workload::from_value(json!({"kind": "single", "path": "/a", "size": "1KiB"})).unwrap();
+        let steps = session(json!([with(json!({"path": "/a", "capture": {"x": capture}}))])).unwrap();
+        let built = [files, steps].map(|workload| workload.build(1, Inputs::default()).unwrap());
+        let found = format!("{:?}", answers(built).unwrap_err());
+        assert!(found.starts_with(refused), "{found}");
+    }
+}
+
+#[test]
+fn a_session_is_all_steps_in_their_order() {
+    let steps = json!([
+        {"name": "a", "path": "/a", "once": true}, {"name": "b", "path": "/b", "think": {"model": "constant", "value": "2s"}}, {"name": "c", "path": "/c"},
+    ]);
+    let site = session(steps).unwrap().build(1, Inputs::default()).unwrap();
+    let requests = Arc::new(site.requests(Key::root(1, 0)));
+    let session = requests.session().unwrap();
+    assert_eq!((session.once, session.thinks.len(), session.thinks[1].mean().as_millis()), (1, 3, 2_000));
+    let mut stream = requests.stream(Deal::Own, "group", 3, 5);
+    let files: Vec<u32> = (0..7).map(|_| stream.next_file().unwrap().0).collect();
+    assert_eq!(files, [0, 1, 2, 0, 1, 2, 0]);
 }

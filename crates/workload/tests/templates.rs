@@ -21,13 +21,13 @@ fn request(fields: Value, contents: &[(&str, &[u8])]) -> Result<NamedRequest, St
     let options = json!({"kind": "requests", "requests": [request], "folder": "data"});
     let workload = Workload::from_value(options).map_err(|error| error.to_string())?;
     let Workload::Requests(options) = workload else { panic!("named requests") };
-    let mut resolved = options.resolve(Some(&contents)).map_err(|error| error.to_string())?;
-    Ok(resolved.pop().unwrap())
+    let set = options.resolve(Some(&contents)).map_err(|error| error.to_string())?;
+    Ok(set.requests()[0].clone())
 }
 
 /// The values of request number `number` of client 7.
-fn values(number: u32) -> Values {
-    Values { client: 7, request: number, key: Key::root(1, 0).entity(u64::from(number)) }
+fn values(number: u32) -> Values<'static> {
+    Values::new(7, Key::root(1, 0), number, None)
 }
 
 fn written(template: &Template, number: u32) -> String {
@@ -422,4 +422,125 @@ proptest! {
         prop_assert_eq!(seen.shared, if length > 4_096 { 2 } else { 0 });
         prop_assert_eq!(String::from_utf8(seen.text).unwrap(), format!("{long}7{long}"));
     }
+}
+
+#[test]
+fn a_captured_value_stands_where_a_line_may_stand() {
+    let options = json!({"kind": "requests", "order": "session", "requests": [
+        {"name": "a", "path": "/", "capture": {"x": {"header": "X"}, "url": {"header": "Location"}}},
+        {"name": "b", "method": "POST", "path": "/p/{x}?q={x}", "headers": {"X": "<{x}>"}, "body": {"text": "{x}"}},
+        {"name": "c", "path": "{url}&n={x}"},
+    ]});
+    let Ok(Workload::Requests(options)) = Workload::from_value(options) else { panic!("named requests") };
+    let set = options.resolve(None).unwrap();
+    assert_eq!((set.captures(), set.is_session(), set.keeps_cookies()), (2, true, false));
+    let place =
+        |name: &str| set.requests()[0].captures.iter().find(|capture| capture.name == name).unwrap().place;
+    let mut captured = [None, None];
+    captured[place("x")] = Some(Box::from("a b/c\"\n\u{e4}".as_bytes()));
+    captured[place("url")] = Some(Box::from(&b"http://host/o/1?s=2"[..]));
+    let values = Values { captured: &captured, ..values(0) };
+    let text = |template: &Template, values: &Values<'_>| {
+        let mut text = Vec::new();
+        template.write(values, &mut text);
+        assert_eq!(template.length(values), text.len() as u64);
+        String::from_utf8(text).unwrap()
+    };
+    let [_, b, c] = set.requests() else { panic!("three") };
+    assert_eq!(text(&b.target, &values), "/p/a%20b/c%22%0A%C3%A4?q=a%20b%2Fc%22%0A%C3%A4");
+    assert_eq!(text(&b.headers["X"], &values), "<a b/c\"???>");
+    let Some(Body::Text(body)) = &b.body else { panic!("a text") };
+    assert_eq!(text(body, &values), "a b/c\"\n\u{e4}");
+    assert_eq!(text(&c.target, &values), "/o/1?s=2&n=a%20b%2Fc%22%0A%C3%A4");
+    captured[place("url")] = Some(Box::from(&b"//host/o/1?s=2"[..]));
+    let values = Values { captured: &captured, ..self::values(0) };
+    assert!(text(&c.target, &values).starts_with("/o/1?s=2&n="));
+    // What a session has not captured is told by its placeholder.
+    assert_eq!(text(&c.target, &self::values(0)), "{url}&n={x}");
+    assert!(b.target.has_unknown() && c.target.sample().starts_with("/0&n="));
+}
+
+#[test]
+fn what_stands_in_a_form_is_encoded() {
+    let words: &[(&str, &[u8])] = &[("words", b"a b&c+d=\xc3\xa4/")];
+    for (name, kind, expected) in [
+        (
+            "content-type",
+            "application/x-www-form-urlencoded; charset=utf-8",
+            "t=a%20b%26c%2Bd%3D%C3%A4%2F&n={x}",
+        ),
+        ("Content-Type", "text/plain", "t=a b&c+d=\u{e4}/&n={x}"),
+        ("X", "application/x-www-form-urlencoded", "t=a b&c+d=\u{e4}/&n={x}"),
+    ] {
+        let text = json!({"text": "t={line:words}&n={{x}}"});
+        let request = request(json!({"headers": {name: kind}, "body": text}), words).unwrap();
+        let Some(Body::Text(body)) = &request.body else { panic!("a text") };
+        assert_eq!(written(body, 0), expected, "{kind}");
+    }
+}
+
+#[test]
+fn a_session_has_one_line_of_each_file() {
+    let contents =
+        files(&[("users", b"ann\nbob\ncleo\ndan\neve"), ("cities", b"Rome\nOslo\nLima\nKyiv\nBonn")]);
+    let of = |order: &str, texts: [&str; 2]| {
+        let [a, b] = texts.map(|text| json!({"text": text}));
+        let options = json!({"kind": "requests", "order": order, "folder": "data", "requests": [
+            {"name": "a", "method": "POST", "path": "/", "body": a}, {"name": "b", "method": "POST", "path": "/", "body": b},
+        ]});
+        let Ok(Workload::Requests(options)) = Workload::from_value(options) else { panic!("named requests") };
+        options.resolve(Some(&contents)).unwrap()
+    };
+    let set = of(
+        "session",
+        ["{line:cities} {line:users} {int:1-1000000}", "{line:users} {line:cities} {int:1-1000000}"],
+    );
+    let words = |step: u32, session: Option<u64>| -> Vec<String> {
+        let request = &set.requests()[step as usize];
+        let Some(Body::Text(body)) = &request.body else { panic!("a text") };
+        let (mut text, number) = (Vec::new(), session.unwrap_or_default() as u32 * 2 + step);
+        body.write(&Values::new(7, Key::root(1, 0), number, session), &mut text);
+        String::from_utf8(text).unwrap().split(' ').map(str::to_owned).collect()
+    };
+    let mut seen = BTreeSet::new();
+    for session in 0..100 {
+        let (first, second) = (words(0, Some(session)), words(1, Some(session)));
+        assert_eq!((&first[0], &first[1]), (&second[1], &second[0]), "session {session}");
+        assert_ne!(first[2], second[2], "numbers are of the request");
+        seen.insert((first[0].clone(), first[1].clone()));
+    }
+    // 25 pairs of independent lines: each is missing with a probability of 2 %.
+    assert!(seen.len() > 20, "{}", seen.len());
+}
+
+#[test]
+fn a_client_that_signs_in_once_is_one_user() {
+    let contents =
+        files(&[("users", b"ann\nbob\ncleo\ndan\neve"), ("cities", b"Rome\nOslo\nLima\nKyiv\nBonn")]);
+    let body = json!({"text": "{line:users:1} {line:cities}"});
+    let options = json!({"kind": "requests", "order": "session", "folder": "data", "requests": [
+        {"name": "a", "path": "/{line:users}", "once": true}, {"name": "b", "method": "POST", "path": "/", "body": body},
+    ]});
+    let Ok(Workload::Requests(options)) = Workload::from_value(options) else { panic!("named requests") };
+    let set = options.resolve(Some(&contents)).unwrap();
+    let [sign_in, order] = set.requests() else { panic!("two") };
+    let Some(Body::Text(body)) = &order.body else { panic!("a text") };
+    let (mut users, mut cities) = (BTreeSet::new(), BTreeSet::new());
+    for client in 0..50 {
+        let key = Key::root(1, 0).entity(u64::from(client));
+        let text = |template: &Template, request: u32, session: u64| {
+            let mut text = Vec::new();
+            template.write(&Values::new(client, key, request, Some(session)), &mut text);
+            String::from_utf8(text).unwrap()
+        };
+        let user = text(&sign_in.target, 0, 0).replace('/', "");
+        assert_eq!(text(&sign_in.target, 20, 9), format!("/{user}"), "if it signs in again");
+        for session in 0..10 {
+            let found = text(body, 1 + session, u64::from(session));
+            let city = found.strip_prefix(&format!("{user} ")).expect("the user who has signed in");
+            cities.insert(format!("{client} {city}"));
+        }
+        users.insert(user);
+    }
+    assert!(users.len() == 5 && cities.len() > 150, "{} {}", users.len(), cities.len());
 }

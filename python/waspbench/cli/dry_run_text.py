@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from waspbench import _core
 from waspbench.cli.progress import clock
@@ -15,7 +16,7 @@ from waspbench.experiment.search import Search
 from waspbench.experiment.sweep import Point, text_of
 from waspbench.experiment.uses import uses
 from waspbench.results.answers import sought
-from waspbench.results.asking import has_own_workloads
+from waspbench.results.asking import has_own_workloads, workload_in
 from waspbench.results.loads import load_number, load_text
 from waspbench.results.workload import workload_lines
 from waspbench.runner.capacity_plan import machine_of
@@ -81,21 +82,44 @@ def _requests(first: Point, mode: Mode) -> list[str]:
         return []
     scenario = resolve(first.experiment, mode=mode)
     groups = zip(scenario["clients"], _core.sample_requests(json.dumps(scenario)), strict=True)
-    found = [(group["name"], name, content) for group, samples in groups for name, content in samples]
+    found = [
+        (group["name"], name, content, _captured(workload_in(scenario, group)))
+        for group, samples in groups
+        for name, content in samples
+    ]
     several = len(scenario["clients"]) > 1
-    lines = ["requests, each as the first one of a client:"]
-    for group, name, content in found[:_SAMPLES]:
+    workloads = [workload_in(scenario, group) for group in scenario["clients"]]
+    sessions = {workload["order"] == "session" for workload in workloads if workload["kind"] == "requests"}
+    lines = [_HEADS[True in sessions, False in sessions]]
+    for group, name, content, captured in found[:_SAMPLES]:
         lines += ["", f"  {name} of {group}" if several else f"  {name}"]
-        lines += [f"    {line}".rstrip() for line in _sample(content)]
+        lines += [f"    {line}".rstrip() for line in _sample(content, captured)]
     more = [f"  and {len(found) - _SAMPLES} more", ""] if len(found) > _SAMPLES else []
     return [*lines, "", *more]
 
 
-def _sample(content: bytes) -> list[str]:
+_UNKNOWN = "captured values and cookies are not known beforehand:"
+_HEADS = {
+    (False, True): "requests, each as the first one of a client:",
+    (True, False): f"requests, as in the first session of a client; {_UNKNOWN}",
+    (True, True): f"requests, each as the first one of a client, or as in its first session; {_UNKNOWN}",
+}
+
+
+def _captured(workload: Mapping[str, Any]) -> list[str]:
+    """The placeholders of the values that the sessions of a workload capture."""
+    steps = workload.get("requests", ()) if workload.get("order") == "session" else ()
+    return [f"{{{name}}}" for step in steps for name in step.get("capture", ())]
+
+
+def _sample(content: bytes, captured: Sequence[str]) -> list[str]:
     head, _, body = content.decode(errors="replace").partition("\r\n\r\n")
     length = re.search(r"\r\nContent-Length: ([0-9]+)", head)
     if not body and length is not None and int(length[1]) > 0:
         body = f"({int(length[1]):,d} bytes without meaning)"
+    unknown = [name for name in captured if name in body]
+    if unknown:
+        head = re.sub(r"(\r\nContent-Length: )[0-9]+", rf"\1(depends on {', '.join(dict.fromkeys(unknown))})", head)
     cut = body if len(body) <= _SHOWN else f"{body[:_SHOWN]}... ({len(body):,d} characters)"
     return [*head.split("\r\n"), *([""] if cut else []), *cut.splitlines()]
 

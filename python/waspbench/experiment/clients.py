@@ -58,7 +58,8 @@ class Arrivals(Part):
     model: Literal["poisson", "constant"] = "poisson"
     """How arrivals are spread in time: independently of each other (poisson), or at equal intervals (constant)."""
     rate: Frequency
-    """Rate of arrivals of the whole group. An arrival is a page if pages have embedded files, else a request."""
+    """Rate of arrivals of the whole group. An arrival is a session, a page if pages have embedded files, or else a
+    request."""
     outstanding: PositiveCount | None = None
     """Number of arrivals of the whole group that may wait for busy clients. It is divided equally among the clients,
     and rounded up for each. An arrival for a client whose part is full is dropped and counted as shed, even if other
@@ -116,8 +117,8 @@ class Clients(Part):
     http: Http = Field(default_factory=Http)
     """How the clients use HTTP."""
     think: Delay | None = None
-    """Pause of a client between two pages, or between two requests if a page is one file. Unless set, it is
-    inactive_off of a surge workload, and none for other workloads."""
+    """Pause of a client between two pages, between two requests if a page is one file, or between two sessions. Unless
+    set, it is inactive_off of a surge workload, and none for other workloads."""
     start: Literal["equilibrium", "together"] = "equilibrium"
     """How clients begin in a closed loop. equilibrium: as in the middle of a long run, where some clients pause, each
     for the rest of its pause. together: each client sends a request at the very beginning."""

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, mode
 
 from waspbench.experiment.base import TAG, Part, Tag
 from waspbench.experiment.dealt import Dealt
+from waspbench.experiment.delay import Delay
 from waspbench.experiment.field_error import FieldError
 from waspbench.experiment.units import PositiveSize, Size
 
@@ -116,20 +117,33 @@ Body = Annotated[
 """A text, which is a template, or a table."""
 
 
+class Capture(Part):
+    """A value of at most 4,096 bytes that a session takes from a response, for placeholders of the steps behind it:
+    either header, or after and before."""
+
+    header: Annotated[str, Field(min_length=1)] | None = None
+    """Name of the header field that has the value. If the response has several of this name, it is the first."""
+    after: Annotated[str, Field(min_length=1)] | None = None
+    """Text of at most 256 bytes that stands in the body before the value. The first place with this text counts."""
+    before: Annotated[str, Field(min_length=1)] | None = None
+    """Text of at most 256 bytes that stands in the body behind the value."""
+
+
 class Request(Part):
     """A request with a name. Its path, its header fields and its body may have placeholders. Values take the place of
     these, which differ from request to request: {client}, {request}, {uuid}, {int:1-100}, {line:users.csv},
-    {line:users.csv:2}, {client:users.csv} and {client:users.csv:2}."""
+    {line:users.csv:2}, {client:users.csv} and {client:users.csv:2}. In a session, {NAME} is a captured value."""
 
     name: RequestName
     """Name of the request in results: letters, digits, - and _."""
     method: RequestMethod = "GET"
     """Method of the request."""
     path: Annotated[str, Field(min_length=1)]
-    """Path of the request, with its query if it has one: it begins with a slash, or with a line of a file that has
-    paths or URLs, such as {line:urls.txt}."""
-    weight: Annotated[float, Field(ge=0, le=1_000_000)] = 1.0
-    """How often clients make the request, in proportion to the weights of the others."""
+    """Path of the request, with its query if it has one: it begins with a slash, with a line of a file that has paths
+    or URLs, such as {line:urls.txt}, or with a captured value."""
+    weight: Annotated[float, Field(ge=0, le=1_000_000)] | None = None
+    """How often clients make the request, in proportion to the weights of the others: 1 unless set. It belongs to order
+    = "weights"."""
     headers: dict[str, str] = Field(default_factory=dict)
     """Header fields of the request. They replace fields of the same name in http.headers of the group."""
     body: Body | None = None
@@ -141,10 +155,20 @@ class Request(Part):
     size: Size | None = None
     """Size of the answer of the simulated and of the built-in server. Unless set, it is 1KiB, or as close to that as
     expect allows. Other servers answer as they do."""
+    capture: dict[str, Capture] = Field(default_factory=dict)
+    """Values that are taken from the response, by the names of their placeholders. A response without one of them has
+    the outcome wrong. It belongs to order = "session", as do think and once."""
+    think: Delay | None = None
+    """Pause after the step, before the next one. The pause between two sessions is think of the group; after the last
+    step both pass."""
+    once: bool = False
+    """Whether only the first session of a client has the step, such as one to sign in. These steps come before all
+    others. If one of them fails, the next session has them again."""
 
     def resolve(self) -> dict[str, Any]:
         """As the engine takes it."""
-        told = self.model_dump(exclude_none=True)
+        left_out = {name for name in ("capture", "once") if not getattr(self, name)}
+        told = self.model_dump(exclude_none=True, exclude=left_out)
         if self.body is not None:
             told["body"] = {"text": self.body} if isinstance(self.body, str) else self.body.resolve()
         return told
@@ -152,7 +176,7 @@ class Request(Part):
 
 class Requests(Dealt):
     """Named requests, as an application needs them: any method, path, header fields and body. Each request of a client
-    is one of them, drawn at random by weight."""
+    is one of them, drawn at random by weight, or they are the steps of a session."""
 
     refused: ClassVar[dict[str, str]] = {
         "size": 'belongs to kind = "single"; each request can have a size, that of the answer in a simulation',
@@ -164,8 +188,14 @@ class Requests(Dealt):
     folder: Annotated[str, Field(min_length=1)] | None = None
     """Folder of the files that the requests name, relative to the experiment file. Unless set, it is the folder of that
     file."""
+    order: Literal["weights", "session"] = "weights"
+    """Which request a client makes next. weights: any of them, drawn at random by weight. session: all of them in their
+    order, each when the response to the one before is complete and its pause is over; then the next session begins. A
+    step that is not ok ends its session."""
+    cookies: bool = False
+    """Whether each client keeps the cookies that responses set, and sends them with its requests."""
     requests: Annotated[list[Request], Field(min_length=1, max_length=1000)]
-    """The requests."""
+    """The requests. Those of a session are its steps, in this order."""
 
     def path_of(self, file: str) -> str:
         """The path of a file that a request names, as the engine is told it."""
@@ -177,5 +207,7 @@ class Requests(Dealt):
             "kind": self.kind,
             "deal": self.deal,
             **({} if self.folder is None else {"folder": self.folder}),
+            "order": self.order,
+            "cookies": self.cookies,
             "requests": [request.resolve() for request in self.requests],
         }

@@ -8,9 +8,13 @@ from waspbench.experiment.http import Http
 from waspbench.experiment.location import Location
 from waspbench.experiment.model import Experiment, Mode
 from waspbench.experiment.requests import Requests
-from waspbench.experiment.units import seconds
+from waspbench.experiment.units import duration, seconds
 from waspbench.experiment.uses import workload_of
 from waspbench.experiment.workload import Replay, Single, Surge
+from waspbench.results.session_notes import pause_of
+
+_NAMES = 4
+"""Names of steps that are told of a session."""
 
 
 def asks_for(experiment: Experiment, group: Clients, mode: Mode) -> str:
@@ -26,8 +30,16 @@ def _asked(experiment: Experiment, group: Clients, mode: Mode) -> str:
         return f"what {workload.log} says"
     if isinstance(workload, Requests):
         names = [request.name for request in workload.requests]
+        if workload.order == "session":
+            return _session(workload, names)
         return names[0] if len(names) == 1 else f"one of {len(names)} named requests"
     return f"{'pages' if isinstance(workload, Surge) else 'files'} of {workload.preset}"
+
+
+def _session(workload: Requests, names: list[str]) -> str:
+    pause = pause_of(workload.options())
+    pauses = f" with pauses of {duration(round(pause, 3))}" if pause else ""
+    return f"sessions of {', '.join(names) if len(names) <= _NAMES else f'{len(names)} steps'}{pauses}"
 
 
 def _method(http: Http) -> str:

@@ -39,6 +39,7 @@ from waspbench.results.mtu_notes import notes_of_mtus
 from waspbench.results.named_requests import NamedRequest, notes_of_requests, requests_of
 from waspbench.results.observed import ObservedLink, observed_links
 from waspbench.results.reasons import Advice, Reason, advice_of, reason_of
+from waspbench.results.session_notes import notes_of_sessions
 from waspbench.results.shown import WithTables
 from waspbench.results.summary import (
     Censoring,
@@ -538,8 +539,9 @@ def _notes(
         *notes_of_mtus(scenario, runs),
         *notes_of_ecn(scenario, runs, about.get("mode")),
     ]
-    mixed = notes_of_mixtures(scenario)
-    every = [*(note for run in runs for note in run.notes), *mixed, *of_lengths, *of_errors, *of_links, *of_groups]
+    of_workloads = [*notes_of_mixtures(scenario), *notes_of_sessions(scenario)]
+    of_runs = [note for run in runs for note in run.notes]
+    every = [*of_runs, *of_workloads, *of_lengths, *of_errors, *of_links, *of_groups]
     return list(dict.fromkeys(every))
 
 

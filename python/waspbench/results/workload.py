@@ -66,6 +66,8 @@ def workload_text(workload: Mapping[str, Any]) -> str:
     if kind == "requests":
         names = [request["name"] for request in workload["requests"]]
         shown = ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
+        if workload.get("order") == "session":
+            return f"sessions of {shown}"
         return f"named request{'' if len(names) == 1 else 's'} {shown}{dealt}"
     changed = sorted(workload.keys() - {"kind", "deal", "preset", "seed"})
     more = f" with other {', '.join(changed)}" if changed else ""
@@ -73,8 +75,8 @@ def workload_text(workload: Mapping[str, Any]) -> str:
 
 
 def arrival_text(scenario: Mapping[str, Any]) -> str:
-    """What arrives in the open loops of a scenario: pages, where they have embedded files; arrivals, if some are pages
-    and some are requests.
+    """What arrives in the open loops of a scenario: pages, where they have embedded files; sessions, where they have
+    steps; arrivals, if different things arrive.
     """
     groups = [group for group in scenario.get("clients", ()) if not group.get("background")]
     opened = [group for group in groups if group.get("arrivals")] or groups
@@ -83,6 +85,8 @@ def arrival_text(scenario: Mapping[str, Any]) -> str:
 
 
 def _arrival(workload: Mapping[str, Any]) -> str:
+    if workload.get("order") == "session":
+        return "sessions"
     paged = workload.get("kind") == "surge" and workload.get("embedded") != {"model": "none"}
     return "pages" if paged else "requests"
 

@@ -18,6 +18,7 @@ from waspbench.experiment import Experiment, Mode, Prowgen, Replay, Requests, Se
 from waspbench.experiment.resolve import resolve_workload
 from waspbench.experiment.uses import Use, uses
 from waspbench.results.result import GroupSite, LogReading, Site
+from waspbench.serve import Answer
 from waspbench.workload.check import verify
 
 _SHOWN = 10
@@ -78,12 +79,6 @@ def by_path(experiment: Experiment) -> dict[str, int]:
         (use, [(target.partition("?")[0], size) for target, size in files]) for use, _, files in _by_use(experiment)
     ]
     return _merged(made)[0]
-
-
-Answer = tuple[str, str, bool, int, str, int]
-"""How a server that stands in for an application answers a named request: its method and target, whether the target is
-a regular expression, the status, what the body begins with, and the size of the body.
-"""
 
 
 def answers(experiment: Experiment) -> list[Answer]:

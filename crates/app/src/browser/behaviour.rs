@@ -62,6 +62,8 @@ pub struct EncodedRequests {
     pub close: Vec<Arc<[u8]>>,
     /// Those with a name, for each file of the site.
     pub named: Box<[NamedExchange]>,
+    /// How many values a session captures.
+    pub captures: usize,
 }
 
 impl EncodedRequests {

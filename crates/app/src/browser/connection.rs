@@ -1,9 +1,9 @@
 //! One connection of a client.
 
 use super::behaviour::Behaviour;
-use super::named::Visitor;
 use super::queue::Queue;
 use super::transaction::Transaction;
+use super::visitor::Visitor;
 use crate::{EcnUse, LossEvents, Turn};
 use wasp_http::{ResponseReader, Search};
 use wasp_packet::View;
@@ -111,12 +111,12 @@ impl Connection {
         self.unsent > 0 && self.established.is_some()
     }
 
-    /// Sends the requests of this visitor that have not been sent on its endpoint, as number `ordinal` of the client's connections. It has lost data so
+    /// Sends the requests of its client that have not been sent on its endpoint, as number `ordinal` of the client's connections. It has lost data so
     /// often.
     pub(super) fn send_requests(
         &mut self,
         endpoint: &mut Endpoint,
-        (behaviour, visitor): (&Behaviour, Visitor),
+        (behaviour, visitor): (&Behaviour, Option<&Visitor>),
         (ordinal, loss_events): (u32, LossEvents),
         now: Instant,
     ) {
@@ -133,8 +133,10 @@ impl Connection {
             record.sent = Some(now);
             let (file, requests) = (transaction.record.file, &behaviour.requests);
             let last = behaviour.is_last(self.requests);
-            if let Some(named) = requests.named(file) {
-                named.send(visitor, transaction.record.request, last, endpoint);
+            if let Some(named) = requests.named(file)
+                && let Some(visitor) = visitor
+            {
+                named.send(visitor, (transaction.record.request, last), endpoint, now);
                 continue;
             }
             endpoint.send(Chunk::Shared(requests.head(file, last)));

@@ -24,24 +24,25 @@ mod named;
 mod queue;
 mod reading;
 mod schedule;
+mod sessions;
 mod transaction;
 mod transactions;
+mod visitor;
 
 pub use arrivals::ArrivalSource;
 pub use behaviour::{Behaviour, EncodedRequests, Place};
-pub use named::{MadeForm, NamedExchange, NamedForm};
+pub use named::{MadeForm, NamedExchange, NamedForm, ValueSource};
 pub use schedule::Plan;
 
 use crate::{Application, Arrival, ConnectionEnd, Outcome, Turn, Untaken};
 use arrivals::Admission;
 use connection::{Connection, Socket, is_closed, reads_at_once};
-use named::Visitor;
 use queue::Queue;
 use schedule::Schedule;
 use smallvec::SmallVec;
 use std::sync::Arc;
+use visitor::Visitor;
 use wasp_packet::{Packet, PayloadPool};
-use wasp_random::Key;
 use wasp_stack::{Arrived, Identities, Ip, Stack};
 use wasp_tcp::Event as TcpEvent;
 use wasp_units::{Duration, Instant, Wakeup};
@@ -53,8 +54,8 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Browser {
     place: Place,
-    /// Draws for the values of placeholders in its requests.
-    values: Key,
+    /// What it has of its own for named requests.
+    visitor: Option<Box<Visitor>>,
     stack: Stack<Connection>,
     behaviour: Arc<Behaviour>,
     schedule: Schedule,
@@ -106,11 +107,13 @@ impl Browser {
     /// A client that has not started.
     #[must_use]
     pub fn new(place: Place, behaviour: Arc<Behaviour>, identities: Identities, plan: Plan) -> Self {
-        let values = plan.values;
+        let requests = &behaviour.requests;
+        let visitor = (!requests.named.is_empty())
+            .then(|| Box::new(Visitor::new(place.index, plan.values, requests.captures)));
         let schedule = Schedule::new(plan);
         Self {
             place,
-            values,
+            visitor,
             stack: Stack::new(place.address, identities, &behaviour.tcp),
             lanes: (0..behaviour.connections.max(1)).map(|lane| Lane::new(schedule.first(lane))).collect(),
             schedule,
@@ -274,8 +277,8 @@ impl Browser {
             };
             let port = socket.endpoint.local_port();
             let sent = (socket.ordinal(), turn.journal.loss_events(self.place.index, port));
-            let visitor = Visitor { client: self.place.index, key: self.values };
-            socket.data.send_requests(&mut socket.endpoint, (&self.behaviour, visitor), sent, now);
+            let asker = (&*self.behaviour, self.visitor.as_deref());
+            socket.data.send_requests(&mut socket.endpoint, asker, sent, now);
             self.stack.touch(slot);
         }
     }
@@ -321,7 +324,9 @@ impl Browser {
     /// Whatever is due has been done, so only what lies ahead needs a wake-up.
     fn next_alarm(&self, now: Instant) -> Option<Instant> {
         let pauses = self.lanes.iter().map(|lane| lane.pause_until);
-        pauses.chain(self.schedule.wake()).filter(|at| *at > now).min()
+        let ahead = |at: &Instant| *at > now;
+        let at = pauses.chain(self.schedule.wake()).filter(ahead).min();
+        if self.is_open() { at.into_iter().chain(self.schedule.next_step().filter(ahead)).min() } else { at }
     }
 
     /// Writes down a connection that is over, or whose run is, and gives back what it holds.

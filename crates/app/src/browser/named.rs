@@ -1,11 +1,12 @@
 //! Named requests of a group: how they are sent, and what is looked for in their responses.
 
+use super::visitor::Visitor;
 use crate::Outcome;
 use std::sync::Arc;
-use wasp_http::{Method, Observer, Pattern, Search};
-use wasp_random::Key;
+use wasp_http::{Method, Pattern, Search};
 use wasp_tcp::{Chunk, Endpoint};
-use wasp_workload::named::{Expectation, Sink, Template, Values};
+use wasp_units::Instant;
+use wasp_workload::named::{CaptureSource, Expectation, Sink, Template, Values};
 
 /// One of the named requests of a group.
 #[derive(Debug)]
@@ -20,6 +21,32 @@ pub struct NamedExchange {
     pub expect: Expectation,
     /// The text that the body of its response must hold.
     pub contains: Option<Pattern>,
+    /// Its target.
+    pub target: Template,
+    /// Values that are captured from its response: the place of each in the session, and where it stands.
+    pub captures: Vec<(usize, ValueSource)>,
+    /// Whether it is sent with the client's cookies, and its response sets some.
+    pub cookies: bool,
+}
+
+/// Where a value stands that is captured.
+#[derive(Debug)]
+pub enum ValueSource {
+    /// In the first header field of this name.
+    Header(Box<str>),
+    /// In the body, behind the one text and before the other.
+    Between(Pattern, Pattern),
+}
+
+impl From<&CaptureSource> for ValueSource {
+    fn from(source: &CaptureSource) -> Self {
+        match source {
+            CaptureSource::Header(name) => Self::Header(name.as_str().into()),
+            CaptureSource::Between { after, before } => {
+                Self::Between(Pattern::new(after.as_bytes()), Pattern::new(before.as_bytes()))
+            }
+        }
+    }
 }
 
 /// A form in which a named request is sent.
@@ -47,28 +74,31 @@ pub struct MadeForm {
     pub content: u64,
 }
 
-/// Who makes a request, for what differs from client to client.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Visitor {
-    /// Index of the client in the run.
-    pub(super) client: u32,
-    /// The draws of the client, of which each request has its own.
-    pub(super) key: Key,
-}
-
 impl NamedExchange {
-    /// Sends it, as number `request` of the client's, and as the `last` one of the connection or not.
+    /// Whether its responses are looked at while they are read.
+    #[inline]
+    pub(super) fn looks(&self) -> bool {
+        self.cookies || self.contains.is_some() || !self.captures.is_empty()
+    }
+
+    /// Sends it, as number `request` of the visitor's, and as the `last` one of the connection or not.
     #[cold]
     #[inline(never)]
-    pub(super) fn send(&self, visitor: Visitor, request: u32, last: bool, endpoint: &mut Endpoint) {
+    pub(super) fn send(
+        &self,
+        visitor: &Visitor,
+        (request, last): (u32, bool),
+        endpoint: &mut Endpoint,
+        now: Instant,
+    ) {
         let content = match if last { &self.close } else { &self.keep } {
             NamedForm::Fixed { pieces, content } => {
                 pieces.iter().for_each(|piece| endpoint.send(Chunk::Shared(Arc::clone(piece))));
                 *content
             }
             NamedForm::Made(made) => {
-                let key = visitor.key.entity(u64::from(request));
-                made.send(&Values { client: visitor.client, request, key }, endpoint);
+                let cookies = visitor.cookies(self, request, now);
+                made.send(&visitor.values(request, &cookies), endpoint);
                 made.content
             }
         };
@@ -77,25 +107,34 @@ impl NamedExchange {
         }
     }
 
-    /// How a whole response with this status and so many bytes ends its transaction; `search` has seen its body.
+    /// How a whole response with this status and so many bytes ends its transaction; `search` and the visitor have seen it.
     #[cold]
-    pub(super) fn verdict(&self, status: u16, bytes: u64, search: Search) -> Outcome {
+    pub(super) fn verdict(
+        &self,
+        (status, bytes): (u16, u64),
+        search: Search,
+        visitor: Option<&mut Visitor>,
+    ) -> Outcome {
         if self.expect.status.is_empty() && status >= 400 {
             return Outcome::HttpError;
         }
         let holds = self.contains.as_ref().is_none_or(|text| search.is_found(text));
-        if holds && self.expect.has_status(status) && self.expect.has_length(bytes) {
-            Outcome::Ok
-        } else {
-            Outcome::Wrong
+        if !holds || !self.expect.has_status(status) || !self.expect.has_length(bytes) {
+            return Outcome::Wrong;
         }
+        match visitor.filter(|_| !self.captures.is_empty()) {
+            Some(visitor) if !visitor.has_found(self) => return Outcome::Wrong,
+            Some(visitor) => visitor.capture(self),
+            None => {}
+        }
+        Outcome::Ok
     }
 }
 
 impl NamedForm {
     /// What is sent for these values, without a body that means nothing.
     #[must_use]
-    pub fn text(&self, values: &Values) -> Vec<u8> {
+    pub fn text(&self, values: &Values<'_>) -> Vec<u8> {
         let mut text = Vec::new();
         match self {
             Self::Fixed { pieces, .. } => pieces.iter().for_each(|piece| text.extend_from_slice(piece)),
@@ -106,13 +145,13 @@ impl NamedForm {
 }
 
 impl MadeForm {
-    fn send(&self, values: &Values, endpoint: &mut Endpoint) {
+    fn send(&self, values: &Values<'_>, endpoint: &mut Endpoint) {
         let mut writer = Writer { text: Vec::with_capacity(USUAL), endpoint };
         self.write(values, &mut writer);
         writer.flush();
     }
 
-    fn write(&self, values: &Values, sink: &mut impl Sink) {
+    fn write(&self, values: &Values<'_>, sink: &mut impl Sink) {
         self.before.write(values, sink);
         if let Some((head, body)) = &self.after {
             sink.bytes(itoa::Buffer::new().format(body.length(values)).as_bytes());
@@ -149,26 +188,5 @@ impl Sink for Writer<'_> {
     fn shared(&mut self, bytes: &Arc<[u8]>) {
         self.flush();
         self.endpoint.send(Chunk::Shared(Arc::clone(bytes)));
-    }
-}
-
-/// Looks for a text in one response after the other.
-#[derive(Debug)]
-pub(super) struct Looker<'a> {
-    pub(super) text: &'a Pattern,
-    pub(super) search: &'a mut Search,
-}
-
-impl Observer for Looker<'_> {
-    fn head(&mut self, _: &[u8]) {
-        *self.search = Search::default();
-    }
-
-    fn body(&mut self, bytes: &[u8]) {
-        self.search.handle(self.text, bytes);
-    }
-
-    fn counted(&mut self, _: u64) {
-        self.search.skip(self.text);
     }
 }

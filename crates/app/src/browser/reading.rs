@@ -1,9 +1,8 @@
 //! Reading the responses of one connection, one after the other.
 
-use super::behaviour::EncodedRequests;
 use super::connection::Connection;
-use super::named::Looker;
-use wasp_http::{Event, LastHead, Malformed, Pattern, Piece, ResponseReader, Search};
+use super::visitor::{Exchanges, Looker};
+use wasp_http::{Event, LastHead, Malformed, Piece, ResponseReader};
 use wasp_packet::View;
 use wasp_units::Instant;
 
@@ -32,7 +31,7 @@ impl Reading {
     pub(super) fn feed(
         &mut self,
         connection: &mut Connection,
-        requests: &EncodedRequests,
+        exchanges: &mut Exchanges<'_>,
         last_head: &mut LastHead,
         view: View<'_>,
         (arrived, now): (Instant, Instant),
@@ -48,10 +47,14 @@ impl Reading {
             let first_byte = if self.complete == 0 { arrived } else { now };
             transaction.record.first_byte.get_or_insert(first_byte);
             let piece = if counted > 0 { Piece::Counted(counted) } else { Piece::Bytes(bytes) };
-            let text = requests.named(transaction.record.file).and_then(|named| named.contains.as_ref());
-            let read = match text {
+            let record = &transaction.record;
+            let exchange = exchanges.requests.named(record.file).filter(|exchange| exchange.looks());
+            let read = match exchange.zip(exchanges.visitor.as_deref_mut()) {
+                Some((exchange, visitor)) => {
+                    let looker = Looker { exchange, search, visitor, request: record.request, now };
+                    look(looker, reader, piece, last_head)
+                }
                 None => reader.handle(piece, last_head),
-                Some(text) => look(text, search, reader, piece, last_head),
             };
             let Ok((used, event)) = read else {
                 self.malformed = true;
@@ -69,11 +72,11 @@ impl Reading {
             match event {
                 Some(Event::Head(head)) => transaction.head = Some(head),
                 Some(Event::Complete) => {
-                    transaction.complete(requests, reader.body_received(), *search, now);
+                    transaction.complete(exchanges, (reader.body_received(), *search), now);
                     self.last = transaction.head.is_none_or(|head| !head.keep_alive);
                     self.complete += 1;
                     if let Some(next) = queue.get_mut(self.complete).filter(|_| !self.last) {
-                        reader.begin(requests.method_of(next.record.file));
+                        reader.begin(exchanges.requests.method_of(next.record.file));
                     }
                     if bytes.is_empty() && counted == 0 {
                         return;
@@ -85,15 +88,14 @@ impl Reading {
     }
 }
 
-/// Reads a piece of a response, and looks for a text in it. Few requests ask for that: it stays out of the way of the others.
+/// Reads a piece of a response, and looks at it. Few requests ask for that: it stays out of the way of the others.
 #[cold]
 #[inline(never)]
 fn look(
-    text: &Pattern,
-    search: &mut Search,
+    mut looker: Looker<'_>,
     reader: &mut ResponseReader,
     piece: Piece<'_>,
     last_head: &mut LastHead,
 ) -> Result<(usize, Option<Event>), Malformed> {
-    reader.handle_observed(piece, last_head, &mut Looker { text, search })
+    reader.handle_observed(piece, last_head, &mut looker)
 }

@@ -3,10 +3,13 @@
 //! ```text
 //! closed loop, files:   ask ─ response ─ think ─ ask ...              (each connection by itself)
 //! closed loop, pages:   base ─ response ─ embedded files ... ─ all complete ─ think ─ next base ...
-//! open loop:            an arrival waits until a connection (with pages: the page before it) is free
+//! sessions:             step ─ response ─ its pause ─ next step ... ─ think ─ first step ...      (after a failure no other step)
+//! open loop:            an arrival waits until a connection (with pages and sessions: the one before it) is free
 //! ```
 
 use super::arrivals::{Admission, ArrivalSource, Arrivals};
+use super::sessions::Walk;
+use crate::{Outcome, TransactionRecord};
 use wasp_random::Key;
 use wasp_units::{Duration, Instant};
 use wasp_workload::{Equilibrium, FileId, OffTimes, PageId, RequestStream};
@@ -42,22 +45,30 @@ pub(super) struct Ask {
 /// Decides what a client asks for next.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    stream: RequestStream,
-    pauses: OffTimes,
+    pub(super) stream: RequestStream,
+    pub(super) pauses: OffTimes,
     start: Option<Equilibrium>,
     warmed_up: Instant,
     arrivals: Option<Box<Arrivals>>,
-    /// The page in progress, where pages have embedded files.
-    page: Option<Page>,
+    pub(super) progress: Progress,
     /// Pages or files that have been taken.
-    taken: u64,
-    /// No page or file is taken before.
-    earliest: Instant,
+    pub(super) taken: u64,
+    /// No page, file or step is taken before.
+    pub(super) earliest: Instant,
 }
 
-/// A page in progress.
+/// What is in progress.
 #[derive(Clone, Copy, Debug)]
-struct Page {
+pub(super) enum Progress {
+    /// Nothing: each page is one file.
+    File,
+    Page(Page),
+    Session(Walk),
+}
+
+/// A page in progress, or none yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Page {
     id: Option<PageId>,
     /// How long its arrival waited, in an open loop.
     late: Option<Duration>,
@@ -75,11 +86,16 @@ impl Schedule {
     pub(super) fn new(plan: Plan) -> Self {
         let Plan { mut requests, pauses, start, warmed_up, arrivals, values: _ } = plan;
         let arrivals = arrivals.map(|(source, limit)| Box::new(Arrivals::new(source, limit, &mut requests)));
-        let idle = Page { id: None, late: None, base: false, next: 0, open: 0, pauses: 0 };
-        let page = requests.requests().has_embedded().then_some(idle);
-        let paused = start.filter(|_| arrivals.is_none() && page.is_some());
+        let progress = if requests.requests().session().is_some() {
+            Progress::Session(Walk::default())
+        } else if requests.requests().has_embedded() {
+            Progress::Page(Page { id: None, late: None, base: false, next: 0, open: 0, pauses: 0 })
+        } else {
+            Progress::File
+        };
+        let paused = start.filter(|_| arrivals.is_none() && !matches!(progress, Progress::File));
         let earliest = paused.map_or(Instant::ZERO, |start| start.first(0));
-        Self { stream: requests, pauses, start, warmed_up, arrivals, page, taken: 0, earliest }
+        Self { stream: requests, pauses, start, warmed_up, arrivals, progress, taken: 0, earliest }
     }
 
     /// Whether the client is still to come into the state of the long run.
@@ -89,7 +105,8 @@ impl Schedule {
 
     /// When connection number `lane` may begin: where a page is one file, each pauses by itself.
     pub(super) fn first(&self, lane: u8) -> Instant {
-        let start = self.start.as_ref().filter(|_| self.arrivals.is_none() && self.page.is_none());
+        let is_file = matches!(self.progress, Progress::File);
+        let start = self.start.as_ref().filter(|_| self.arrivals.is_none() && is_file);
         start.map_or(Instant::ZERO, |start| start.first(u64::from(lane)))
     }
 
@@ -101,6 +118,16 @@ impl Schedule {
         }
     }
 
+    /// When the next step of a session may be taken, or the next session of an arrival that waits.
+    pub(super) fn next_step(&self) -> Option<Instant> {
+        matches!(self.progress, Progress::Session(walk) if !walk.waits).then_some(self.earliest)
+    }
+
+    /// The number of the session in progress, or of the last one, among those of the client.
+    pub(super) fn session(&self) -> Option<u64> {
+        matches!(self.progress, Progress::Session(_)).then(|| self.taken.saturating_sub(1))
+    }
+
     /// Lets the next arrival come, if it is due.
     pub(super) fn arrive(&mut self, now: Instant) -> Option<Admission> {
         self.arrivals.as_mut()?.arrive(now, &mut self.stream)
@@ -108,28 +135,37 @@ impl Schedule {
 
     /// What to ask for now.
     pub(super) fn next(&mut self, now: Instant) -> Option<Ask> {
-        match self.page {
-            None => self.begin(now).map(|(ask, _)| ask),
-            Some(Page { id: None, .. }) => {
-                let (ask, id) = self.begin(now)?;
-                let late = ask.intended.map(|intended| now - intended);
-                self.page = Some(Page { id: Some(id), late, base: true, next: 0, open: 1, pauses: 0 });
-                Some(ask)
-            }
-            Some(page @ Page { id: Some(id), base: false, .. }) => {
-                let file = *self.stream.requests().files(id).1.get(page.next as usize)?;
-                self.page = Some(Page { next: page.next + 1, open: page.open + 1, ..page });
-                Some(Ask { file, intended: page.late.map(|late| now - late), arrival: false })
-            }
-            Some(_) => None,
+        match self.progress {
+            Progress::File => self.begin(now).map(|(ask, _)| ask),
+            Progress::Page(page) => self.next_of_page(page, now),
+            Progress::Session(walk) => self.take_step(walk, now),
         }
     }
 
+    /// The next file of the page in progress, or the base of the next one.
+    fn next_of_page(&mut self, page: Page, now: Instant) -> Option<Ask> {
+        let Some(id) = page.id else {
+            let (ask, id) = self.begin(now)?;
+            let late = ask.intended.map(|intended| now - intended);
+            self.progress =
+                Progress::Page(Page { id: Some(id), late, base: true, next: 0, open: 1, pauses: 0 });
+            return Some(ask);
+        };
+        if page.base {
+            return None;
+        }
+        let file = *self.stream.requests().files(id).1.get(page.next as usize)?;
+        self.progress = Progress::Page(Page { next: page.next + 1, open: page.open + 1, ..page });
+        Some(Ask { file, intended: page.late.map(|late| now - late), arrival: false })
+    }
+
     /// The next page or file of the stream, or the arrival that has waited longest.
-    fn begin(&mut self, now: Instant) -> Option<(Ask, PageId)> {
+    pub(super) fn begin(&mut self, now: Instant) -> Option<(Ask, PageId)> {
+        if self.earliest > now {
+            return None;
+        }
         let (page, intended) = match &mut self.arrivals {
             Some(arrivals) => arrivals.take().map(|waiting| (waiting.page, Some(waiting.intended)))?,
-            None if self.earliest > now => return None,
             None => (self.stream.next_step()?.page, None),
         };
         self.taken += 1;
@@ -142,15 +178,21 @@ impl Schedule {
         self.arrivals.is_some()
     }
 
-    /// Transaction number `request` has ended, with a response that its page can go on with or not. Returns until when its
-    /// connection pauses, and whether the other connections are to pause, too, since a page's embedded files begin.
-    pub(super) fn ended(&mut self, ok: bool, request: u32, now: Instant) -> (Instant, bool) {
-        let Some(page) = &mut self.page else {
-            return (self.inactive(now, u64::from(request)), false);
+    /// A transaction has ended now. Returns until when its connection pauses, and whether the other connections are to pause, too, since a
+    /// page's embedded files begin.
+    pub(super) fn ended(&mut self, record: &TransactionRecord) -> (Instant, bool) {
+        let now = record.end;
+        let page = match &mut self.progress {
+            Progress::File => return (self.inactive(now, u64::from(record.request)), false),
+            Progress::Page(page) => page,
+            Progress::Session(walk) => {
+                let walk = *walk;
+                return (self.step_ended(walk, record), false);
+            }
         };
         page.open -= 1;
         let base = std::mem::take(&mut page.base);
-        if base && !ok {
+        if base && record.outcome != Outcome::Ok {
             page.next = u32::MAX;
         }
         let embedded = page.id.map_or(0, |id| self.stream.requests().files(id).1.len());
@@ -163,17 +205,17 @@ impl Schedule {
     }
 
     /// Until when the pause after page or request number `index` lasts that begins now; in an open loop there is none.
-    fn inactive(&self, now: Instant, index: u64) -> Instant {
+    pub(super) fn inactive(&self, now: Instant, index: u64) -> Instant {
         if self.arrivals.is_some() {
             return now;
         }
         let beginning = self.start.as_ref().and_then(|start| start.pause(now, index));
-        beginning.unwrap_or_else(|| now + self.pauses.inactive(index))
+        beginning.unwrap_or_else(|| now.saturating_add(self.pauses.inactive(index)))
     }
 
     /// Until when a connection pauses before the next file of the page.
     pub(super) fn pause(&mut self, now: Instant) -> Instant {
-        let Some(page) = &mut self.page else { return now };
+        let Progress::Page(page) = &mut self.progress else { return now };
         page.pauses += 1;
         now + self.pauses.active(self.taken - 1, page.pauses - 1)
     }

@@ -1,8 +1,8 @@
 //! One request and its response.
 
 use super::Place;
-use super::behaviour::EncodedRequests;
 use super::schedule::Ask;
+use super::visitor::Exchanges;
 use crate::{LossEvents, Outcome, TransactionRecord};
 use wasp_http::{Head, Search};
 use wasp_units::Instant;
@@ -41,16 +41,21 @@ impl Transaction {
         Self { record, head: None }
     }
 
-    /// The response is whole, with so many bytes of a body that `search` has seen: says how that ends the transaction.
+    /// The response is whole, with so many bytes of a body that `search` and the visitor have seen: says how that ends the transaction.
     #[inline]
-    pub(super) fn complete(&mut self, requests: &EncodedRequests, bytes: u64, search: Search, now: Instant) {
+    pub(super) fn complete(
+        &mut self,
+        exchanges: &mut Exchanges<'_>,
+        (bytes, search): (u64, Search),
+        now: Instant,
+    ) {
         self.record.last_byte = Some(now);
         self.record.bytes = bytes;
         let status = self.head.map_or(u16::MAX, |head| head.status);
-        self.record.outcome = match requests.named(self.record.file) {
+        self.record.outcome = match exchanges.requests.named(self.record.file) {
             None if status < 400 => Outcome::Ok,
             None => Outcome::HttpError,
-            Some(named) => named.verdict(status, bytes, search),
+            Some(named) => named.verdict((status, bytes), search, exchanges.visitor.as_deref_mut()),
         };
     }
 

@@ -5,6 +5,7 @@ use super::queue::Queue;
 use super::reading::Reading;
 use super::schedule::Ask;
 use super::transaction::Transaction;
+use super::visitor::Exchanges;
 use super::{Browser, PAUSE_AFTER_FAILURE};
 use crate::{Arrival, Outcome, Turn};
 use wasp_http::Eof;
@@ -15,6 +16,9 @@ impl Browser {
     pub(super) fn ask(&mut self, lane: u8, ask: Ask, turn: &mut Turn<'_>) {
         let transaction = Transaction::new(&self.place, self.requests, ask, turn.now);
         self.requests += 1;
+        if let Some(visitor) = &mut self.visitor {
+            visitor.session = self.schedule.session();
+        }
         if ask.arrival {
             turn.journal.arrival(self.place.group, Arrival::Begun, turn.now);
         }
@@ -41,8 +45,9 @@ impl Browser {
         let arrived = connection.waiting_since.take().unwrap_or(now);
         let mut reading = Reading::up_to(self.behaviour.abort_bytes.unwrap_or(u64::MAX));
         let (requests, last_head) = (&self.behaviour.requests, &mut *turn.last_head);
+        let mut exchanges = Exchanges { requests, visitor: self.visitor.as_deref_mut() };
         let taken = endpoint.read(now, max, turn.pool, &mut |view| {
-            reading.feed(connection, requests, last_head, view, (arrived, now));
+            reading.feed(connection, &mut exchanges, last_head, view, (arrived, now));
         });
         if let Some(rate) = self.behaviour.read_rate {
             connection.read_at = now + rate.transmission_time(taken);
@@ -95,8 +100,9 @@ impl Browser {
         match connection.reader.handle_eof() {
             Eof::Complete if !connection.queue.is_empty() => {
                 if let Some(transaction) = connection.queue.get_mut(0) {
-                    let bytes = connection.reader.body_received();
-                    transaction.complete(&self.behaviour.requests, bytes, connection.search, turn.now);
+                    let found = (connection.reader.body_received(), connection.search);
+                    let (requests, visitor) = (&self.behaviour.requests, self.visitor.as_deref_mut());
+                    transaction.complete(&mut Exchanges { requests, visitor }, found, turn.now);
                 }
                 self.complete(connection, turn);
             }
@@ -159,7 +165,7 @@ impl Browser {
     fn end(&mut self, lane: u8, transaction: Transaction, outcome: Outcome, turn: &mut Turn<'_>) {
         let now = turn.now;
         let record = transaction.end(outcome, now);
-        let (mut until, all) = self.schedule.ended(outcome == Outcome::Ok, record.request, now);
+        let (mut until, all) = self.schedule.ended(&record);
         turn.journal.transaction_ended(&record);
         if all {
             for lane in &mut self.lanes {

@@ -97,9 +97,9 @@ impl Service {
         match file {
             None => self.respond_without_file(request),
             Some(_) if request.conditional && request.method != Method::Post => {
-                respond(request, "304 Not Modified", None, "")
+                respond(request, "304 Not Modified", None, ("", ""))
             }
-            Some(file) => respond(request, "200 OK", Some(file.size.get()), ""),
+            Some(file) => respond(request, "200 OK", Some(file.size.get()), ("", "")),
         }
     }
 
@@ -108,17 +108,25 @@ impl Service {
     #[inline(never)]
     fn respond_without_file(&self, request: &RequestHead) -> Response {
         let Some(answer) = self.answers.find(request.method.as_str(), &request.target) else {
-            return respond(request, "404 Not Found", Some(0), "");
+            return respond(request, "404 Not Found", Some(0), ("", ""));
         };
         let status = if answer.status == 200 { "200 OK".to_owned() } else { format!("{} ", answer.status) };
-        respond(request, &status, answer.has_body().then_some(answer.size), &answer.text)
+        let fields: String =
+            answer.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let length = answer.has_body().then_some(answer.size);
+        respond(request, &status, length, (&fields, &answer.text))
     }
 }
 
-/// A response with this status, and a body of this `length` that begins with a `text`, unless it has none.
-fn respond(request: &RequestHead, status: &str, length: Option<u64>, text: &str) -> Response {
-    let mut head = String::with_capacity(128 + text.len());
-    for part in ["HTTP/1.1 ", status, "\r\nServer: wasp-model\r\n"] {
+/// A response with this status and the lines of these `fields`, and a body of this `length` that begins with a `text`, unless it has none.
+fn respond(
+    request: &RequestHead,
+    status: &str,
+    length: Option<u64>,
+    (fields, text): (&str, &str),
+) -> Response {
+    let mut head = String::with_capacity(128 + fields.len() + text.len());
+    for part in ["HTTP/1.1 ", status, "\r\n", fields, "Server: wasp-model\r\n"] {
         head.push_str(part);
     }
     if let Some(length) = length {

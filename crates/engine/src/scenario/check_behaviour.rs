@@ -6,7 +6,7 @@ use crate::encode::{method_of, named_request, request};
 use std::num::NonZeroU32;
 use wasp_http::{InvalidRequest, Request};
 use wasp_units::Duration;
-use wasp_workload::named::NamedRequest;
+use wasp_workload::named::{NamedRequest, NamedSet};
 use wasp_workload::{Deal, OptionError};
 
 /// Most parallel connections of a client (Simmonds et al. 2003, section 3.2).
@@ -57,10 +57,16 @@ fn check_workload(
         }
     }
     if let wasp_workload::Workload::Requests(requests) = &workload.options {
-        let resolved = requests.resolve(Some(&scenario.files));
-        for request in resolved.map_err(|error| of_option(field, &error))? {
-            groups.iter().try_for_each(|group| check_named(scenario, group, &request, field))?;
+        let set = requests.resolve(Some(&scenario.files)).map_err(|error| of_option(field, &error))?;
+        for request in set.requests() {
+            groups.iter().try_for_each(|group| check_named(scenario, group, request, field))?;
         }
+        groups.iter().try_for_each(|group| check_visitors(&set, group))?;
+        ensure(
+            !set.is_session() || workload.deal == Deal::Own,
+            format!("{field}.deal"),
+            "\"modulo\"; each client goes through all steps of a session; leave it out",
+        )?;
     }
     check_off_times(workload, groups, field)?;
     let timed = matches!(&workload.options, wasp_workload::Workload::Replay(replay) if replay.times);
@@ -120,6 +126,30 @@ fn check_named(
         ScenarioError::new(format!("{field}.requests.{}.{part}", named.name), error.to_string())
     };
     named_request(http, named, &scenario.host()).map(drop).map_err(invalid)
+}
+
+/// What clients do that keep cookies or go through sessions.
+fn check_visitors(set: &NamedSet, group: &Group) -> Result<(), ScenarioError> {
+    let http = &group.http;
+    let of_group = |name: &str| format!("clients.{}.http.{name}", group.name);
+    let cookie = http.headers.keys().find(|name| name.eq_ignore_ascii_case("cookie"));
+    if let Some(name) = cookie.filter(|_| set.keeps_cookies()) {
+        let message = format!("{name} contradicts cookies of the workload; leave out the one or the other");
+        return Err(ScenarioError::new(of_group("headers"), message));
+    }
+    let placeholder = http.headers.values().find_map(|value| set.placeholder_in(value));
+    if let Some(name) = placeholder {
+        let message = format!(
+            "{{{name}}} would stand for itself here, and not for the captured value; give the field to each request"
+        );
+        return Err(ScenarioError::new(of_group("headers"), message));
+    }
+    let one = |name: &str, value: u8| {
+        let message = format!("{value}; a session makes one request at a time; must be 1");
+        ensure(!set.is_session() || value == 1, of_group(name), message)
+    };
+    one("pipeline", http.pipeline)?;
+    one("connections", http.connections)
 }
 
 /// OFF times between pages are for groups that neither think nor have arrivals.

@@ -200,7 +200,7 @@ fn not_achieved(arrivals: Arrivals, stability: Option<Stability>, seconds: f64) 
     let seen = [dropped, growth].into_iter().flatten().collect::<Vec<_>>().join(", and ");
     (!seen.is_empty()).then(|| {
         format!(
-            "the offered load was not achieved: {:.1} arrivals/s came, and {seen}; {help}lower the rate, or give clients more connections",
+            "the offered load was not achieved: {:.1} arrivals/s came, and {seen}; {help}lower the rate, or give more clients or connections",
             arrivals as f64 / seconds
         )
     })

@@ -61,6 +61,7 @@ pub(crate) fn run(scenario: &Value) -> RunOutput {
 pub(crate) struct Row {
     pub(crate) client: u32,
     pub(crate) request: u32,
+    pub(crate) file: u32,
     pub(crate) connection: u32,
     pub(crate) group: u16,
     pub(crate) intended: Option<i64>,
@@ -79,6 +80,7 @@ pub(crate) fn transactions(output: &RunOutput) -> Vec<Row> {
     let of_row = |row: &TransactionRow| Row {
         client: row.client,
         request: row.request,
+        file: row.file,
         connection: row.connection,
         group: row.group,
         intended: reached(row.intended_ns),

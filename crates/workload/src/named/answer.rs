@@ -1,5 +1,6 @@
 //! What a server that stands in for an application answers: as requests expect, so that a file that is meant for the application runs without it.
 
+use super::capture::{Capture, CaptureSource, MOST_VALUE};
 use super::expect::{Expectation, Status};
 use super::set::NamedRequest;
 use crate::{File, FileSet, OptionError};
@@ -13,6 +14,9 @@ const BODILESS: [u16; 2] = [204, 304];
 /// Bytes of an answer whose size is not given, as far as no request expects another.
 pub(super) const DEFAULT_SIZE: u64 = 1_024;
 
+/// The value that sessions capture from answers.
+const VALUE: &str = "0";
+
 /// Bytes of the regular expressions of a thousand long targets.
 const MOST_PATTERNS: usize = 1 << 30;
 
@@ -21,6 +25,8 @@ const MOST_PATTERNS: usize = 1 << 30;
 pub struct Answer {
     /// A status that all of them expect.
     pub status: u16,
+    /// Header fields that they capture, by name.
+    pub headers: Vec<(String, String)>,
     /// What the body begins with: the texts that they look for.
     pub text: String,
     /// Length of the body; of the answer to a HEAD, what its head says.
@@ -31,6 +37,7 @@ pub struct Answer {
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     expect: &'a Expectation,
+    captures: &'a [Capture],
     size: Option<u64>,
     is_head: bool,
     /// The path of the file that is the answer: its content is made up.
@@ -40,7 +47,7 @@ pub(super) struct Wanted<'a> {
 impl<'a> From<&'a NamedRequest> for Wanted<'a> {
     fn from(request: &'a NamedRequest) -> Self {
         let is_head = request.method == "HEAD";
-        Self { expect: &request.expect, size: request.size, is_head, file: None }
+        Self { expect: &request.expect, captures: &request.captures, size: request.size, is_head, file: None }
     }
 }
 
@@ -50,7 +57,7 @@ impl Answer {
         let text = text(requests)?;
         let size = size(requests, text.len() as u64)?;
         let status = status(requests, text.is_empty())?;
-        Ok(Self { size: if has_body(status) { size } else { 0 }, status, text })
+        Ok(Self { size: if has_body(status) { size } else { 0 }, status, headers: headers(requests)?, text })
     }
 
     /// Whether responses with its status have a body.
@@ -64,25 +71,65 @@ fn has_body(status: u16) -> bool {
     !BODILESS.contains(&status)
 }
 
-/// The texts that these requests look for, one after the other, without those that others have in them.
-fn text(requests: &[Wanted<'_>]) -> Result<String, OptionError> {
-    let mut texts: Vec<&str> =
-        requests.iter().filter_map(|request| request.expect.contains.as_deref()).collect();
-    // Of texts of one length the order stays.
-    texts.sort_by_key(|text| Reverse(text.len()));
-    let mut text = String::new();
-    for wanted in texts {
-        if !text.contains(wanted) {
-            text.push_str(wanted);
+/// The header fields that these requests capture.
+fn headers(requests: &[Wanted<'_>]) -> Result<Vec<(String, String)>, OptionError> {
+    let mut headers = BTreeMap::new();
+    for capture in requests.iter().flat_map(|request| request.captures) {
+        if let CaptureSource::Header(header) = &capture.source {
+            if let Some(path) = requests.iter().find_map(|request| request.file) {
+                return Err(of_file(&format!("capture.{}", capture.name), header, path));
+            }
+            headers.entry(header.to_ascii_lowercase()).or_insert_with(|| (header.clone(), VALUE.to_owned()));
         }
     }
-    match requests.iter().find_map(|request| request.file) {
-        Some(path) if !text.is_empty() => {
-            let valid =
-                format!("{path} is a file of another workload, whose content is made up; give another path");
-            Err(OptionError::new("expect.contains", format!("{text:?}"), valid))
+    Ok(headers.into_values().collect())
+}
+
+/// What is at `field` cannot be had of the file with this path.
+fn of_file(field: &str, value: &str, path: &str) -> OptionError {
+    let valid = format!("{path} is a file of another workload, whose content is made up; give another path");
+    OptionError::new(field, format!("{value:?}"), valid)
+}
+
+/// The texts that these requests look for, one after the other, without those that others have in them.
+fn text(requests: &[Wanted<'_>]) -> Result<String, OptionError> {
+    let contained =
+        |request: &Wanted<'_>| Some(("expect.contains".to_owned(), request.expect.contains.clone()?));
+    let captured = |capture: &Capture| Some((format!("capture.{}", capture.name), capture.text(VALUE)?));
+    let captured = requests.iter().flat_map(|request| request.captures).filter_map(captured);
+    let mut texts: Vec<(String, String)> = requests.iter().filter_map(contained).chain(captured).collect();
+    if let Some((field, text)) = texts.first()
+        && let Some(path) = requests.iter().find_map(|request| request.file)
+    {
+        return Err(of_file(field, text, path));
+    }
+    // Of texts of one length the order stays.
+    texts.sort_by_key(|(_, text)| Reverse(text.len()));
+    let mut text = String::new();
+    for (_, wanted) in texts {
+        if !text.contains(&wanted) {
+            text.push_str(&wanted);
         }
-        _ => Ok(text),
+    }
+    requests
+        .iter()
+        .flat_map(|request| request.captures)
+        .try_for_each(|capture| check_capture(capture, &text))?;
+    Ok(text)
+}
+
+/// Other texts that hold the one before a value must not leave it too long.
+fn check_capture(capture: &Capture, text: &str) -> Result<(), OptionError> {
+    let CaptureSource::Between { after, before } = &capture.source else { return Ok(()) };
+    let behind = text.split_once(after.as_str()).map(|(_, behind)| behind);
+    let value = behind.and_then(|behind| behind.split_once(before.as_str())).map(|(value, _)| value);
+    match value {
+        Some(value) if value.len() <= MOST_VALUE => Ok(()),
+        _ => {
+            let valid = "a server that stands in for the application cannot answer with it, since other texts that are looked for have this one in them; \
+                         give a longer one";
+            Err(OptionError::new(format!("capture.{}.after", capture.name), format!("{after:?}"), valid))
+        }
     }
 }
 
@@ -101,7 +148,7 @@ fn status(requests: &[Wanted<'_>], has_no_text: bool) -> Result<u16, OptionError
             "a server that stands in for the application answers all requests of one method and one path alike, and another of them expects none of \
              these; give one status that all of them expect"
         } else {
-            "has no body, for which size, expect.contains or expect.length ask; give another status, or leave them out"
+            "has no body, for which size, expect.contains, expect.length or capture ask; give another status, or leave them out"
         };
         OptionError::new("expect.status", if given.is_empty() { "below 400".to_owned() } else { given }, valid)
     })
@@ -128,8 +175,9 @@ fn size(requests: &[Wanted<'_>], text: u64) -> Result<u64, OptionError> {
     let least = requests.iter().map(|request| request.expect.least).fold(text, u64::max);
     let most = requests.iter().map(|request| request.expect.most).fold(u64::MAX, u64::min);
     if least > most {
-        let valid =
-            format!("must leave room for the {least} bytes that expect.contains and expect.length ask for");
+        let valid = format!(
+            "must leave room for the {least} bytes that expect.contains, expect.length and capture ask for"
+        );
         return Err(OptionError::new("expect.length", format!("at most {most}"), valid));
     }
     match given {
@@ -137,8 +185,9 @@ fn size(requests: &[Wanted<'_>], text: u64) -> Result<u64, OptionError> {
         Some(size) if (least..=most).contains(&size) => Ok(size),
         Some(size) => {
             let upper = if most == u64::MAX { String::new() } else { format!(" and at most {most}B") };
-            let valid =
-                format!("must be at least {least}B{upper}, as expect.length and expect.contains ask for");
+            let valid = format!(
+                "must be at least {least}B{upper}, as expect.length, expect.contains and capture ask for"
+            );
             Err(OptionError::new("size", Bytes::new(size), valid))
         }
     }
@@ -257,7 +306,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The answers, on a server that has these files. A target or file that a template may name has an answer that the requests of the template
-    /// expect, too. What lines of files name is not known beforehand.
+    /// expect, too. What lines of files and captured values name is not known beforehand.
     fn answers(self, files: &FileSet) -> Result<OfMethod, Contradiction> {
         let mut forms: Vec<(String, Alike<'a>)> = self.made.into_iter().collect();
         let literal =
@@ -268,7 +317,7 @@ impl<'a> Asked<'a> {
         let set = set.expect("the pattern of a template is a regular expression");
         let others = |target: &str| -> Alike<'a> {
             let matching = set.matches(target).into_iter().flat_map(|place| &forms[place].1);
-            matching.copied().filter(|(_, request)| !request.target.has_lines()).collect()
+            matching.copied().filter(|(_, request)| !request.target.has_unknown()).collect()
         };
         for file in files.files() {
             let others = others(&file.path);
@@ -303,6 +352,7 @@ fn answer_to(
     let whole = Expectation { status: ok, contains: None, least: 0, most: u64::MAX };
     let file = file.map(|file| Wanted {
         expect: &whole,
+        captures: &[],
         size: Some(file.size.get()),
         is_head: false,
         file: Some(&file.path),

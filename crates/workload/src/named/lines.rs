@@ -43,17 +43,31 @@ pub(super) struct Library<'a> {
     contents: Option<&'a RequestFiles>,
     /// The lines of files, or a field of each, that were looked up.
     lines: BTreeMap<(String, Option<usize>), Lines>,
+    /// The paths of files whose lines are drawn, in the order in which they were looked up, and whether that is done once for a client.
+    drawn: Vec<(String, bool)>,
 }
 
 impl<'a> Library<'a> {
     pub(super) fn new(folder: &'a str, contents: Option<&'a RequestFiles>) -> Self {
-        Self { folder, contents, lines: BTreeMap::new() }
+        Self { folder, contents, lines: BTreeMap::new(), drawn: Vec::new() }
     }
 
     /// The path of a file that is named.
-    pub(super) fn path(&self, name: &str) -> String {
+    fn path(&self, name: &str) -> String {
         let is_whole = self.folder.is_empty() || name.starts_with('/');
         if is_whole { name.to_owned() } else { format!("{}/{name}", self.folder) }
+    }
+
+    /// The number of the draw for a line of a file, and whether it is drawn once for a client: in the steps that are made once, which come first, and
+    /// where these have named the file.
+    pub(super) fn drawn(&mut self, name: &str, is_once: bool) -> (u64, bool) {
+        let path = self.path(name);
+        let known = self.drawn.iter().position(|(drawn, _)| *drawn == path);
+        let place = known.unwrap_or_else(|| {
+            self.drawn.push((path, is_once));
+            self.drawn.len() - 1
+        });
+        (place as u64, self.drawn[place].1)
     }
 
     /// The content of a file; nothing, if none is known.

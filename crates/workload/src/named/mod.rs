@@ -5,6 +5,7 @@
 //! what comes back (wrk issue 429).
 
 mod answer;
+mod capture;
 mod expect;
 mod lines;
 mod options;
@@ -13,9 +14,12 @@ mod set;
 mod template;
 
 pub use answer::{Answer, AnswerTo, Answers, Contradiction};
+pub use capture::{Capture, CaptureSource};
 pub use expect::{Expectation, Status};
 pub use lines::RequestFiles;
-pub use options::{BodyFile, BodyOptions, ExpectOptions, RequestOptions, RequestsOptions};
+pub use options::{
+    BodyFile, BodyOptions, CaptureOptions, ExpectOptions, RequestOptions, RequestOrder, RequestsOptions,
+};
 pub use placeholder::files_of;
 pub use set::{Body, NamedRequest, NamedSet};
 pub use template::{Sink, Template, Values};

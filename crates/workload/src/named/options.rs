@@ -1,26 +1,38 @@
 //! Named requests as they come in JSON.
 
-use super::lines::{Library, RequestFiles};
-use super::set::NamedRequest;
-use crate::OptionError;
+use super::lines::RequestFiles;
+use super::set::NamedSet;
+use crate::{Delay, OptionError};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use wasp_units::Bytes;
-
-/// Most requests of a workload.
-const MOST_REQUESTS: usize = 1_000;
-/// Most bytes of the texts and files that these send.
-const MOST_TEXTS: usize = 64 << 20;
 
 /// Named requests.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestsOptions {
-    /// The requests, of which each one that a client makes is one at random by weight.
+    /// Which request a client makes next.
+    #[serde(default)]
+    pub order: RequestOrder,
+    /// Whether each client keeps the cookies that it is given, and sends them back.
+    #[serde(default)]
+    pub cookies: bool,
+    /// The requests; those of a session in their order.
     pub requests: Vec<RequestOptions>,
     /// The folder in which files are that the requests name by relative paths.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
+}
+
+/// Which request a client makes next.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RequestOrder {
+    /// Any of them, at random by weight.
+    #[default]
+    Weights,
+    /// One after the other, each when it has the response to the one before; then all of them again.
+    Session,
 }
 
 /// A request.
@@ -34,9 +46,9 @@ pub struct RequestOptions {
     pub method: String,
     /// Its target: a template.
     pub path: String,
-    /// How often it is made, in proportion to the others: from 0 to 1,000,000.
-    #[serde(default = "one")]
-    pub weight: f64,
+    /// How often it is made, in proportion to the others: from 0 to 1,000,000, and 1 unless given. No step of a session has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
     /// Header fields beside those of the group, which they replace: templates.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -49,14 +61,34 @@ pub struct RequestOptions {
     /// Size of the answer of the modelled and of the built-in server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
+    /// Values that a session takes from its response, by the names of their placeholders.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub capture: BTreeMap<String, CaptureOptions>,
+    /// The pause after it, in a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Delay>,
+    /// Whether only the first session of a client has it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
 }
 
 fn get() -> String {
     "GET".to_owned()
 }
 
-fn one() -> f64 {
-    1.0
+/// Where in a response a value is: `header`, or `after` and `before`.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaptureOptions {
+    /// The name of a header field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    /// The text before it in the body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// The text behind it in the body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
 }
 
 /// The content of a request.
@@ -105,31 +137,7 @@ impl RequestsOptions {
     ///
     /// # Errors
     /// The first option that is impossible, by itself or beside the others.
-    pub fn resolve(&self, contents: Option<&RequestFiles>) -> Result<Vec<NamedRequest>, OptionError> {
-        if self.requests.is_empty() || self.requests.len() > MOST_REQUESTS {
-            let valid = format!("must be from 1 to {MOST_REQUESTS} requests");
-            return Err(OptionError::new("requests", self.requests.len(), valid));
-        }
-        let mut library = Library::new(&self.folder, contents);
-        let (mut names, mut texts) = (BTreeSet::new(), 0);
-        let mut resolved = Vec::with_capacity(self.requests.len());
-        for request in &self.requests {
-            let within = |error: OptionError| error.within(&format!("requests.{}", request.name));
-            let checked = NamedRequest::new(request, &mut library).map_err(within)?;
-            texts += checked.text_length();
-            if texts > MOST_TEXTS {
-                let valid = "the texts and files of all bodies together must have at most 64MiB; give the size of a body whose content does not matter";
-                return Err(OptionError::new("requests", format!("at least {texts} bytes"), valid));
-            }
-            resolved.push(checked);
-            if !names.insert(&request.name) {
-                let valid = "two requests have this name; names must differ";
-                return Err(within(OptionError::new("name", &request.name, valid)));
-            }
-        }
-        if resolved.iter().all(|request| request.weight == 0.0) {
-            return Err(OptionError::new("requests", "no weight", "at least one weight must be above 0"));
-        }
-        Ok(resolved)
+    pub fn resolve(&self, contents: Option<&RequestFiles>) -> Result<NamedSet, OptionError> {
+        NamedSet::new(self, contents)
     }
 }

@@ -4,6 +4,7 @@
 //! {client}  {request}  {uuid}  {int:1-100}              a value
 //! {line:users.csv}  {line:users.csv:2}                  a line of a file that is drawn for the request, or a field of that line
 //! {client:users.csv}  {client:users.csv:2}              the line of the client, or a field of that line
+//! {token}                                               in a session, a value that was captured under this name
 //! {{client}}                                            the text {client}
 //! any other brace                                       itself, so that JSON can stand as it is
 //! ```
@@ -12,7 +13,7 @@ use super::lines::Library;
 use super::placeholder::{Found, file_and_field, next};
 use crate::OptionError;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wasp_random::Key;
 
@@ -34,6 +35,8 @@ pub(super) enum Placing {
     Field,
     /// In the content: as it is.
     Content,
+    /// In the content of a form (`application/x-www-form-urlencoded`), percent-encoded.
+    Form,
 }
 
 /// Where a line of a file stands.
@@ -43,7 +46,7 @@ enum Part {
     Target,
     /// Text in the path of a target, which may have slashes.
     Path,
-    /// Text in the query of a target.
+    /// Text in the query of a target, or in a form.
     Query,
     Field,
     Content,
@@ -69,21 +72,86 @@ enum Piece {
     },
     Line {
         lines: Lines,
-        /// The draw that says which one; without, it is that of the client.
-        draw: Option<u64>,
+        choice: Choice,
         part: Part,
     },
+    /// The captured value with this place, whose placeholder has this name.
+    Captured {
+        place: usize,
+        name: Box<str>,
+        part: Part,
+    },
+    /// The line of the header field with the client's cookies.
+    Cookies,
+}
+
+/// Which line of a file it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Choice {
+    /// That with the number of the client.
+    Numbered,
+    /// From the draw of the session or request with this index.
+    Drawn(u64),
+    /// From the draw of the client with this index: a step names the file that is made once, so the client is one user in all its sessions.
+    DrawnOnce(u64),
 }
 
 /// What a request is written from.
 #[derive(Clone, Copy, Debug)]
-pub struct Values {
+pub struct Values<'a> {
     /// Index of the client in the run.
     pub client: u32,
     /// How many requests the client made before this one.
     pub request: u32,
     /// The draws of this request.
     pub key: Key,
+    /// The draws for lines of files: those of the session, or of this request.
+    pub lines: Key,
+    /// The draws for lines of files that are the same in all sessions of the client.
+    pub lines_of_client: Key,
+    /// What the session has captured, by place. Of a value that it has not, the placeholder is written.
+    pub captured: &'a [Option<Box<[u8]>>],
+    /// The line of the header field with cookies; nothing without them.
+    pub cookies: &'a [u8],
+}
+
+impl Values<'_> {
+    /// The values of request number `request` of a client without cookies, in session number `session` if it is in one. `key` has the draws of the
+    /// client, of which each request and each session has its own.
+    #[must_use]
+    pub fn new(client: u32, key: Key, request: u32, session: Option<u64>) -> Self {
+        let own = key.entity(u64::from(request));
+        let lines = session.map_or(own, |session| key.name("session").entity(session)).name("lines");
+        let lines_of_client = key.name("lines");
+        Self { client, request, key: own, lines, lines_of_client, captured: &[], cookies: &[] }
+    }
+}
+
+/// The values that the steps of a session capture.
+#[derive(Debug)]
+pub(super) struct CaptureNames {
+    /// The names of all of them.
+    names: BTreeSet<String>,
+    /// The places of those that were captured in the steps so far.
+    places: BTreeMap<String, usize>,
+}
+
+impl CaptureNames {
+    /// None so far, of those with these names.
+    pub(super) fn new<'n>(names: impl Iterator<Item = &'n String>) -> Self {
+        Self { names: names.cloned().collect(), places: BTreeMap::new() }
+    }
+
+    /// A step captures the value of this name, which has the returned place.
+    pub(super) fn add(&mut self, name: &str) -> usize {
+        let next = self.places.len();
+        *self.places.entry(name.to_owned()).or_insert(next)
+    }
+
+    /// How many there are so far.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
 }
 
 /// Where templates are written.
@@ -117,15 +185,17 @@ impl Sink for Counter {
 pub(super) struct Compiler<'l, 'a> {
     /// The files.
     pub(super) library: &'l mut Library<'a>,
+    /// What the steps before this one have captured.
+    captured: &'l CaptureNames,
+    /// Whether the request is for the first session of a client only.
+    is_once: bool,
     /// Draws so far.
     draws: u64,
-    /// The draw for the line of each file.
-    lines: BTreeMap<String, u64>,
 }
 
 impl<'l, 'a> Compiler<'l, 'a> {
-    pub(super) fn new(library: &'l mut Library<'a>) -> Self {
-        Self { library, draws: 0, lines: BTreeMap::new() }
+    pub(super) fn new(library: &'l mut Library<'a>, captured: &'l CaptureNames, is_once: bool) -> Self {
+        Self { library, captured, is_once, draws: 0 }
     }
 
     /// Compiles the text that is given at `field`.
@@ -146,7 +216,7 @@ impl<'l, 'a> Compiler<'l, 'a> {
                 continue;
             }
             // A line at the beginning may have a query.
-            is_query |= literal.contains(&b'?') || template.begins_with_line() && literal.contains(&b'&');
+            is_query |= literal.contains(&b'?') || template.begins_with_target() && literal.contains(&b'&');
             template.push_text(&std::mem::take(&mut literal));
             let part = match placing {
                 Placing::Target if start == 0 => Part::Target,
@@ -154,6 +224,8 @@ impl<'l, 'a> Compiler<'l, 'a> {
                 Placing::Target => Part::Path,
                 Placing::Field => Part::Field,
                 Placing::Content => Part::Content,
+                // A plus sign would stand for a blank, and an ampersand would end the value, as in a query.
+                Placing::Form => Part::Query,
             };
             let piece = self.piece(inner, part);
             template
@@ -185,15 +257,31 @@ impl<'l, 'a> Compiler<'l, 'a> {
                         "must have lines of at most {MOST_LINE} bytes in a path or header field"
                     ));
                 }
-                let draw = (name == "line").then(|| self.draw_of(file));
-                Ok(Piece::Line { lines, draw, part })
+                let choice = match name {
+                    "client" => Choice::Numbered,
+                    _ => match self.library.drawn(file, self.is_once) {
+                        (draw, true) => Choice::DrawnOnce(draw),
+                        (draw, false) => Choice::Drawn(draw),
+                    },
+                };
+                Ok(Piece::Line { lines, choice, part })
+            }
+            (name, None) if self.captured.places.contains_key(name) => {
+                Ok(Piece::Captured { place: self.captured.places[name], name: name.into(), part })
+            }
+            (name, None) if self.captured.names.contains(name) => {
+                Err("is captured too late: must be a value that a step before this one captures".to_owned())
             }
             ("int", None) => Err("must have two numbers, such as {int:1-100}".to_owned()),
             ("line" | "client", _) => Err(format!("must name a file, such as {{{name}:users.csv}}")),
-            _ => Err(format!(
-                "must be {{client}}, {{request}}, {{uuid}}, {{int:1-100}}, {{line:users.csv}} or {{client:users.csv}}, or {{{{{inner}}}}} for the \
-                 text {{{inner}}}"
-            )),
+            _ => {
+                let captured: String =
+                    self.captured.places.keys().map(|name| format!("{{{name}}}, ")).collect();
+                Err(format!(
+                    "must be {captured}{{client}}, {{request}}, {{uuid}}, {{int:1-100}}, {{line:users.csv}} or {{client:users.csv}}, or \
+                     {{{{{inner}}}}} for the text {{{inner}}}"
+                ))
+            }
         }
     }
 
@@ -201,17 +289,6 @@ impl<'l, 'a> Compiler<'l, 'a> {
     fn draw(&mut self, count: u64) -> u64 {
         self.draws += count;
         self.draws - count
-    }
-
-    /// The draw for the line of this file.
-    fn draw_of(&mut self, file: &str) -> u64 {
-        let path = self.library.path(file);
-        if let Some(draw) = self.lines.get(&path) {
-            return *draw;
-        }
-        let draw = self.draw(1);
-        self.lines.insert(path, draw);
-        draw
     }
 }
 
@@ -243,6 +320,11 @@ impl Template {
         }
     }
 
+    /// Appends the line of the header field with the client's cookies.
+    pub fn push_cookies(&mut self) {
+        self.pieces.push(Piece::Cookies);
+    }
+
     /// The text in pieces, if it is always the same.
     #[must_use]
     pub fn fixed(&self) -> Option<Vec<Arc<[u8]>>> {
@@ -256,7 +338,10 @@ impl Template {
     pub fn sample(&self) -> String {
         let text = |piece: &Piece| match piece {
             Piece::Literal(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-            Piece::Line { part: Part::Target, .. } => "/0".to_owned(),
+            Piece::Line { part: Part::Target, .. } | Piece::Captured { part: Part::Target, .. } => {
+                "/0".to_owned()
+            }
+            Piece::Cookies => String::new(),
             _ => "0".to_owned(),
         };
         self.pieces.iter().map(text).collect()
@@ -264,14 +349,14 @@ impl Template {
 
     /// Length of the text for these values.
     #[must_use]
-    pub fn length(&self, values: &Values) -> u64 {
+    pub fn length(&self, values: &Values<'_>) -> u64 {
         let mut counter = Counter(0);
         self.write(values, &mut counter);
         counter.0
     }
 
     /// Writes the text for these values.
-    pub fn write(&self, values: &Values, sink: &mut impl Sink) {
+    pub fn write(&self, values: &Values<'_>, sink: &mut impl Sink) {
         for piece in &self.pieces {
             piece.write(values, sink);
         }
@@ -288,14 +373,21 @@ impl Template {
         self.pieces.iter().filter(|piece| !matches!(piece, Piece::Literal(_))).count()
     }
 
-    fn begins_with_line(&self) -> bool {
-        matches!(self.pieces.first(), Some(Piece::Line { .. }))
+    /// Whether its texts may begin with a path or a URL that is no literal.
+    fn begins_with_target(&self) -> bool {
+        matches!(self.pieces.first(), Some(Piece::Line { .. } | Piece::Captured { .. }))
     }
 
-    /// Whether a file says what its texts are.
+    /// Whether its texts may be targets.
+    pub(super) fn is_target(&self) -> bool {
+        let slash = |piece: &Piece| matches!(piece, Piece::Literal(bytes) if bytes.starts_with(b"/"));
+        self.begins_with_target() || self.pieces.first().is_some_and(slash)
+    }
+
+    /// Whether a file or a response says what its texts are, so that they are not known beforehand.
     #[must_use]
-    pub fn has_lines(&self) -> bool {
-        self.pieces.iter().any(|piece| matches!(piece, Piece::Line { .. }))
+    pub fn has_unknown(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Line { .. } | Piece::Captured { .. }))
     }
 
     /// How many bytes are the same in all its texts.
@@ -307,7 +399,7 @@ impl Template {
 }
 
 impl Piece {
-    fn write(&self, values: &Values, sink: &mut impl Sink) {
+    fn write(&self, values: &Values<'_>, sink: &mut impl Sink) {
         match self {
             Self::Literal(bytes) if bytes.len() > COPIED => sink.shared(bytes),
             Self::Literal(bytes) => sink.bytes(bytes),
@@ -318,13 +410,25 @@ impl Piece {
                 let value = between(values.key.draw(*draw), *least, *most);
                 sink.bytes(itoa::Buffer::new().format(value).as_bytes());
             }
-            Self::Line { lines, draw, part } => {
+            Self::Line { lines, choice, part } => {
                 // A file that was not read has none.
                 let Some(last) = lines.len().checked_sub(1) else { return };
-                let drawn = draw.map(|draw| between(values.key.draw(draw), 0, last as u64) as usize);
-                let line = drawn.unwrap_or_else(|| values.client as usize % lines.len());
-                part.write(lines[line].as_bytes(), sink);
+                let line = match choice {
+                    Choice::Numbered => u64::from(values.client) % lines.len() as u64,
+                    Choice::Drawn(draw) => between(values.lines.draw(*draw), 0, last as u64),
+                    Choice::DrawnOnce(draw) => between(values.lines_of_client.draw(*draw), 0, last as u64),
+                };
+                part.write(lines[line as usize].as_bytes(), sink);
             }
+            Self::Captured { place, name, part } => match values.captured.get(*place) {
+                // A reference may leave out the scheme (RFC 3986, section 4.2).
+                Some(Some(value)) if *part == Part::Target && value.starts_with(b"//") => {
+                    part.write(&[b"http:", &value[..]].concat(), sink);
+                }
+                Some(Some(value)) => part.write(value, sink),
+                _ => [b"{", name.as_bytes(), b"}"].into_iter().for_each(|bytes| sink.bytes(bytes)),
+            },
+            Self::Cookies => sink.bytes(values.cookies),
         }
     }
 
@@ -334,7 +438,8 @@ impl Piece {
             Self::Client | Self::Request => "[0-9]+".to_owned(),
             Self::Uuid(_) => "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}".to_owned(),
             Self::Int { least, most, .. } => numbers(*least, *most),
-            Self::Line { .. } => "[!-~]*".to_owned(),
+            Self::Line { .. } | Self::Captured { .. } => "[!-~]*".to_owned(),
+            Self::Cookies => String::new(),
         }
     }
 }
