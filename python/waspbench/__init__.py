@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from waspbench.results.comparing import Compared, ComparisonResult, compare_results
     from waspbench.results.loads import Load, LoadReading
     from waspbench.results.named_requests import NamedRequest
+    from waspbench.results.sessions import Sessions
     from waspbench.results.study import StudyPoint, StudyResult, load_study
     from waspbench.runner.api import Handle, Progress, resume, run, start
     from waspbench.runner.capacity import capacity
@@ -60,6 +61,7 @@ __all__ = [
     "RunFailedError",
     "RunSummary",
     "Search",
+    "Sessions",
     "StudyPoint",
     "StudyProgress",
     "StudyResult",
@@ -92,6 +94,7 @@ _HOMES = {
     "Load": "results.loads",
     "LoadReading": "results.loads",
     "NamedRequest": "results.named_requests",
+    "Sessions": "results.sessions",
     "Plot": "figures.plots",
     "PointCapacity": "results.capacity",
     "Problem": "errors",

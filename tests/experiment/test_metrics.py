@@ -185,7 +185,31 @@ def test_a_request_that_is_not_there_is_named_with_the_nearest(text: str, messag
         condition("request:a.p95 < 1s", "--assert", Known({"homes": []}))
 
 
-@pytest.mark.parametrize("name", ["all", "ok", "p95", "p99.9", "throughput", "far.errors", "p99.west"])
+def test_figures_of_whole_sessions() -> None:
+    known = Known({"homes": ["login"], "robots": []}, ["login"], ["homes", None])
+    assert metric("sessions.p95") == Metric("p95", sessions=True)
+    assert metric("homes.sessions.all.p9") == Metric("p9", "homes", sessions=True, all=True)
+    assert str(metric("homes.sessions.all.p9")) == "homes.sessions.all.p9"
+    assert str(objective("sessions.p90 < 1s", "--slo", known).metric) == "sessions.all.p90"
+    assert str(objective("sessions.mean < 1s", "--slo", known).metric) == "sessions.mean"
+    assert condition("sessions.errors < 1%", "--assert", known).metric.kind == "share"
+    for text, message in (
+        ("robots.sessions.p95", "the clients of robots make no sessions here; leave out `sessions.`"),
+        ("request:login.sessions.p95", "sessions. is of whole sessions; leave it or request:login out"),
+        ("sessions.request:login.p95", "sessions. is of whole sessions; leave it or request:login out"),
+        ("sessions.homes.p95", "sessions. stands once, after the group, as in homes.sessions.p95"),
+        ("sessions.sessions.p95", "sessions. stands once, after the group, as in sessions.p95"),
+        ("sesions.p95", "no group is called sesions; did you mean sessions? valid here: homes, robots"),
+        ("sessions.all.mean", "sessions.all. stands before percentiles only; a session that failed counts"),
+        ("sessions.server_cpu", "server_cpu is that of all clients; leave sessions out"),
+    ):
+        with pytest.raises(InputError, match=re.escape(f"{text}: {message}")):
+            condition(f"{text} < 1", "--assert", known)
+    with pytest.raises(InputError, match=re.escape("sessions.p95: the clients make no sessions here")):
+        condition("sessions.p95 < 1s", "--assert", Known({"homes": []}))
+
+
+@pytest.mark.parametrize("name", ["all", "ok", "sessions", "p95", "p99.9", "throughput", "far.errors", "p99.west"])
 def test_names_that_no_group_may_have(name: str) -> None:
     assert is_reserved(name)
     with pytest.raises(InputError) as raised:

@@ -126,8 +126,8 @@ def test_frames_have_the_columns_of_the_page(engine: FakeEngine, here: Path) -> 
     compared = waspbench.compare_results("sweep", "sweep")
     swept = ["clients.rtt", "clients.rtt_ms"]
     made = {
-        "Result.to_frame()": result.to_frame(by_group=True),
-        "StudyResult.to_frame()": study.to_frame(by_group=True),
+        "Result.to_frame()": result.to_frame(by_group=True, by_request=True),
+        "StudyResult.to_frame()": study.to_frame(by_group=True, by_request=True),
         "CapacityResult.to_frame()": search.to_frame(),
         'CapacityResult.to_frame("loads")': search.to_frame("loads"),
         'CapacityResult.to_frame("runs")': search.to_frame("runs"),
@@ -137,7 +137,7 @@ def test_frames_have_the_columns_of_the_page(engine: FakeEngine, here: Path) -> 
     for name, frame in made.items():
         declared = [(column.name, column.kind) for column in interface.FRAMES[name][1]]
         assert [(each, str(kind)) for each, kind in frame.schema.items() if each not in swept] == declared, name
-    of_result = [*study.to_frame("runs", by_group=True).columns]
+    of_result = [*study.to_frame("runs", by_group=True, by_request=True).columns]
     assert of_result == ["point", *swept, *made["Result.to_frame()"].columns]
 
 

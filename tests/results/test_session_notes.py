@@ -43,7 +43,7 @@ def test_the_longest_session_of_the_groups_that_count_is_told() -> None:
 
 def test_steps_that_are_made_once_are_named() -> None:
     (note,) = notes("10s", {"workload": {**SESSION, "requests": [ONCE, *STEPS]}})
-    assert note == "request in: made once by each client; what falls into the warm-up is in no figure"
+    assert note == "request in: made once by each client; those made in the warm-up are not in its figures"
     assert pause_of({**SESSION, "requests": [ONCE, *STEPS]}) == pytest.approx(5.0)
 
 

@@ -60,7 +60,7 @@ def test_the_steps_of_a_session_have_figures(folder: Path, capsys: pytest.Captur
     )
     printed = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
     assert "the pauses of a session take 0.2s on average, which is more than half of the warm-up of 0.3s" in printed
-    assert "request sign-in: made once by each client; what falls into the warm-up is in no figure" in printed
+    assert "request sign-in: made once by each client; those made in the warm-up are not in its figures" in printed
     requests = {request.name: request for request in load(folder / "results").requests}
     assert list(requests) == ["sign-in", "list", "order"]
     assert all(request.errors in (0, None) for request in requests.values())

@@ -13,6 +13,8 @@ pub use browser::{
     ArrivalSource, Behaviour, Browser, BrowserTimer, EncodedRequests, MadeForm, NamedExchange, NamedForm,
     Place, Plan, ValueSource,
 };
-pub use record::{Arrival, ConnectionEnd, EcnUse, Journal, LossEvents, Outcome, TransactionRecord};
+pub use record::{
+    Arrival, ConnectionEnd, EcnUse, Journal, LossEvents, Outcome, SessionEnd, TransactionRecord,
+};
 pub use server::{Costs, Cpu, Server, ServerTimer, Service, TcpTotals, Work};
 pub use turn::{Turn, Untaken};

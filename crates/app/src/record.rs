@@ -1,7 +1,7 @@
-//! What hosts write down: transactions and connections.
+//! What hosts write down: transactions, sessions and connections.
 
 use std::fmt;
-use wasp_units::Instant;
+use wasp_units::{Duration, Instant};
 use wasp_workload::FileId;
 
 /// How a transaction ended.
@@ -131,6 +131,29 @@ pub struct TransactionRecord {
     pub attempts: u8,
 }
 
+/// One session of a client that is over, or whose run is. It is over with its last step, or with the first that is not `ok`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct SessionEnd {
+    /// Index of the client in the run.
+    pub client: u32,
+    /// Index of the client's group.
+    pub group: u16,
+    /// When it began, or was to begin, if it is an arrival of an open loop.
+    pub start: Instant,
+    /// When its last step ended, or the run.
+    pub end: Instant,
+    /// Sum of the response times of its steps that ended.
+    pub response_time: Duration,
+    /// Bytes of the bodies of those of them that were `ok`.
+    pub bytes: u64,
+    /// The step that was taken last, as its place in the set of files: that of its request among the named ones.
+    pub step: FileId,
+    /// How that step ended, or `unfinished`.
+    pub outcome: Outcome,
+    /// Status of the response to it, 0 without one.
+    pub status: u16,
+}
+
 /// One connection of a client that is over, or whose run is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ConnectionEnd {
@@ -175,6 +198,8 @@ pub trait Journal {
     fn transaction_began(&mut self, now: Instant);
     /// A transaction ended.
     fn transaction_ended(&mut self, record: &TransactionRecord);
+    /// A session ended: just before the end of its last step is told, or after that of all transactions where the run cuts it off.
+    fn session_ended(&mut self, end: &SessionEnd);
     /// A connection ended.
     fn connection_ended(&mut self, end: &ConnectionEnd);
 }

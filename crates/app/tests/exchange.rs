@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wasp_app::{
     Application, Arrival, Behaviour, Browser, BrowserTimer, ConnectionEnd, Costs, Cpu, EncodedRequests,
     Journal, LossEvents, NamedExchange, NamedForm, Outcome, Place, Plan, Server, ServerTimer, Service,
-    TransactionRecord, Turn, Untaken,
+    SessionEnd, TransactionRecord, Turn, Untaken,
 };
 use wasp_http::{LastHead, Method, Pattern, Request};
 use wasp_packet::{Packet, PayloadPool};
@@ -52,6 +52,8 @@ impl Journal for Records {
         self.in_progress -= 1;
         self.transactions.push(*record);
     }
+
+    fn session_ended(&mut self, _: &SessionEnd) {}
 
     fn connection_ended(&mut self, end: &ConnectionEnd) {
         self.connections.push(*end);

@@ -4,7 +4,7 @@ use crate::event::Event;
 use crate::{ConnectionRecord, Ledger};
 use wasp_app::{
     Application, Arrival, Browser, BrowserTimer, ConnectionEnd, Journal, LossEvents, Server, ServerTimer,
-    TcpTotals, TransactionRecord, Turn, Untaken,
+    SessionEnd, TcpTotals, TransactionRecord, Turn, Untaken,
 };
 use wasp_http::LastHead;
 use wasp_kernel::{NodeId, Scheduler, Stage, prefetch};
@@ -68,6 +68,10 @@ impl Journal for Writer<'_> {
 
     fn transaction_ended(&mut self, record: &TransactionRecord) {
         self.ledger.transaction_ended(record);
+    }
+
+    fn session_ended(&mut self, end: &SessionEnd) {
+        self.ledger.session_ended(end);
     }
 
     fn connection_ended(&mut self, end: &ConnectionEnd) {

@@ -33,7 +33,7 @@ pub use control::{Control, Progress};
 pub(crate) use ledger::ConnectionRecord;
 pub use ledger::{
     Ages, ConnectionRow, EcnTotals, Gauges, GroupLedger, GroupTimes, Interval, Ledger, NamedLedger, Rows,
-    Second, Strata, Tally, TransactionRow,
+    Second, SessionLedger, Strata, Tally, TimedTally, TransactionRow,
 };
 pub use links::{LinkRow, LinkSecond, ObservedLink};
 pub use live::{drive, drive_share};
@@ -54,7 +54,7 @@ pub use summary::{
     Alike, Beginning, Censoring, CongestionWindows, Course, CrossSummary, DirectionSummary, Emulator,
     FirstLosses, Fortieths, GroupFigures, GroupLateness, GroupSummary, GroupTogether, Lengths, LinkSummary,
     Little, NetworkSummary, OpenLoop, PacketSummary, Part, Reason, ReasonCode, RequestSummary, ResponseTime,
-    RunFigures, RunOutput, ServerCpu, Stability, Summary, Together, Trend, Unseen, WaitingTime, Waits,
-    Window, alike, sum_up,
+    RunFigures, RunOutput, ServerCpu, SessionSummary, Stability, Summary, TimedSummary, Together, Trend,
+    Unseen, WaitingTime, Waits, Window, alike, sum_up,
 };
 pub use wasp_workload::Sites;

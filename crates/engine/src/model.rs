@@ -5,6 +5,7 @@ use crate::cross::CrossSources;
 use crate::encode::content;
 use crate::event::Event;
 use crate::hosts::{Around, Host, Hosts};
+use crate::ledger::GroupKind;
 use crate::population::clients;
 use crate::scenario::{Group, Scenario};
 use crate::{End, GroupLedger, Interval, Ledger, Mode, NamedLedger, Shard};
@@ -47,10 +48,12 @@ fn ledgers(scenario: &Scenario, sites: &Sites, clients: &[Host<Browser>]) -> Vec
     let open = |group| clients.iter().any(|Host { app, .. }| app.group() == group && app.is_open());
     let groups = scenario.clients.iter().zip(0..);
     let ledger = |(group, index): (&Group, u16)| {
-        let named = sites.of(usize::from(index)).named().map(|set| set.requests()).unwrap_or_default();
-        let named = named.iter().map(NamedLedger::new).collect();
+        let set = sites.of(usize::from(index)).named();
+        let named = set.map(|set| set.requests()).unwrap_or_default().iter().map(NamedLedger::new).collect();
         let content = content(&group.http).unwrap_or_default();
-        GroupLedger::new(several, group.background, open(index), content, named)
+        let sessions = set.is_some_and(|set| set.is_session());
+        let kind = GroupKind { several, background: group.background, open: open(index), sessions };
+        GroupLedger::new(kind, content, named)
     };
     groups.map(ledger).collect()
 }

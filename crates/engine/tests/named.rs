@@ -64,7 +64,7 @@ fn requests_are_drawn_by_weight_and_counted_by_name() {
     assert!(ended(&rows).count() > 800 && all_ok(&output), "{:?}", output.summary.outcomes);
     let [list, create] = &output.summary.by_group[0].requests[..] else { panic!("two requests") };
     assert_eq!((list.name.as_str(), create.name.as_str()), ("list", "create"));
-    let (lists, creates) = (list.outcomes["ok"], create.outcomes["ok"]);
+    let (lists, creates) = (list.timed.outcomes["ok"], create.timed.outcomes["ok"]);
     assert_eq!(lists + creates, output.summary.outcomes["ok"]);
     assert_eq!(
         names(&output),
@@ -74,14 +74,14 @@ fn requests_are_drawn_by_weight_and_counted_by_name() {
     let share = lists as f64 / (lists + creates) as f64;
     assert!((0.69..0.81).contains(&share), "{share}");
     assert_eq!(
-        (&list.statuses, &create.statuses),
+        (&list.timed.statuses, &create.timed.statuses),
         (&BTreeMap::from([(200, lists)]), &BTreeMap::from([(201, creates)]))
     );
-    assert!((list.throughput - lists as f64 / 2.0).abs() < 1e-9);
-    assert!((list.goodput_bps - lists as f64 * 2_048.0 * 8.0 / 2.0).abs() < 1e-6);
+    assert!((list.timed.throughput - lists as f64 / 2.0).abs() < 1e-9);
+    assert!((list.timed.goodput_bps - lists as f64 * 2_048.0 * 8.0 / 2.0).abs() < 1e-6);
     for (named, summary) in output.ledger.groups[0].named.iter().zip([list, create]) {
-        assert_eq!(named.times().unwrap().ok.len(), summary.outcomes["ok"]);
-        assert!(summary.response_time_ms.p50.is_some_and(|p50| (10.0..12.0).contains(&p50)));
+        assert_eq!(named.timed.times().unwrap().ok.len(), summary.timed.outcomes["ok"]);
+        assert!(summary.timed.response_time_ms.p50.is_some_and(|p50| (10.0..12.0).contains(&p50)));
     }
 }
 
@@ -270,7 +270,7 @@ fn pipelined_responses_are_read_by_the_methods_of_their_requests() {
     scenario["clients"][0]["http"]["connections"] = json!(2);
     let output = run(&scenario);
     assert!(all_ok(&output), "{:?}", output.summary.outcomes);
-    assert!(output.summary.by_group[0].requests.iter().all(|request| request.outcomes["ok"] > 150));
+    assert!(output.summary.by_group[0].requests.iter().all(|request| request.timed.outcomes["ok"] > 150));
 }
 
 #[test]
@@ -306,9 +306,10 @@ fn a_group_may_have_named_requests_of_its_own() {
     let counts: Vec<_> = output.summary.by_group.iter().map(|group| group.requests.len()).collect();
     assert_eq!(counts, [0, 2, 1]);
     let [list, create] = &output.summary.requests[..] else { panic!("two names") };
-    let of = |group: usize, request: usize| output.summary.by_group[group].requests[request].outcomes["ok"];
-    assert_eq!((list.outcomes["ok"], create.outcomes["ok"]), (of(1, 0) + of(2, 0), of(1, 1)));
-    assert_eq!(list.statuses.keys().copied().collect::<Vec<_>>(), [200]);
+    let of =
+        |group: usize, request: usize| output.summary.by_group[group].requests[request].timed.outcomes["ok"];
+    assert_eq!((list.timed.outcomes["ok"], create.timed.outcomes["ok"]), (of(1, 0) + of(2, 0), of(1, 1)));
+    assert_eq!(list.timed.statuses.keys().copied().collect::<Vec<_>>(), [200]);
 }
 
 #[test]
@@ -449,7 +450,7 @@ fn a_step_that_is_not_as_expected_ends_its_session() {
     let output = with(&steps);
     let counts = |output: &RunOutput| -> Vec<u64> {
         let [a, b, c] = &output.summary.by_group[0].requests[..] else { panic!("three") };
-        vec![a.outcomes["ok"], b.outcomes["wrong"], c.outcomes["ok"]]
+        vec![a.timed.outcomes["ok"], b.timed.outcomes["wrong"], c.timed.outcomes["ok"]]
     };
     let found = counts(&output);
     assert!(found[0] > 200 && found[1] > 200 && found[2] == 0, "{found:?}");
@@ -472,7 +473,7 @@ fn arrivals_are_sessions() {
     // Five clients, each of which is busy with a session for 1.42 s: 3.5 sessions a second are served, and the others wait.
     let [a, b] = &output.summary.by_group[0].requests[..] else { panic!("two") };
     assert!(
-        a.outcomes["ok"].abs_diff(7) <= 5 && b.outcomes["ok"].abs_diff(7) <= 5,
+        a.timed.outcomes["ok"].abs_diff(7) <= 5 && b.timed.outcomes["ok"].abs_diff(7) <= 5,
         "{:?}",
         output.summary.by_group[0].requests
     );
@@ -578,4 +579,105 @@ fn what_contradicts_a_session_is_refused() {
     scenario["workload"]["deal"] = json!("modulo");
     let found = Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();
     assert!(found.starts_with("workload.deal: \"modulo\"; each client goes through all steps"), "{found}");
+}
+
+/// What the sessions of one client were, from its transactions in their order: for each that ended with step `last`, or before it with a failure,
+/// when it began and ended, and the response time and the bytes of its steps.
+fn sessions_of(rows: &[Row], client: u32, last: u32) -> Vec<[i64; 4]> {
+    let mut rows: Vec<&Row> = ended(rows).filter(|row| row.client == client).collect();
+    rows.sort_by_key(|row| row.request);
+    let is_last = |row: &&Row| row.outcome != "ok" || row.file == last;
+    let of = |steps: &[&Row]| {
+        let end = steps.last().filter(|row| is_last(row))?;
+        let begun = |row: &Row| row.intended.unwrap_or(row.start);
+        let times = steps.iter().map(|row| row.end - begun(row)).sum();
+        let bytes = steps.iter().map(|row| row.bytes as i64).sum();
+        Some([begun(steps[0]), end.end, times, bytes])
+    };
+    rows.split_inclusive(is_last).filter_map(of).collect()
+}
+
+#[test]
+fn sessions_are_the_sums_of_their_steps() {
+    let pause = |value: &str| json!({"model": "constant", "value": value});
+    let mut scenario = session(json!([
+        {"name": "sign-in", "path": "/a", "once": true},
+        {"name": "list", "path": "/b", "size": "100KB", "think": pause("100ms")},
+        {"name": "order", "path": "/c", "think": pause("70ms")},
+    ]));
+    scenario["clients"][0]["loss"] = json!({"down": {"model": "independent", "rate": "3%"}});
+    for arrivals in [false, true] {
+        if arrivals {
+            scenario["clients"][0]["arrivals"] = json!({"model": "poisson", "rate": "60/s"});
+        }
+        let output = run(&scenario);
+        let rows = transactions(&output);
+        let found: Vec<_> = (0..5)
+            .flat_map(|client| sessions_of(&rows, client, 2))
+            .filter(|[_, end, ..]| (100_000_000..2_100_000_000).contains(end))
+            .collect();
+        let mean = |of: fn(&[i64; 4]) -> i64| {
+            found.iter().map(|session| of(session) as f64).sum::<f64>() / found.len() as f64
+        };
+        let sessions = output.summary.sessions.as_ref().expect("clients make sessions");
+        assert!(found.len() > 30 && all_ok(&output), "{}", found.len());
+        assert_eq!(sessions.timed.outcomes["ok"], found.len() as u64);
+        assert!((sessions.timed.throughput - found.len() as f64 / 2.0).abs() < 1e-9);
+        let duration = mean(|session| session[1] - session[0]) / 1e9;
+        assert!(sessions.duration_s.is_some_and(|told| (told - duration).abs() < 1e-9), "{duration}");
+        let time = mean(|session| session[2]) / 1e6;
+        let told = sessions.timed.response_time_ms;
+        assert!(told.mean.is_some_and(|mean| (mean - time).abs() < 1e-5), "{time} {told:?}");
+        assert!(told.max >= told.p99 && told.p99 >= told.p50 && told.p50 > Some(20.0), "{told:?}");
+        // The others pause after their last step when the run ends, or wait for an arrival.
+        let unfinished = sessions.timed.outcomes["unfinished"];
+        assert!((1..=5).contains(&unfinished), "{unfinished}");
+        assert!(sessions.failed_at.is_empty());
+        let goodput = mean(|session| session[3]) * 8.0 * found.len() as f64 / 2.0;
+        assert!((sessions.timed.goodput_bps - goodput).abs() < 1e-3, "{goodput}");
+        let group = output.summary.by_group[0].sessions.as_ref();
+        assert_eq!(format!("{group:?}"), format!("{:?}", Some(sessions)));
+    }
+}
+
+#[test]
+fn sessions_that_fail_are_counted_by_the_step_that_ended_them() {
+    // The server answers for /a, which has not what the second step looks for.
+    let steps = json!([
+        {"name": "a", "path": "/a", "once": true}, {"name": "b", "path": "{line:users.csv}", "expect": {"contains": "found"}}, {"name": "c", "path": "/c"},
+    ]);
+    let mut scenario = session(steps);
+    scenario["files"] = json!({"users.csv": "L2EK"});
+    // Clients of another group, with steps of other names, and some of a third, which no sum counts.
+    let mut other = scenario["clients"][0].clone();
+    other["name"] = json!("others");
+    other["workload"] = json!({"kind": "requests", "order": "session", "requests": [{"name": "x", "path": "/x"}, {"name": "c", "path": "/c"}]});
+    let mut aside = other.clone();
+    aside["name"] = json!("aside");
+    aside["background"] = json!(true);
+    scenario["clients"].as_array_mut().unwrap().extend([other, aside]);
+    let output = run(&scenario);
+    let of = |sessions: &Option<wasp_engine::SessionSummary>| {
+        let sessions = sessions.as_ref().expect("clients make sessions");
+        (sessions.timed.outcomes["ok"], sessions.timed.outcomes["wrong"], sessions.failed_at.clone())
+    };
+    let [first, second, third] = &output.summary.by_group[..] else { panic!("three groups") };
+    let wrong = first.requests[1].timed.outcomes["wrong"];
+    assert!(wrong > 200);
+    assert_eq!(of(&first.sessions), (0, wrong, BTreeMap::from([("b".into(), wrong)])));
+    let failing = first.sessions.as_ref().unwrap();
+    assert_eq!((failing.duration_s, failing.timed.goodput_bps), (None, 0.0));
+    assert_eq!(failing.timed.statuses, BTreeMap::from([(200, wrong)]));
+    // One that failed counts as longer than any other.
+    let all = failing.timed.all_response_time_ms;
+    assert!(all.mean.is_none() && all.p50.is_some_and(|p50| p50 > 3.59e6), "{all:?}");
+    let (ok, none, nowhere) = of(&second.sessions);
+    assert!(ok > 200 && none == 0 && nowhere.is_empty());
+    assert!(of(&third.sessions).0 > 200);
+    assert_eq!(of(&output.summary.sessions), (ok, wrong, BTreeMap::from([("b".into(), wrong)])));
+}
+
+#[test]
+fn requests_by_weight_are_no_sessions() {
+    assert!(run(&named(shop())).summary.sessions.is_none());
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wasp_app::Outcome;
 use wasp_engine::{
     ConnectionRow, Gauges, GroupLedger, Ledger, LinkRow, LinkSecond, NamedLedger, ObservedLink, Rows,
-    RunOutput, Second, Strata, Summary, TransactionRow,
+    RunOutput, Second, Strata, Summary, TimedTally, TransactionRow,
 };
 
 /// The figures and the records of a run.
@@ -235,14 +235,14 @@ fn link_wait_table(links: &[ObservedLink]) -> PyResult<ArrowTable> {
     ])
 }
 
-/// The transactions whose response times a histogram has.
+/// The transactions, or sessions, whose response times a histogram has.
 #[derive(Clone, Copy)]
 struct Counted<'a> {
     /// The group; none for the whole run.
     group: Option<u16>,
     /// The named request; none for all requests.
     request: Option<&'a str>,
-    /// Whether they are those that were ok, or all that ended.
+    /// Whether they are those that were `ok`, or all that ended; and whether they are whole sessions.
     population: &'static str,
 }
 
@@ -252,22 +252,27 @@ struct Bucket<'a> {
     edges: Edges,
 }
 
-/// The buckets that hold something, of the whole run and of each group, and in both of each named request.
+/// The buckets that hold something, of the whole run and of each group, and in both of each named request and of whole sessions.
 fn histogram_table(ledger: &Ledger) -> PyResult<ArrowTable> {
     let mut rows: Vec<Bucket<'_>> = Vec::new();
     let (ok, all) = (&ledger.response_times, &ledger.all_times());
-    rows.extend(buckets(None, None, ok, all));
+    rows.extend(buckets(None, ok, all));
     for (index, group) in (0..).zip(&ledger.groups) {
         match &group.times {
             // The times of the only group are those of the run.
-            None => rows.extend(buckets(Some(index), None, ok, all)),
-            Some(times) => rows.extend(buckets(Some(index), None, &times.ok, &times.all())),
+            None => rows.extend(buckets(Some(index), ok, all)),
+            Some(times) => rows.extend(buckets(Some(index), &times.ok, &times.all())),
         }
     }
     let together = ledger.named();
     rows.extend(named_buckets(None, &together));
     for (index, group) in (0..).zip(&ledger.groups) {
         rows.extend(named_buckets(Some(index), &group.named));
+    }
+    let sessions = ledger.sessions();
+    rows.extend(sessions.iter().flat_map(|found| buckets_timed(None, None, &found.timed)));
+    for (index, group) in (0..).zip(&ledger.groups) {
+        rows.extend(group.sessions.iter().flat_map(|found| buckets_timed(Some(index), None, &found.timed)));
     }
     let of =
         |value: fn(&Edges) -> u64| array(rows.iter().map(|row| value(&row.edges)).collect::<UInt64Array>());
@@ -284,18 +289,30 @@ fn histogram_table(ledger: &Ledger) -> PyResult<ArrowTable> {
 
 /// The buckets of these named requests, of a group or of all of them.
 fn named_buckets(group: Option<u16>, named: &[NamedLedger]) -> Vec<Bucket<'_>> {
-    let of = |named| {
-        let NamedLedger { name, .. }: &NamedLedger = named;
-        let times = named.times();
-        times.map_or_else(Vec::new, |times| buckets(group, Some(name), &times.ok, &times.all()))
-    };
-    named.iter().flat_map(of).collect()
+    named.iter().flat_map(|NamedLedger { name, timed, .. }| buckets_timed(group, Some(name), timed)).collect()
 }
 
+/// The buckets of the transactions of a named request; of whole sessions if it is none.
+fn buckets_timed<'a>(group: Option<u16>, request: Option<&'a str>, timed: &TimedTally) -> Vec<Bucket<'a>> {
+    let populations = if request.is_some() { OF_TRANSACTIONS } else { OF_SESSIONS };
+    let Some(times) = timed.times() else { return Vec::new() };
+    buckets_of(populations, (group, request), &times.ok, &times.all())
+}
+
+/// What is counted: the `ok` ones, and all that ended.
+type Populations = [&'static str; 2];
+
+const OF_TRANSACTIONS: Populations = ["ok", "all"];
+const OF_SESSIONS: Populations = ["ok sessions", "all sessions"];
+
 /// The buckets of the `ok` transactions, and of all that ended.
-fn buckets<'a, C: Counter>(
-    group: Option<u16>,
-    request: Option<&'a str>,
+fn buckets<C: Counter>(group: Option<u16>, ok: &Histogram<C>, all: &Histogram<C>) -> Vec<Bucket<'static>> {
+    buckets_of(OF_TRANSACTIONS, (group, None), ok, all)
+}
+
+fn buckets_of<'a, C: Counter>(
+    populations: Populations,
+    (group, request): (Option<u16>, Option<&'a str>),
     ok: &Histogram<C>,
     all: &Histogram<C>,
 ) -> Vec<Bucket<'a>> {
@@ -303,7 +320,7 @@ fn buckets<'a, C: Counter>(
         let counted = Counted { group, request, population };
         edges(histogram).map(move |edges| Bucket { counted, edges })
     };
-    of("ok", ok).chain(of("all", all)).collect()
+    of(populations[0], ok).chain(of(populations[1], all)).collect()
 }
 
 /// The least and the greatest value of a bucket, and how many it holds.

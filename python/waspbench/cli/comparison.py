@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from waspbench.runner.study import Study
 
 
-_BY_GROUP = "phones.p95 is that of the group phones, request:login.p95 that of the requests called login."
+_BY_GROUP = (
+    "phones.p95 is that of the group phones, request:login.p95 that of the requests called "
+    "login, sessions.p95 that of whole sessions."
+)
 _COMPARED = f"Figure to compare: {VALID_COMPARED}. {_BY_GROUP}"
 _JUDGED = f"Figure to judge: {VALID}. {_BY_GROUP}"
 

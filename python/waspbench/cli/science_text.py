@@ -11,15 +11,18 @@ from waspbench.colour import Tone, paint, tone_of
 from waspbench.experiment.sweep import text_of
 from waspbench.results import errors
 from waspbench.results.answers import against, answer, sought
-from waspbench.results.capacity import CapacityResult, PointCapacity
+from waspbench.results.capacity import CapacityResult, PointCapacity, rows_by_request
 from waspbench.results.catalogue import Entry
 from waspbench.results.check import WORDS, Check
+from waspbench.results.columns import of_requests
 from waspbench.results.comparing import Compared, ComparisonResult
 from waspbench.results.differences import listed as differences_listed
-from waspbench.results.loads import load_columns
+from waspbench.results.loads import load_columns, load_text
 from waspbench.results.normal import NormalityResult
+from waspbench.results.parts import WHOLE_SESSIONS
 from waspbench.results.regression import untrusted
 from waspbench.results.search_notes import ALARMS, beside, excluded, made
+from waspbench.results.sessions import text_of as sessions_text
 from waspbench.results.verdicts import change, failing, means, tested
 from waspbench.tabular import NONE, Column, Listing, aligned, whole
 
@@ -65,7 +68,18 @@ def _capacity(point: PointCapacity, result: CapacityResult) -> list[str]:
     lines += [f"  {made(point)}:", *Listing(columns, [load.figures for load in point.loads]).terminal(indent=4)]
     for said in excluded(point, result.find):
         lines += textwrap.wrap(said, 79, initial_indent="    ", subsequent_indent="      ")
-    return [*lines, ""]
+    return [*lines, *_by_request(point, result), ""]
+
+
+def _by_request(point: PointCapacity, result: CapacityResult) -> list[str]:
+    """A line for each named request at the load that was found, and for whole sessions."""
+    rows = rows_by_request(point)
+    if not rows or point.load is None:
+        return []
+    listing = Listing(of_requests(result.percentiles, rows), rows)
+    lines = [f"  each request at {load_text(point.load, result.find)}:", *listing.terminal(indent=4)]
+    said = [] if point.sessions is None else [f"{WHOLE_SESSIONS}: {sessions_text(point.sessions)}"]
+    return [*lines, *(f"    {text}" for text in said)]
 
 
 def _bad(text: str) -> str:

@@ -21,6 +21,7 @@ from waspbench.live import choose_mode
 from waspbench.results import Result, catalogue, default_directory
 from waspbench.results.brief import notes
 from waspbench.results.capacity import CapacityResult
+from waspbench.results.lines import told_of_sessions
 from waspbench.results.observed import listing
 from waspbench.results.reasons import longest
 from waspbench.results.remarks import remarks
@@ -167,7 +168,7 @@ def report(result: StudyResult, links: Sequence[str] = ()) -> str:
     the lines of the table of observed links.
     """
     lines = [f"{result.name}: {result.mode}, {len(result.points)} points, seed {result.seed}", ""]
-    lines += [*result.listing.terminal(), *links, *side_by_side(result)]
+    lines += [*result.listing.terminal(), *_by_request(result), *links, *side_by_side(result)]
     reasons = [f"{_at(point.varied)}{text}" for point in result.points for text in against(point)]
     advice = longest(point.result.advice for point in result.points if point.result is not None)
     lines += (
@@ -178,6 +179,16 @@ def report(result: StudyResult, links: Sequence[str] = ()) -> str:
     if not result.complete:
         lines += ["", f"{paint('Not complete:', 'bad')} some points have not all their runs."]
     return "\n".join([*lines, "", f"results: {result.results}"]) + "\n"
+
+
+def _by_request(result: StudyResult) -> list[str]:
+    """A line for each named request at each point, and for whole sessions, and what these did."""
+    listing = result.listing_by_request
+    if not listing.rows:
+        return []
+    made = [(point.varied, point.result) for point in result.points if point.result is not None]
+    told = [f"{_at(varied)}{text}" for varied, own in made for text in told_of_sessions(own)]
+    return ["", *listing.terminal(), *_listed("Sessions:", told)]
 
 
 def against(point: StudyPoint) -> list[str]:

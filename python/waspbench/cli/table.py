@@ -9,10 +9,12 @@ from typing import Any
 from waspbench.cli.drawing import drawing
 from waspbench.colour import paint
 from waspbench.results import Result, Waits, errors, wording
-from waspbench.results.columns import GROUP, every, of_groups, of_requests
+from waspbench.results.columns import GROUP, every, of_groups
 from waspbench.results.ecn import ecn_of, ecn_text
 from waspbench.results.estimates import ResponseTime
-from waspbench.results.result import OpenLoop, request_rows
+from waspbench.results.lines import key_of_row, told_of_sessions
+from waspbench.results.parts import WHOLE_SESSIONS
+from waspbench.results.result import OpenLoop
 from waspbench.results.workload import arrival_text, asked_text, workload_lines
 from waspbench.tabular import NONE, Column, Figures, Listing, aligned, decimals, filled, percent
 
@@ -99,17 +101,15 @@ def _groups(result: Result) -> list[str]:
 
 def _requests(result: Result) -> list[str]:
     """A line for each named request, and what became of those that were not ok."""
-    rows = request_rows(result)
-    if not rows:
+    listing = result.listing_by_request
+    if not listing.rows:
         return []
-    columns = {name: column for name, column in of_requests(result.percentiles, rows).items() if name != "outcomes"}
-    failed = [row for row in rows if (row["errors"] or 0.0) > errors.NOTED]
-    told = [f"{_whose(row)}: {errors.text(row['outcomes'] or {}, row['statuses'])}" for row in failed]
-    return ["", *Listing(columns, rows).terminal(), *(line for text in told for line in _wrapped("", text))]
-
-
-def _whose(row: Figures) -> str:
-    return row["request"] if row["group"] is None else f"{row['group']}, {row['request']}"
+    columns = {name: column for name, column in listing.columns.items() if name != "outcomes"}
+    requests = [row for row in listing.rows if row["request"] != WHOLE_SESSIONS]
+    failed = [row for row in requests if (row["errors"] or 0.0) > errors.NOTED]
+    told = [f"{key_of_row(row).said}: {errors.text(row['outcomes'] or {}, row['statuses'])}" for row in failed]
+    told += told_of_sessions(result)
+    return ["", *Listing(columns, listing.rows).terminal(), *(line for text in told for line in _wrapped("", text))]
 
 
 def _outcomes(result: Result) -> str:

@@ -1,16 +1,17 @@
-"""The figures that conditions and comparisons name: ``[group.][request:NAME.][all.]metric``.
+"""The figures that conditions and comparisons name: ``[group.][request:NAME.|sessions.][all.]metric``.
 
 throughput            ok transactions a second, of all clients
 p99.9                 what 99.9 % of their ok transactions took at most
 all.p99               the same of all that ended, whatever their outcome
 phones.all.p95        of those of the group phones
 request:order.p90     of the requests that are called order, of all clients
+phones.sessions.p90   of whole sessions of the group phones
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
@@ -27,6 +28,8 @@ OK = "ok"
 """Before the name of a percentile of an objective: that of ``ok`` transactions, as it is anywhere else without it."""
 REQUEST = "request:"
 """Before the name of a request."""
+SESSIONS = "sessions"
+"""Before the name of a figure: that of whole sessions, not of their requests."""
 
 PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9")
 """The percentiles that results always have; tables show them unless others are asked for."""
@@ -77,6 +80,8 @@ class Metric:
     """Name of the group of clients that it is of; None for all together."""
     request: str | None = None
     """Name of the requests that it is of; None for all requests."""
+    sessions: bool = False
+    """Whether it is of whole sessions, not of their requests."""
     all: bool = False
     """Whether a response time is that of all transactions that ended, not of ``ok`` ones."""
 
@@ -86,13 +91,18 @@ class Metric:
     def path(self, *, ok: bool = False) -> str:
         """What names it; with ``ok`` where that has to be said of ``ok`` transactions."""
         population = [ALL] if self.all else [OK] if ok else []
-        of = [*([self.group] if self.group else []), *([REQUEST + self.request] if self.request else [])]
-        return ".".join([*of, *population, self.name])
+        of = [self.group, self.request and REQUEST + self.request, SESSIONS if self.sessions else None]
+        return ".".join([*filter(None, of), *population, self.name])
 
     @property
     def kind(self) -> Kind:
         """The kind of its limit."""
         return "duration" if self.is_percentile else FIGURES[self.name][0]
+
+    @property
+    def counted(self) -> str:
+        """What it counts: transactions or sessions."""
+        return "sessions" if self.sessions else "transactions"
 
     @property
     def is_percentile(self) -> bool:
@@ -133,14 +143,26 @@ def metric(text: str, valid: str = VALID) -> Metric:
         except ValueError as error:
             raise FieldError(text, f"{text}: {error}") from None
     group, every = _without(of, ALL)
+    group, sessions = _without(group, SESSIONS)
     group, request = _without_request(group, text)
+    parts = () if group is None else tuple(group.split("."))
+    if (sessions and request is not None) or (request is not None and SESSIONS in parts):
+        message = f"{SESSIONS}. is of whole sessions; leave it or {REQUEST}{request} out"
+        raise FieldError(text, f"{text}: {message}")
+    if SESSIONS in parts:
+        rest = ".".join(part for part in parts if part != SESSIONS)
+        near = ".".join(filter(None, [rest, SESSIONS, name]))
+        raise FieldError(text, f"{text}: {SESSIONS}. stands once, after the group, as in {near}")
     first, last = (None, None) if group is None else (group.split(".")[0], group.split(".")[-1])
     if last == OK:
         message = f"a figure is of ok transactions without {OK}., which objectives (--slo) have; leave it out"
         raise FieldError(text, f"{text}: {message}")
     if first in (ALL, OK):
         raise FieldError(text, f"{text}: {first}. stands after the group, as in phones.{first}.p99")
-    made = Metric(name, group, request, every)
+    made = Metric(name, group, request, sessions, every)
+    if every and sessions and not made.is_percentile:
+        message = f"{SESSIONS}.{ALL}. stands before percentiles only; a session that failed counts with an hour"
+        raise FieldError(text, f"{text}: {message}")
     if every and made.kind != "duration":
         raise FieldError(text, f"{text}: {ALL}. stands before response times only: mean, max or a percentile")
     if name == _OF_THE_SERVER and text != name:
@@ -200,6 +222,8 @@ class Known:
     """The names of requests in each group of clients, by its name."""
     requests: Sequence[str] = ()
     """The names of requests of all clients, background groups left out."""
+    sessions: Collection[str | None] = ()
+    """The groups whose clients make sessions, by their names; with None if one of them is no background group."""
 
 
 def check_known(of: Metric, known: Known) -> None:
@@ -212,16 +236,18 @@ def check_known(of: Metric, known: Known) -> None:
     if of.group is not None and not groups:
         raise FieldError(str(of), f"{of}: the results do not tell the figures of groups")
     if of.group is not None and of.group not in groups:
-        near = hint(of.group, groups)
+        near = hint(of.group, [*groups, *([SESSIONS] if known.sessions else [])])
         if of.request is None and of.group in known.requests:
             meant = replace(of, group=None, request=of.group)
             near = f"{of.group} is a request: did you mean {meant}? "
         message = f"{of}: no group is called {of.group}; {near}valid here: {', '.join(groups)}"
         raise FieldError(str(of), message)
+    whose = "" if of.group is None else f" of {of.group}"
+    if of.sessions and of.group not in known.sessions:
+        raise FieldError(str(of), f"{of}: the clients{whose} make no sessions here; leave out `{SESSIONS}.`")
     if of.request is None:
         return
     names = known.requests if of.group is None else groups[of.group]
-    whose = "" if of.group is None else f" of {of.group}"
     if not names:
         message = f"{of}: no request{whose} has a name here; leave {REQUEST}{of.request} out"
         raise FieldError(str(of), message)
@@ -233,7 +259,7 @@ def check_known(of: Metric, known: Known) -> None:
 
 def is_reserved(name: str) -> bool:
     """Whether a group of this name, or a part of it between dots, would be taken for part of a figure's name."""
-    reserved = {ALL, OK, *FIGURES}
+    reserved = {ALL, OK, SESSIONS, *FIGURES}
     return any(part in reserved or is_percentile(part) for part in name.split("."))
 
 

@@ -319,5 +319,7 @@ def known_in(experiment: Experiment) -> Known:
         name: [request.name for request in workload.requests] if isinstance(workload, Requests) else []
         for name, workload in asked.items()
     }
-    measured = [groups[group.name] for group in experiment.clients if not group.background]
-    return Known(groups, list(dict.fromkeys(name for names in measured for name in names)))
+    measured = [group.name for group in experiment.clients if not group.background]
+    sessions = [name for name, own in asked.items() if isinstance(own, Requests) and own.order == "session"]
+    of_all = [None] if any(name in sessions for name in measured) else []
+    return Known(groups, list(dict.fromkeys(each for name in measured for each in groups[name])), (*sessions, *of_all))

@@ -105,14 +105,17 @@ def varied_points(study: StudyResult) -> list[StudyPoint]:
     return [point for point in study.points if point.varied]
 
 
-def _check_requests(quantity: Quantity, results: Sequence[Result]) -> None:
-    """Makes sure that a result has the requests that the figure is of.
+def _check_parts(quantity: Quantity, results: Sequence[Result]) -> None:
+    """Makes sure that a result has the requests or the sessions that the figure is of.
 
     Raises:
         NoFigureError: none has.
     """
+    found = [known_in_result(result) for result in results]
+    for of in (metric for metric in quantity.metrics if metric.sessions):
+        if not any(of.group in each.sessions for each in found):
+            raise NoFigureError.because("is of whole sessions, and these clients make none")
     for of in (metric for metric in quantity.metrics if metric.request is not None):
-        found = [known_in_result(result) for result in results]
         names = [name for each in found for name in (each.groups.get(of.group, ()) if of.group else each.requests)]
         if of.request not in names:
             known = list(dict.fromkeys(names))
@@ -133,7 +136,7 @@ def parts_of(points: Sequence[StudyPoint], quantity: Quantity, options: Options)
         raise NoFigureError.because(
             f"is of a group that is not there; {hint(of, groups)}valid here: {', '.join(groups)}"
         )
-    _check_requests(quantity, results)
+    _check_parts(quantity, results)
     if GROUP not in options.by:
         return [(point.varied, Part(point_name(point), point.result, of)) for point in points]
     if of is not None or Metric("server_cpu") in quantity.metrics:

@@ -105,7 +105,9 @@ def trusted(result: Result) -> list[bool]:
 def absent(values: Sequence[Value], parts: Sequence[Part], label: str) -> list[str]:
     """What is said where points with a finished run have no value."""
     none = sum(value.y is None and part.result is not None for value, part in zip(values, parts, strict=True))
-    return [f"no {label} at {none} of {len(parts)} points: too few transactions, or not known"] if none else []
+    return (
+        [f"no {label} at {none} of {len(parts)} points: too few transactions or sessions, or not known"] if none else []
+    )
 
 
 def warnings_of(parts: Sequence[Part], mark: str = HOLLOW) -> list[str]:

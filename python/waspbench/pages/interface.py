@@ -40,6 +40,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "ResponseTime",
         "Group",
         "NamedRequest",
+        "Sessions",
         "RunSummary",
         "Reason",
         "Advice",
@@ -310,8 +311,12 @@ def choices(kind: Any) -> str:
 
 
 FRAMES: Mapping[str, tuple[str, Sequence[FrameColumn], bool]] = {
-    "Result.to_frame()": ("A row is a run.", runs.run_columns(PERCENTILES, by_group=True), False),
-    "StudyResult.to_frame()": ("A row is a point.", runs.point_columns(PERCENTILES, by_group=True), True),
+    "Result.to_frame()": ("A row is a run.", runs.run_columns(PERCENTILES, by_group=True, by_request=True), False),
+    "StudyResult.to_frame()": (
+        "A row is a point.",
+        runs.point_columns(PERCENTILES, by_group=True, by_request=True),
+        True,
+    ),
     "CapacityResult.to_frame()": ("A row is a point.", searches.point_columns(PERCENTILES), True),
     'CapacityResult.to_frame("loads")': (
         "A row is a load that was tried. Figures that objectives name have a column each, such as `all.p99_ms`.",
@@ -331,7 +336,10 @@ FRAMES: Mapping[str, tuple[str, Sequence[FrameColumn], bool]] = {
 }
 """The frames of declared columns: what a row is, the columns, and whether swept fields are among them."""
 
-_GROUPED = " The columns `group` and `background` exist only with `by_group=True`."
+_GROUPED = (
+    " The columns `group` and `background` exist only with `by_group=True`, and the column `request` only with "
+    "`by_request=True`."
+)
 
 
 def _frames() -> Iterator[str]:

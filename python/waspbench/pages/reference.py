@@ -256,14 +256,18 @@ def _range(shape: Schema) -> str:
 def _figures() -> Iterator[str]:
     yield "## Figures in conditions\n"
     yield (
-        "`[assert]`, `--assert`, `--slo` and `--metric` name a figure by `[group.][request:NAME.][all.]figure`. `p99` "
-        "is computed over all groups together, background groups left out, and `phones.p99` over the group `phones`. "
-        "`request:order.p99` is that of the named request `order` of all groups, and `phones.request:order.p99` that "
-        "of the requests of one group. Response times (`mean`, `max` and percentiles) are those of `ok` transactions. "
-        "With `all.` in front (`phones.all.p99`) they are those of all transactions that ended, errors included. An "
-        "objective (`--slo`) is different: there `p99` is the percentile of all transactions that ended, and `ok.p99` "
-        "is that of the `ok` ones. No group can have the name `all`, `ok` or that of a figure. `wasp compare` takes "
-        "`throughput`, `goodput`, `mean` and percentiles.\n"
+        "`[assert]`, `--assert`, `--slo` and `--metric` name a figure by "
+        "`[group.][request:NAME.|sessions.][all.]figure`. `p99` is computed over all groups together, background "
+        "groups left out, and `phones.p99` over the group `phones`. `request:order.p99` is that of the named request "
+        "`order` of all groups, and `phones.request:order.p99` that of the requests of one group. `sessions.p99` is "
+        "that of whole sessions, if clients make some: `sessions.throughput` counts sessions a second whose steps "
+        "were all `ok`, `sessions.errors` is the share of sessions that failed, and the response time of a session is"
+        " the sum of those of its steps, without the pauses. Response times (`mean`, `max` and percentiles) are those"
+        " of `ok` transactions. With `all.` in front (`phones.all.p99`) they are those of all transactions that "
+        "ended, errors included; in percentiles of sessions (`sessions.all.p99`), one that failed counts with an "
+        "hour. An objective (`--slo`) is different: there `p99` is the percentile of all transactions that ended, and"
+        " `ok.p99` is that of the `ok` ones. No group can have the name `all`, `ok`, `sessions` or that of a figure. "
+        "`wasp compare` takes `throughput`, `goodput`, `mean` and percentiles.\n"
     )
     rows = [(f"`{name}`", _LIMITS[kind], meaning) for name, (kind, meaning) in FIGURES.items()]
     percentile = ("`p50`, `p99.9` and so on", _LIMITS["duration"], "response time that so many per cent do not exceed")

@@ -13,10 +13,12 @@ from waspbench.report.sources import SearchSource
 from waspbench.report.studies import nature, title
 from waspbench.report.tables import loads_table
 from waspbench.results import answers
-from waspbench.results.capacity import CapacityResult, PointCapacity
-from waspbench.results.columns import Line, column_of, columns_of, settings, swept
-from waspbench.results.loads import UNITS, load_columns, load_number
+from waspbench.results.capacity import CapacityResult, PointCapacity, rows_by_request
+from waspbench.results.columns import Line, column_of, columns_of, of_requests, settings, swept
+from waspbench.results.loads import UNITS, load_columns, load_number, load_text
+from waspbench.results.parts import WHOLE_SESSIONS
 from waspbench.results.search_notes import ALARMS, beside, excluded, hints, made
+from waspbench.results.sessions import text_of
 from waspbench.results.workload import workloads_text
 from waspbench.tabular import Column, Figures, Listing, span, whole
 
@@ -261,12 +263,21 @@ def _costs(source: SearchSource) -> Table | None:
 
 def _loads(point: PointCapacity, search: CapacityResult) -> list[Block]:
     """The loads that were tried at a point, and what speaks against those that do not count."""
-    at = f" at {settings_of(point.varied)}" if point.varied else ""
+    where = settings_of(point.varied)
+    at, and_at = (f" at {where}", f" and {where}") if where else ("", "")
     columns = load_columns(point.loads, search.percentiles, search.find)
     listing = Listing(columns, [load.figures for load in point.loads])
     blocks: list[Block] = [loads_table(f"The loads that were tried{at}, {made(point)}", listing)]
     said = excluded(point, search.find)
-    return [*blocks, items("What speaks against loads", said, "doubt")] if said else blocks
+    if said:
+        blocks.append(items("What speaks against loads", said, "doubt"))
+    rows = rows_by_request(point)
+    if rows and point.load is not None:
+        by_request = Listing(of_requests(search.percentiles, rows), rows)
+        blocks.append(table(f"Each named request at {load_text(point.load, search.find)}{and_at}", by_request))
+    if point.sessions is not None:
+        blocks.append(Words(text=f"{_sentence(WHOLE_SESSIONS)}: {text_of(point.sessions)}."))
+    return blocks
 
 
 def _sentence(text: str) -> str:

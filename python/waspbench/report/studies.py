@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from waspbench.experiment.metrics import Metric
+from waspbench.experiment.sweep import text_of as point_text
 from waspbench.figures.sources import settings_of, short_name
 from waspbench.report import again, alerts, amounts, figures, server, setting, study_words
 from waspbench.report.content import Block, Cell, Report, Section, Table, Words, items, table, with_blocks
@@ -15,9 +16,10 @@ from waspbench.report.tables import emulator_table, figures_table, points_table,
 from waspbench.results.brief import advice, notes
 from waspbench.results.columns import column_of
 from waspbench.results.ecn import ecn_of, ecn_text
+from waspbench.results.lines import told_of_sessions
 from waspbench.results.observed import interval, listing
 from waspbench.results.remarks import remarks
-from waspbench.results.result import Result, request_rows
+from waspbench.results.result import Result
 from waspbench.results.wording import carried, described, direction, hidden
 from waspbench.results.wording import server as server_text
 from waspbench.results.workload import workloads_text
@@ -57,7 +59,10 @@ def study_report(source: StudySource) -> Report:
             server.of(source.origin),
             again.of_study(source.origin, source.name),
         ),
-        points=study.to_frame(by_group=any(len(result.groups) > 1 for _, result in source.made)).to_dicts(),
+        points=study.to_frame(
+            by_group=any(len(result.groups) > 1 for _, result in source.made),
+            by_request=bool(study.listing_by_request.rows),
+        ).to_dicts(),
     )
 
 
@@ -219,7 +224,15 @@ def _groups(source: StudySource) -> Section:
 
 
 def _requests(source: StudySource) -> Section:
-    """The named requests of one result, where its requests have names."""
-    named = [result for _, result in source.made if request_rows(result) and len(source.study.points) == 1]
-    blocks: list[Block] = [requests_table("Each named request", result) for result in named]
-    return Section(name="requests", title="Named requests", blocks=blocks)
+    """The named requests at each point, where requests have names, and what became of whole sessions."""
+    if not source.study.listing_by_request.rows:
+        return Section(name="requests", title="Named requests", blocks=[])
+    told = [
+        f"{point_text(point.varied)}: {text}" if point.varied else text
+        for point in source.study.points
+        if point.result is not None
+        for text in told_of_sessions(point.result)
+    ]
+    at = " at each point" if len(source.study.points) > 1 else ""
+    blocks: list[Block] = [requests_table(f"Each named request{at}", source.study)]
+    return Section(name="requests", title="Named requests", blocks=[*blocks, items("", told)] if told else blocks)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from waspbench.experiment.metrics import Metric
 from waspbench.report import amounts
 from waspbench.report.content import Cell, Head, Interval, Table, facts, table
 from waspbench.results.checks import estimate
-from waspbench.results.columns import column_of, every, label_of, of_requests, settings, swept
+from waspbench.results.columns import column_of, every, label_of, settings, swept
 from waspbench.results.frames.columns import column_name, metrics
-from waspbench.results.result import Result, request_rows
+from waspbench.results.lines import key_of_row
+from waspbench.results.result import Result
 from waspbench.results.study import StudyResult
 from waspbench.results.workload import arrival_text
 from waspbench.tabular import NONE, Column, Figures, Listing, decimals, percent, span
@@ -22,11 +23,12 @@ _INTERVAL = "throughput_ci90"
 
 def points_table(title: str, study: StudyResult) -> Table:
     """A line for each point, and for each group of clients at it where there are several."""
-    return table(title, _without(study.listing, _INTERVAL), _intervals(study))
+    intervals = _intervals(study, lambda of, row: replace(of, group=row["group"]))
+    return table(title, _without(study.listing, _INTERVAL), intervals)
 
 
-def _intervals(study: StudyResult) -> Interval:
-    """What knows the intervals of the figures of a study's table."""
+def _intervals(study: StudyResult, of_row: Callable[[Metric, Figures], Metric]) -> Interval:
+    """What knows the intervals of the figures of a study's table; ``of_row`` is the figure of what a line is of."""
     results = {point.index: point.result for point in study.points}
     known = {column_name(of): of for of in metrics(study.percentiles)}
 
@@ -34,23 +36,14 @@ def _intervals(study: StudyResult) -> Interval:
         of, result = known.get(name), results[row["point"]]
         if of is None or result is None or row.get(name) is None:
             return ""
-        return amounts.interval(Metric(of.name, row["group"]), result)
+        return amounts.interval(of_row(of, row), result)
 
     return interval
 
 
-def requests_table(title: str, result: Result) -> Table:
-    """A line for each named request of a result."""
-    rows = request_rows(result)
-    known = {column_name(of): of for of in metrics(result.percentiles)}
-
-    def interval(name: str, row: Figures) -> str:
-        of = known.get(name)
-        if of is None or row.get(name) is None:
-            return ""
-        return amounts.interval(replace(of, group=row["group"], request=row["request"]), result)
-
-    return table(title, Listing(of_requests(result.percentiles, rows), rows), interval)
+def requests_table(title: str, study: StudyResult) -> Table:
+    """A line for each named request at each point, and for whole sessions."""
+    return table(title, study.listing_by_request, _intervals(study, lambda of, row: key_of_row(row).metric(of)))
 
 
 def loads_table(title: str, listing: Listing) -> Table:

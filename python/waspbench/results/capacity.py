@@ -16,12 +16,16 @@ from waspbench.results.check import Check
 from waspbench.results.columns import Line, no_line, settings, swept
 from waspbench.results.estimates import every_percentile
 from waspbench.results.formats import FORMAT, Record, json_of, read_document
-from waspbench.results.loads import Load, LoadReading, Number, line_of, load_columns, loads_of, readings_at
+from waspbench.results.lines import figures_line, row_of
+from waspbench.results.loads import Load, LoadReading, Number, line_of, load_columns, loads_of, on_disk, readings_at
+from waspbench.results.named_requests import NamedRequest, requests_of
+from waspbench.results.parts import own_parts
+from waspbench.results.sessions import Sessions, sessions_of
 from waspbench.results.shown import WithFiles, owned
 from waspbench.results.study import check_kind, point_directory
 from waspbench.stats.capacity import More
 from waspbench.stats.objective import Outcome
-from waspbench.tabular import Listing
+from waspbench.tabular import Figures, Listing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,6 +115,12 @@ class PointCapacity(Record):
     """The runs by load, in rising order; fresh runs of a load come last."""
     line: Line = Field(default_factory=no_line)
     """Figures of the runs from which the capacity follows."""
+    requests: list[NamedRequest] = Field(default_factory=list)
+    """Figures of each named request in these runs, of all groups but background groups. Empty if requests have no
+    names, and in results of older versions."""
+    sessions: Sessions | None = None
+    """Figures of whole sessions in these runs, likewise. None if clients make none, and in results of older versions.
+    """
 
     @property
     def is_lower_bound(self) -> bool:
@@ -135,18 +145,29 @@ class PointCapacity(Record):
         return [] if self.load is None else readings_at(self.readings, self.load)
 
 
+def rows_by_request(point: PointCapacity) -> list[Figures]:
+    """The lines of the table of named requests, and of whole sessions, at the load that was found."""
+    found = own_parts(None, point.requests, point.sessions)
+    return [row_of(key, figures_line(of, point.line.runs, valid=bool(point.valid))) for key, of in found.items()]
+
+
 def with_lines(point: PointCapacity, folder: Path, percentiles: Sequence[str]) -> PointCapacity:
-    """``point`` with what is said of each load and of the capacity, as the runs below ``folder`` have it, with the
-    percentiles of these names.
+    """``point`` with what is said of each load, of the capacity, and of named requests there, as the runs below
+    ``folder`` have it, with the percentiles of these names.
 
     Raises:
         InputError: one of their files cannot be read.
     """
     loads = loads_of(point.readings, folder, percentiles)
-    line = no_line(every_percentile(percentiles))
-    if point.behind:
-        line = line_of(point.behind, folder, percentiles).model_copy(update={"valid": point.valid})
-    return point.model_copy(update={"loads": loads, "line": line})
+    names = every_percentile(percentiles)
+    if not point.behind:
+        return point.model_copy(update={"loads": loads, "line": no_line(names)})
+    line = line_of(point.behind, folder, percentiles).model_copy(update={"valid": point.valid})
+    runs, populations = on_disk(point.behind, folder)
+    several = max((len(run.by_group or ()) for run in runs), default=0) > 1
+    requests = requests_of([run.requests or [] for run in runs], populations, names, several=several)
+    sessions = sessions_of([run.sessions for run in runs], populations, names, several=False)
+    return point.model_copy(update={"loads": loads, "line": line, "requests": requests, "sessions": sessions})
 
 
 class CapacityResult(WithFiles):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from waspbench.errors import Argument, InputError
 from waspbench.experiment.conditions import Condition
@@ -14,19 +15,23 @@ from waspbench.results import errors
 from waspbench.results.check import Check
 from waspbench.results.estimates import ResponseTime, needed
 from waspbench.results.few import LEAST
-from waspbench.results.groups import Group
-from waspbench.results.named_requests import NamedRequest
+from waspbench.results.parts import part_of, part_of_run
 from waspbench.results.result import Result
 from waspbench.results.study import StudyResult
-from waspbench.results.summary import RunGroup, RunRequest, RunSummary
+from waspbench.results.summary import RunGroup, RunSummary
 from waspbench.stats import binomial_interval, mean_interval
+
+LONGER = 2.0
+"""By what to lengthen a run in which no session ended. A search lengthens a run by this much at once: a higher load
+would have no more sessions.
+"""
 
 
 def run_value(run: RunSummary, metric: Metric) -> float | None:
     """A figure of one run; None where it has none."""
     if metric.name == "server_cpu":
         return run.server_cpu.busy
-    part = _part_of_run(run, metric)
+    part = part_of_run(run, metric)
     if part is None:
         return None
     if metric.name == "throughput":
@@ -39,34 +44,15 @@ def run_value(run: RunSummary, metric: Metric) -> float | None:
     return None if times is None else times.at(metric.name)
 
 
-def _part_of_run(run: RunSummary, metric: Metric) -> RunSummary | RunGroup | RunRequest | None:
-    """The run, the group in it, or the request in either, that a figure is of; None where the results do not tell."""
-    part = run if metric.group is None else _called(metric.group, run.by_group or ())
-    return part if part is None or metric.request is None else _called(metric.request, part.requests or ())
-
-
-def _part_of(result: Result, metric: Metric) -> Result | Group | NamedRequest | None:
-    """The result, the group in it, or the request in either, that a figure is of; None where it does not tell."""
-    part = result if metric.group is None else _called(metric.group, result.groups)
-    return part if part is None or metric.request is None else _called(metric.request, part.requests)
-
-
-Named = TypeVar("Named", RunGroup, RunRequest, Group, NamedRequest)
-
-
-def _called(name: str, parts: Iterable[Named]) -> Named | None:
-    return next((part for part in parts if part.name == name), None)
-
-
 def _times(result: Result, metric: Metric) -> ResponseTime | None:
     """The response times that a figure is one of; None where the results do not tell."""
-    part = _part_of(result, metric)
+    part = part_of(result, metric)
     return None if part is None else part.all_response_time_ms if metric.all else part.response_time_ms
 
 
 def _outcomes(result: Result, metric: Metric) -> list[errors.Counts]:
     """The outcomes of the transactions of each run that a figure is of."""
-    parts = [_part_of_run(run, metric) for run in result.runs]
+    parts = [part_of_run(run, metric) for run in result.runs]
     return [part.outcomes for part in parts if part is not None]
 
 
@@ -77,9 +63,11 @@ def run_values(result: Result, metric: Metric) -> list[float]:
 
 def estimate(result: Result, metric: Metric) -> tuple[float | None, tuple[float, float] | None]:
     """A figure over the runs and the 90 % interval of the same figure; None for what does not exist."""
+    if metric.sessions and not any(errors.ended(outcomes) for outcomes in _outcomes(result, metric)):
+        return None, None
     if metric.kind == "duration":
         times = _times(result, metric)
-        if times is None or times.mean is None:
+        if times is None or times.max is None:
             return None, None  # of a group with few transactions it says nothing
         if metric.is_percentile:
             return times.at(metric.name), times.ci90_at(metric.name)
@@ -98,43 +86,47 @@ def estimate(result: Result, metric: Metric) -> tuple[float | None, tuple[float,
 
 
 def lacking(run: RunSummary, metric: Metric) -> str | None:
-    """Why a run has too few transactions for a response time, in words; None where it has enough, and of other
-    figures.
-    """
-    part = _part_of_run(run, metric)
+    """Why a run has too few transactions, or sessions, for a figure, in words; None where it has enough."""
+    part = part_of_run(run, metric)
     return None if part is None else _lack(part.outcomes, metric, _least(metric, _beside(run, metric)))
 
 
 def needs_more(run: RunSummary, metric: Metric) -> float | None:
-    """By what to multiply the transactions of a run for a response time; None where it has enough, or none at all."""
-    part, least = _part_of_run(run, metric), _least(metric, _beside(run, metric))
-    count = 0 if part is None else _count(part.outcomes, metric)
+    """By what to multiply the transactions of a run, or its sessions, for a figure; None where it has enough, or
+    none at all. Of sessions that were still in progress it is not known, and `LONGER` is returned.
+    """
+    part, least = part_of_run(run, metric), _least(metric, _beside(run, metric))
+    outcomes = {} if part is None else part.outcomes
+    if metric.sessions and not errors.ended(outcomes) and outcomes.get("unfinished"):
+        return LONGER
+    count = _count(outcomes, metric)
     return least / count if 0 < count < least else None
 
 
 def lacking_of_runs(result: Result, metric: Metric) -> str | None:
-    """Why runs have too few transactions for a response time, in words, where each has to have it for itself, and all
-    together enough; None where they have.
+    """Why runs have too few transactions, or sessions, for a figure, in words, where each has to have it for itself,
+    and all together enough; None where they have.
     """
-    parts = [_part_of_run(run, metric) for run in result.runs]
+    parts = [part_of_run(run, metric) for run in result.runs]
     lacks = [_lack(part.outcomes, metric, _least(metric, parts=1)) for part in parts if part is not None]
     of_a_run = next((text for text in lacks if text is not None), None)
     return _lacking_together(result, metric) if of_a_run is None else f"{of_a_run} in a run"
 
 
 def _lacking_together(result: Result, metric: Metric) -> str | None:
-    """Why all runs together have too few transactions for a response time, in words; None where they have enough."""
-    part = _part_of(result, metric)
+    """Why all runs together have too few transactions or sessions for a figure, in words; None if they have enough."""
+    part = part_of(result, metric)
     return None if part is None else _lack(part.outcomes, metric, _least(metric, _parts(result, metric)))
 
 
 def _beside(run: RunSummary, metric: Metric) -> int:
     """How many groups or requests of a run there are, of which a figure is that of one."""
-    groups = len(run.by_group or ())
+    groups = 1 if metric.group is None else len(run.by_group or ())
     if metric.request is None:
-        return 1 if metric.group is None else groups
-    part = run if metric.group is None else _called(metric.group, run.by_group or ())
-    return max(groups, len((part and part.requests) or ()))
+        return groups
+    part = part_of_run(run, replace(metric, request=None))
+    requests = part.requests if isinstance(part, (RunSummary, RunGroup)) else None
+    return max(len(run.by_group or ()), len(requests or ()))
 
 
 def _parts(result: Result, metric: Metric) -> int:
@@ -150,19 +142,23 @@ def _least(metric: Metric, parts: int) -> int:
 
 
 def _lack(outcomes: errors.Counts, metric: Metric, least: int) -> str | None:
+    if metric.sessions and not errors.ended(outcomes):
+        return f"{metric} needs sessions that end in the measured interval, and none did"
     count = _count(outcomes, metric)
     if count >= least:
         return None
-    kind = "transactions that ended" if metric.all else "ok transactions"
-    kinds = "groups" if metric.request is None else "groups or requests"
-    why = f", as any response time of one of several {kinds}" if least == LEAST else ""
+    kind = f"{metric.counted} that ended" if metric.all else f"ok {metric.counted}"
+    several = "groups" if metric.request is None else "groups or requests"
+    why = f", as any response time of one of several {several}" if least == LEAST else ""
     return f"{metric} needs {least:,} {kind}{why}, and there are {count:,}"
 
 
 def known_in_result(result: Result) -> Known:
     """What figures of a result may be of."""
     groups = {group.name: [request.name for request in group.requests] for group in result.groups}
-    return Known(groups, [request.name for request in result.requests])
+    sessions = [group.name for group in result.groups if group.sessions is not None]
+    of_all = [None] if result.sessions is not None else []
+    return Known(groups, [request.name for request in result.requests], (*sessions, *of_all))
 
 
 def check_measured(metric: Metric, result: Result) -> None:
@@ -243,9 +239,9 @@ def _how(result: Result, metric: Metric, judged: float) -> str:
     """What the interval was made of, where that needs saying."""
     if metric.name == "errors":
         outcomes = errors.total(_outcomes(result, metric)) or {}
-        return f" ({errors.failed(outcomes):,} of {errors.ended(outcomes):,} transactions)"
+        return f" ({errors.failed(outcomes):,} of {errors.ended(outcomes):,} {metric.counted})"
     times = _times(result, metric) if metric.is_percentile else None
-    return " (no transaction took longer)" if times is not None and judged == times.max else ""
+    return f" (no {metric.counted[:-1]} took longer)" if times is not None and judged == times.max else ""
 
 
 def shown(metric: Metric, value: float) -> str:

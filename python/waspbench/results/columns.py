@@ -149,7 +149,8 @@ def label_of(metric: Metric) -> str:
     said = column_of(metric).label
     if metric.all:
         said = f"{said.removesuffix(' (ms)')} of all that ended (ms)"
-    of = [part for part in (metric.group, metric.request and f"request {metric.request}") if part]
+    part = "whole sessions" if metric.sessions else metric.request and f"request {metric.request}"
+    of = [text for text in (metric.group, part) if text]
     return f"{', '.join(of)}: {said}" if of else said
 
 

@@ -22,9 +22,10 @@ from waspbench.results.columns import Line, no_line, settings, shown, swept
 from waspbench.results.differences import Difference, differences, facts, incomparable
 from waspbench.results.estimates import every_percentile
 from waspbench.results.formats import Record, json_of
+from waspbench.results.lines import line_of
 from waspbench.results.named import Comparable, Named, named
 from waspbench.results.regression import CAPACITY, judge, limit_of
-from waspbench.results.result import Result, line_of
+from waspbench.results.result import Result
 from waspbench.results.shown import Shown
 from waspbench.results.study import is_study, load_study, read_plan
 from waspbench.stats.comparison import Comparison, Span, TestName, Verdict, compare, compare_spans, runs_needed

@@ -9,7 +9,7 @@ import numpy as np
 
 from waspbench.experiment.metrics import PERCENTILES, fraction_of, is_percentile
 from waspbench.results.formats import Record
-from waspbench.results.summary import RunGroup, RunRequest, RunResponseTime, RunSummary, asked_for
+from waspbench.results.summary import RunGroup, RunRequest, RunResponseTime, RunSessions, RunSummary, asked_for
 from waspbench.stats import Histogram, Populations, mean_interval, merge, percentiles
 from waspbench.stats.quantiles import quantile_intervals, values_needed
 
@@ -144,8 +144,8 @@ def _in_ms(low: float, high: float, most: int | None) -> tuple[float, float]:
 
 
 def with_percentiles(run: RunSummary, populations: Populations, names: Sequence[str]) -> RunSummary:
-    """``run`` with the percentiles ``names`` of its response times, of all clients, of each group and of each request;
-    ``populations`` are its histograms (nanoseconds).
+    """``run`` with the percentiles ``names`` of its response times, of all clients and of each group, and in both of
+    each request and of whole sessions; ``populations`` are its histograms (nanoseconds).
     """
     groups = run.by_group and [
         _told(group, populations.of_group(index), names) for index, group in enumerate(run.by_group)
@@ -154,12 +154,13 @@ def with_percentiles(run: RunSummary, populations: Populations, names: Sequence[
 
 
 Part = TypeVar("Part", RunSummary, RunGroup)
-Timed = TypeVar("Timed", RunSummary, RunGroup, RunRequest)
+Timed = TypeVar("Timed", RunSummary, RunGroup, RunRequest, RunSessions)
 
 
 def _told(part: Part, populations: Populations, names: Sequence[str]) -> Part:
     requests = part.requests and [_timed(each, populations.of_request(each.name), names) for each in part.requests]
-    return _timed(part, populations, names).model_copy(update={"requests": requests})
+    sessions = part.sessions and _timed(part.sessions, populations.of_sessions(), names)
+    return _timed(part, populations, names).model_copy(update={"requests": requests, "sessions": sessions})
 
 
 def _timed(part: Timed, populations: Populations, names: Sequence[str]) -> Timed:

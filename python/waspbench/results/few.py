@@ -15,11 +15,11 @@ def lacking(percentiles: Sequence[str], transactions: int) -> tuple[str, ...]:
     return tuple(name for name in percentiles if too_few(name, transactions))
 
 
-def left_out(percentiles: Sequence[str]) -> str:
-    """That these percentiles are left out, and how many transactions they need."""
+def left_out(percentiles: Sequence[str], kind: str = "transactions") -> str:
+    """That these percentiles are left out, and how many ``ok`` transactions, or others of a kind, they need."""
     counts = listed([f"{needed(name):,}" for name in percentiles])
     is_out, needs = ("is", "it needs") if len(percentiles) == 1 else ("are", "they need")
-    return f"{listed(percentiles)} {is_out} left out: {needs} {counts} ok transactions"
+    return f"{listed(percentiles)} {is_out} left out: {needs} {counts} ok {kind}"
 
 
 def notes_of_parts(

@@ -18,6 +18,7 @@ from waspbench.results.estimates import (
 from waspbench.results.few import LEAST, lacking, left_out, notes_of_parts
 from waspbench.results.formats import Record
 from waspbench.results.named_requests import NamedRequest, requests_of
+from waspbench.results.sessions import Sessions, sessions_of
 from waspbench.results.summary import Censoring, RunGroup, RunSummary, Stability, Trend
 from waspbench.results.together import GroupTogether, Together
 from waspbench.stats import Populations
@@ -67,6 +68,8 @@ class Group(Record):
     requests: list[NamedRequest] = Field(default_factory=list)
     """Figures of each named request of the group; empty if its requests have no names, and in results of older
     versions."""
+    sessions: Sessions | None = None
+    """Figures of whole sessions of the group. None if its clients make none, and in results of older versions."""
     censoring: Censoring | None
     """How much the measured intervals of all runs together miss, because they were too short for some transactions.
     None with too few transactions to tell, and in results of older versions."""
@@ -147,6 +150,7 @@ def _group(
         statuses=errors.total(group.statuses for group in own) or {},
         errors=errors.share(outcomes),
         requests=requests_of([group.requests or [] for group in own], populations, percentiles, several=several),
+        sessions=sessions_of([group.sessions for group in own], populations, percentiles, several=several),
         censoring=together.censoring,
         trend=together.trend,
         stability=together.stability,

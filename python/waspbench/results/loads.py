@@ -14,6 +14,7 @@ from waspbench.results import errors
 from waspbench.results.columns import Line, columns_of, no_line, shown
 from waspbench.results.estimates import chosen, estimate_of, every_percentile, mean_of, response_time_of
 from waspbench.results.formats import Record
+from waspbench.results.parts import times_of
 from waspbench.results.records import read_record, record_path, table_path
 from waspbench.results.store import NEEDED, populations_of, read_table
 from waspbench.results.summary import RunSummary
@@ -199,7 +200,7 @@ def line_of(readings: Sequence[LoadReading], folder: Path, percentiles: Sequence
         return no_line(every_percentile(percentiles)).model_copy(update={"valid": valid})
     rate = estimate_of([each.throughput for each in made])
     outcomes = errors.total(each.outcomes for each in made)
-    summaries, populations = _on_disk(made, load_directory(folder, made[0].load))
+    summaries, populations = on_disk(made, folder)
     time = response_time_of(
         [each.response_time_ms for each in summaries],
         [each.ok for each in populations],
@@ -220,8 +221,11 @@ def line_of(readings: Sequence[LoadReading], folder: Path, percentiles: Sequence
     )
 
 
-def _on_disk(made: Sequence[LoadReading], folder: Path) -> tuple[list[RunSummary], list[Populations]]:
-    """Figures, and response times (nanoseconds), of these runs; nothing where a file is gone."""
+def on_disk(made: Sequence[LoadReading], folder: Path) -> tuple[list[RunSummary], list[Populations]]:
+    """Figures, and response times (nanoseconds), of these runs at one load of the point in ``folder``; nothing where a
+    file is gone.
+    """
+    folder = load_directory(folder, made[0].load)
     paths = [(record_path(folder, each.run), table_path(folder, NEEDED, each.run)) for each in made]
     if not all(path.exists() for pair in paths for path in pair):
         return [], []
@@ -239,7 +243,7 @@ def _judged(readings: Sequence[LoadReading], folder: Path) -> dict[str, float | 
     means = {name: chosen((each.judged[name] for each in made), mean_of) for name in names}
     if len(made) < 2:
         return means
-    summaries, populations = _on_disk(made, load_directory(folder, made[0].load))
+    summaries, populations = on_disk(made, folder)
     pooled = {
         name: _pooled(metric(name), summaries[0], populations)
         for name in means
@@ -250,10 +254,7 @@ def _judged(readings: Sequence[LoadReading], folder: Path) -> dict[str, float | 
 
 def _pooled(of: Metric, summary: RunSummary, populations: Sequence[Populations]) -> float | None:
     """A percentile in milliseconds of all transactions of some runs."""
-    if of.group is not None:
-        index = [group.name for group in summary.by_group or []].index(of.group)
-        populations = [each.of_group(index) for each in populations]
-    times = merge([each.all if of.all else each.ok for each in populations])
+    times = merge([times_of(summary, of, each) for each in populations])
     [found] = percentiles_of_values(times, [fraction_of(of.name)])
     return None if found is None else found / 1e6
 

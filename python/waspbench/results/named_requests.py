@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from waspbench.results import errors
 from waspbench.results.estimates import Estimate, ResponseTime, estimate_of, no_time, response_time_of
-from waspbench.results.few import LEAST, lacking, named, notes_of_parts
+from waspbench.results.few import LEAST
 from waspbench.results.formats import Record
-from waspbench.results.summary import RunRequest, RunResponseTime
+from waspbench.results.summary import RunRequest, RunResponseTime, RunSessions
 from waspbench.stats import Populations
 
 
@@ -56,6 +57,19 @@ def requests_of(
 def _request(
     runs: Sequence[RunRequest], populations: Sequence[Populations], percentiles: Sequence[str], *, several: bool
 ) -> NamedRequest:
+    return NamedRequest(name=runs[0].name, **figures_of(runs, populations, percentiles, several=several))
+
+
+def figures_of(
+    runs: Sequence[RunRequest] | Sequence[RunSessions],
+    populations: Sequence[Populations],
+    percentiles: Sequence[str],
+    *,
+    several: bool,
+) -> dict[str, Any]:
+    """The figures that a named request and whole sessions have over some runs, whose response times are
+    ``populations``, by the names of their fields. One of ``several`` has response times only with `LEAST` of them.
+    """
     outcomes = errors.total(run.outcomes for run in runs) or {}
     least = LEAST if several else 0
 
@@ -63,26 +77,14 @@ def _request(
         histograms = [each.all if everything else each.ok for each in populations]
         return response_time_of(of, histograms, percentiles) if count >= least else no_time(percentiles)
 
-    return NamedRequest(
-        name=runs[0].name,
-        throughput=estimate_of([run.throughput for run in runs]),
-        goodput_bps=estimate_of([run.goodput_bps for run in runs]),
-        response_time_ms=times([run.response_time_ms for run in runs], outcomes.get("ok", 0), everything=False),
-        all_response_time_ms=times([run.all_response_time_ms for run in runs], errors.ended(outcomes), everything=True),
-        outcomes=outcomes,
-        statuses=errors.total(run.statuses for run in runs) or {},
-        errors=errors.share(outcomes),
-    )
-
-
-def notes_of_requests(requests: Mapping[str, NamedRequest], ok: int, percentiles: Sequence[str]) -> list[str]:
-    """Which response times of ``requests``, by what they are called, are left out for lack of ``ok`` transactions,
-    beside those of all clients, who had so many.
-    """
-    if not ok:
-        return []
-    counts = {name: request.outcomes.get("ok", 0) for name, request in requests.items()}
-    begun = [name for name, request in requests.items() if any(request.outcomes.values())]
-    few = [name for name in begun if counts[name] < LEAST and requests[name].response_time_ms.mean is None]
-    notes = [f"{named('request', few)}: fewer than {LEAST} ok transactions, whose response times are left out"]
-    return notes * bool(few) + notes_of_parts("request", counts, percentiles, lacking(percentiles, ok))
+    return {
+        "throughput": estimate_of([run.throughput for run in runs]),
+        "goodput_bps": estimate_of([run.goodput_bps for run in runs]),
+        "response_time_ms": times([run.response_time_ms for run in runs], outcomes.get("ok", 0), everything=False),
+        "all_response_time_ms": times(
+            [run.all_response_time_ms for run in runs], errors.ended(outcomes), everything=True
+        ),
+        "outcomes": outcomes,
+        "statuses": errors.total(run.statuses for run in runs) or {},
+        "errors": errors.share(outcomes),
+    }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from waspbench.experiment import Mode, loss_label
-from waspbench.experiment.metrics import PERCENTILES, Metric
+from waspbench.experiment.metrics import PERCENTILES
 from waspbench.results import errors, together
 from waspbench.results.asking import notes_of_mixtures
 from waspbench.results.check import Check
@@ -35,11 +35,15 @@ from waspbench.results.groups import (
     notes_of_unseen,
 )
 from waspbench.results.lengths import FoundLengths
+from waspbench.results.lines import figures_line, listing_by_request
 from waspbench.results.mtu_notes import notes_of_mtus
-from waspbench.results.named_requests import NamedRequest, notes_of_requests, requests_of
+from waspbench.results.named_requests import NamedRequest, requests_of
 from waspbench.results.observed import ObservedLink, observed_links
+from waspbench.results.parts import measured_parts
 from waspbench.results.reasons import Advice, Reason, advice_of, reason_of
-from waspbench.results.session_notes import notes_of_sessions
+from waspbench.results.request_notes import notes_of_requests
+from waspbench.results.session_notes import notes_of_figures, notes_of_sessions
+from waspbench.results.sessions import Sessions, sessions_of
 from waspbench.results.shown import WithTables
 from waspbench.results.summary import (
     Censoring,
@@ -55,7 +59,7 @@ from waspbench.results.summary import (
 )
 from waspbench.results.trace_notes import notes_of_traces
 from waspbench.stats import Populations
-from waspbench.tabular import Figures, Listing
+from waspbench.tabular import Listing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -223,6 +227,9 @@ class Result(WithTables):
     requests: list[NamedRequest] = Field(default_factory=list)
     """Figures of each named request, of all groups but background groups: requests of one name count as one. Empty if
     requests have no names, and in results of older versions."""
+    sessions: Sessions | None = None
+    """Figures of whole sessions, of all groups but background groups. None if their clients make none, and in results
+    of older versions."""
     open_loop: OpenLoop | None = None
     """Arrivals of the open loops of all groups but background groups. None if these groups are all closed loops."""
     goodput_bps: Estimate
@@ -299,13 +306,13 @@ class Result(WithTables):
     @property
     def line(self) -> Line:
         """The figures of all clients, as tables show them."""
-        return _line(self, len(self.runs), valid=self.valid, background=False, server_cpu=self.server_cpu.busy)
+        return figures_line(self, len(self.runs), valid=self.valid, server_cpu=self.server_cpu.busy)
 
     @property
     def group_lines(self) -> dict[str, Line]:
         """The figures of each group of clients by its name, as tables show them."""
         return {
-            group.name: _line(group, len(self.runs), valid=group.valid, background=group.background, server_cpu=None)
+            group.name: figures_line(group, len(self.runs), valid=group.valid, background=group.background)
             for group in self.groups
         }
 
@@ -314,98 +321,29 @@ class Result(WithTables):
         """The table with a line for all clients, and one for each group if there are several."""
         return with_groups([({}, self.line, self.group_lines)], self.percentiles)
 
-    def to_frame(self, *, by_group: bool = False) -> pl.DataFrame:
+    @property
+    def listing_by_request(self) -> Listing:
+        """The table with a line for each named request and for whole sessions, of all clients or of each group. It has
+        no lines if requests have no names.
+        """
+        return listing_by_request([({}, self)], self.percentiles)
+
+    def to_frame(self, *, by_group: bool = False, by_request: bool = False) -> pl.DataFrame:
         """A data frame of polars with a row for each run: its figures, and whether they are valid. Its ``to_pandas()``
         returns a frame of pandas.
 
         Args:
             by_group: whether each group of clients has a row, too, in addition to the row of all clients.
+            by_request: whether each named request has a row, too, and whole sessions if clients make some: of all
+                clients, and of each group if ``by_group``.
         """
         from waspbench.results.frames.runs import run_frame  # which takes polars to be imported
 
-        return run_frame(self, by_group=by_group)
+        return run_frame(self, by_group=by_group, by_request=by_request)
 
     def to_json(self) -> str:
         """The result as one JSON object, with the lines of ``listing`` as its field ``table``."""
         return json_of(self, self.listing.rows)
-
-
-def _line(
-    part: Result | Group | NamedRequest, runs: int, *, valid: bool, background: bool, server_cpu: float | None
-) -> Line:
-    """What a table says of all clients, of a group of them or of a request, whose figures are of so many ``runs``."""
-    time = part.response_time_ms
-    return Line(
-        throughput=part.throughput.mean,
-        throughput_ci90=part.throughput.ci90,
-        goodput_bps=part.goodput_bps.mean,
-        mean_ms=time.mean,
-        percentiles_ms=time.percentiles,
-        errors=part.errors,
-        server_cpu=server_cpu,
-        runs=runs,
-        valid=valid,
-        background=background,
-        outcomes=part.outcomes,
-        statuses=part.statuses,
-    )
-
-
-def _request_lines(result: Result, part: Result | Group) -> dict[str, Line]:
-    """The figures of each named request of all clients of a result, or of a group of them, by its name."""
-    aside, runs = isinstance(part, Group) and part.background, len(result.runs)
-    return {
-        request.name: _line(request, runs, valid=part.valid, background=aside, server_cpu=None)
-        for request in part.requests
-    }
-
-
-def request_rows(result: Result) -> list[Figures]:
-    """The lines of the table of named requests: of each request of all clients; or, if several groups have named
-    requests, of each request of each group, after those of all clients of a name that several groups have. ``group`` is
-    None for all clients.
-    """
-    lines = {group.name: _request_lines(result, group) for group in result.groups}
-    of_all = _request_lines(result, result)
-    return [
-        {"group": group, "request": name, **(of_all if group is None else lines[group])[name].figures}
-        for group, name in _placed_requests(result.requests, result.groups)
-    ]
-
-
-def _placed_requests(requests: Sequence[NamedRequest], groups: Sequence[Group]) -> list[tuple[str | None, str]]:
-    """Group and name of each request that a table shows; see `request_rows`."""
-    named = [group for group in groups if group.requests]
-    if len(named) == 1 and not named[0].background:
-        return [(None, request.name) for request in requests]
-    measured = [request.name for group in named if not group.background for request in group.requests]
-    shared = [(None, request.name) for request in requests if measured.count(request.name) > 1]
-    return [*shared, *((group.name, request.name) for group in named for request in group.requests)]
-
-
-def _shown_requests(requests: Sequence[NamedRequest], groups: Sequence[Group]) -> dict[str, NamedRequest]:
-    """The requests that a table shows and that background groups have not, by what notes call them."""
-    of_all = {request.name: request for request in requests}
-    own = {
-        (group.name, request.name): request for group in groups if not group.background for request in group.requests
-    }
-    found = {}
-    for group, name in _placed_requests(requests, groups):
-        if group is None:
-            found[name] = of_all[name]
-        elif (group, name) in own:
-            found[f"{name} of {group}"] = own[group, name]
-    return found
-
-
-def line_of(result: Result, metric: Metric) -> Line:
-    """The figures of the clients and of the requests that ``metric``, which a result has, is of."""
-    if metric.group is None:
-        return result.line if metric.request is None else _request_lines(result, result)[metric.request]
-    if metric.request is None:
-        return result.group_lines[metric.group]
-    group = next(group for group in result.groups if group.name == metric.group)
-    return _request_lines(result, group)[metric.request]
 
 
 def combine(
@@ -444,7 +382,10 @@ def combine(
     outcomes = errors.total(run.outcomes for run in runs) or {}
     statuses = errors.total(run.statuses for run in runs)
     groups = groups_of(runs, found, names, about, {reason.group for reason in reasons}, judged)
-    requests = requests_of([run.requests or [] for run in runs], found, names, several=len(groups) > 1)
+    several = len(groups) > 1
+    requests = requests_of([run.requests or [] for run in runs], found, names, several=several)
+    sessions = sessions_of([run.sessions for run in runs], found, names, several=False)
+    shown_parts = measured_parts(requests, sessions, groups)
     retried = [run.retried for run in runs]
     return Result(
         throughput=estimate_of([run.throughput for run in runs]),
@@ -454,6 +395,7 @@ def combine(
         else None,
         groups=groups,
         requests=requests,
+        sessions=sessions,
         open_loop=_open_loop(runs),
         goodput_bps=estimate_of([run.goodput_bps for run in runs]),
         outcomes=outcomes,
@@ -476,7 +418,8 @@ def combine(
         advice=advice_of(reasons),
         notes=[
             *_notes(runs, reasons, outcomes, statuses, groups, percentiles, about),
-            *notes_of_requests(_shown_requests(requests, groups), outcomes.get("ok", 0), percentiles),
+            *notes_of_requests(shown_parts, outcomes.get("ok", 0), percentiles),
+            *notes_of_figures(shown_parts, outcomes, percentiles, about.get("scenario", {})),
             *notes_of_unseen(groups),
         ],
         percentiles=list(percentiles),

@@ -93,7 +93,7 @@ class _Told:
 
 def populations_of(table: Any) -> Populations:
     """The histograms (nanoseconds) of the whole run and of each group in a table ``histogram``, and in both those of
-    each named request.
+    each named request and of whole sessions.
     """
     frame = completed(pl.DataFrame(table), "histogram").with_columns(
         pl.col("group").cast(pl.Int32).fill_null(_WHOLE), pl.col("population").fill_null("ok")
@@ -105,7 +105,11 @@ def populations_of(table: Any) -> Populations:
     def of(index: int, name: str | None = None, groups: Sequence[Populations] = ()) -> Populations:
         ok, every = (parts.get((index, name, kind), nothing) for kind in ("ok", "all"))
         requests = {each: of(index, each) for each in names if (index, each, "all") in parts} if name is None else {}
-        return Populations(ok, every, groups, requests)
+        return Populations(ok, every, groups, requests, sessions(index) if name is None else None)
+
+    def sessions(index: int) -> Populations | None:
+        ok, every = (parts.get((index, None, f"{kind} sessions")) for kind in ("ok", "all"))
+        return None if every is None else Populations(nothing if ok is None else ok, every)
 
     highest = max((index for index, _, _ in parts), default=_WHOLE)
     return of(_WHOLE, groups=[of(index) for index in range(highest + 1)])

@@ -26,11 +26,12 @@ from waspbench.results.chosen import check_swept, is_chosen
 from waspbench.results.columns import no_line, settings, swept, with_groups
 from waspbench.results.files import Files
 from waspbench.results.formats import FORMAT, Record, json_of, read_document
+from waspbench.results.lines import listing_by_request
 from waspbench.results.records import failure_without_figures, records_of
 from waspbench.results.result import Result
 from waspbench.results.shown import WithTables, owned, with_files
 from waspbench.results.store import MANIFEST, load, load_manifest
-from waspbench.tabular import Listing
+from waspbench.tabular import Figures, Listing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,12 +119,25 @@ class StudyResult(WithTables):
         made = [point.result.line for point in self.points if point.result is not None]
         nothing = no_line(made[0].percentiles_ms if made else PERCENTILES)
         rows = [
-            ({"point": point.index, **settings(point.varied)}, nothing, {})
+            (self._about(point), nothing, {})
             if point.result is None
-            else ({"point": point.index, **settings(point.varied)}, point.result.line, point.result.group_lines)
+            else (self._about(point), point.result.line, point.result.group_lines)
             for point in self.points
         ]
         return with_groups(rows, self.percentiles, swept(point.varied for point in self.points))
+
+    @property
+    def listing_by_request(self) -> Listing:
+        """The table with a line for each named request and for whole sessions at each point, of all clients or of each
+        group. It has no lines if requests have no names.
+        """
+        made = [(self._about(point), point.result) for point in self.points if point.result is not None]
+        return listing_by_request(made, self.percentiles, swept(point.varied for point in self.points))
+
+    @staticmethod
+    def _about(point: StudyPoint) -> Figures:
+        """What the lines of a point are about."""
+        return {"point": point.index, **settings(point.varied)}
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -131,7 +145,9 @@ class StudyResult(WithTables):
         """Names of the percentiles that tables show."""
         return next((point.result.percentiles for point in self.points if point.result), list(PERCENTILES))
 
-    def to_frame(self, rows: Literal["points", "runs"] = "points", *, by_group: bool = False) -> pl.DataFrame:
+    def to_frame(
+        self, rows: Literal["points", "runs"] = "points", *, by_group: bool = False, by_request: bool = False
+    ) -> pl.DataFrame:
         """A data frame of polars with a row for each point: the swept fields, the figures with their 90 % confidence
         intervals, and whether they are valid. Its ``to_pandas()`` returns a frame of pandas.
 
@@ -139,6 +155,8 @@ class StudyResult(WithTables):
             rows: ``points`` for a row for each point of the sweep, or ``runs`` for a row for each run, whose figures
                 have no intervals.
             by_group: whether each group of clients has a row, too, in addition to the row of all clients.
+            by_request: whether each named request has a row, too, and whole sessions if clients make some: of all
+                clients, and of each group if ``by_group``.
 
         Raises:
             InputError: ``rows`` has another value.
@@ -146,7 +164,7 @@ class StudyResult(WithTables):
         from waspbench.results.frames.runs import point_frame, run_frame  # which take polars to be imported
 
         made = check_choice("rows", rows, {"points": point_frame, "runs": run_frame})
-        return made(self, by_group=by_group)
+        return made(self, by_group=by_group, by_request=by_request)
 
     def at(self, varied: Mapping[str, Any]) -> Result:
         """The result of the point where the swept fields have these values, such as ``{"clients.rtt": "20ms"}``. The

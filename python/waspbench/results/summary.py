@@ -559,6 +559,32 @@ class RunRequest(Record):
     """Response times of all transactions that ended, whatever their outcome."""
 
 
+class RunSessions(Record):
+    """Whole sessions of a group or of all clients. A session is over with its last step, or with the first step that is
+    not ok; it ends as that step does.
+    """
+
+    throughput: float
+    """Sessions a second whose steps were all ``ok``."""
+    goodput_bps: float
+    """Bits of the bodies of these sessions a second."""
+    outcomes: dict[str, int]
+    """Number of sessions by outcome."""
+    statuses: dict[str, int]
+    """Number of complete responses to the steps that sessions ended with, by status code."""
+    response_time_ms: RunResponseTime
+    """Response times of ``ok`` sessions in milliseconds: sums of those of their steps, without the pauses. The first
+    step's is from its intended start if there is one."""
+    all_response_time_ms: RunResponseTime
+    """The same of all sessions that ended. A session that failed counts with an hour, longer than any other; the mean
+    is None."""
+    duration_s: float | None
+    """How long ``ok`` sessions lasted on average, pauses included, in seconds, from the intended start if there is one;
+    None without any."""
+    failed_at: dict[str, int]
+    """Number of sessions that were not ``ok``, by the name of the step that they ended with."""
+
+
 class RunGroup(Record):
     """One group of clients. Results of older versions have outcomes and status codes only."""
 
@@ -581,6 +607,8 @@ class RunGroup(Record):
     requests: list[RunRequest] | None = None
     """Figures of each named request, in the order of the workload; empty if the group's requests have no names. None in
     results of older versions."""
+    sessions: RunSessions | None = None
+    """Figures of whole sessions. None if the group's clients make none, and in results of older versions."""
     ages: Ages | None = None
     """Ages of the group's transactions in the interval, by which WASP judges the runs of a point together. None for a
     run that was stopped, and in results of older versions."""
@@ -627,6 +655,9 @@ class RunSummary(Record):
     requests: list[RunRequest] | None = None
     """Figures of each named request, of all groups but background groups: requests of one name count as one. Empty if
     requests have no names. None in results of older versions."""
+    sessions: RunSessions | None = None
+    """Figures of whole sessions, of all groups but background groups. None if their clients make none, and in results
+    of older versions."""
     retried: int | None = None
     """Number of transactions whose request the client repeated once, on a new connection."""
     response_time_ms: RunResponseTime

@@ -259,24 +259,27 @@ TABLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
     ),
     "histogram": (
         "The table has a row for each bucket of a histogram of response times, of transactions that ended in the "
-        "measured interval. Empty buckets have no row.",
+        "measured interval, and of whole sessions. Empty buckets have no row.",
         (
             RUN,
             ("group", "UInt16", "Index of the group; null for all groups together, background groups left out."),
             (
                 "request_name",
                 "String",
-                "Name of the request whose transactions are counted; null for all transactions of the group.",
+                "Name of the request whose transactions are counted; null for all transactions of the group, and for "
+                "whole sessions.",
             ),
             (
                 "population",
                 "String",
                 "Transactions that are counted: the `ok` ones (`ok`), or all that ended, with the times until they "
-                "ended (`all`). Results of format 1 have null, which means `ok`.",
+                "ended (`all`). Results of format 1 have null, which means `ok`. Of whole sessions, which count with "
+                "the sums of the response times of their steps, it is `ok sessions`, or `all sessions` with an hour "
+                "for each that failed.",
             ),
             ("lower_ns", "UInt64", "Lower edge of the bucket, which belongs to it."),
             ("upper_ns", "UInt64", "Upper edge of the bucket, which belongs to it."),
-            ("count", "UInt64", "Number of transactions in the bucket."),
+            ("count", "UInt64", "Number of transactions, or of sessions, in the bucket."),
         ),
     ),
 }

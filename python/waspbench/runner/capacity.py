@@ -316,7 +316,9 @@ class CapacityStudy(Pipeline[CapacityResult]):
 
     def _tells_from(self, load: float, summary: RunSummary | None) -> float | None:
         """The load from which on a run as long as one at ``load`` may have enough transactions, or nearly."""
-        found = [] if summary is None else [needs_more(summary, each.metric) for each in self._objectives]
+        # Where sessions are too long, a higher load has no more of them.
+        asked = [each.metric for each in self._objectives if not each.metric.sessions]
+        found = [] if summary is None else [needs_more(summary, metric) for metric in asked]
         return max((load * more / SHORT_BY for more in found if more is not None), default=None)
 
     def _count(self) -> Count:

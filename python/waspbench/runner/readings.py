@@ -9,19 +9,20 @@ from scipy.special import bdtrc
 
 from waspbench.experiment import Experiment, Mode
 from waspbench.experiment.conditions import Condition
-from waspbench.experiment.metrics import Metric, fraction_of, percentiles_of
+from waspbench.experiment.metrics import fraction_of, percentiles_of
 from waspbench.experiment.resolve import resolve_asking
 from waspbench.results import RunSummary, errors
 from waspbench.results.capacity import EXCUSED, LINK_FULL, SATURATED
 from waspbench.results.checks import lacking, run_value
 from waspbench.results.estimates import with_percentiles
 from waspbench.results.loads import LoadReading
+from waspbench.results.parts import times_of
 from waspbench.results.reasons import advice_of
 from waspbench.results.records import RunRecord, table_path
 from waspbench.results.store import NEEDED, populations_of, read_table
 from waspbench.results.summary import Invalid, RunResponseTime
 from waspbench.runner.job import BOTTLENECKS, DISTURBANCES
-from waspbench.stats import Histogram, Populations
+from waspbench.stats import Histogram
 
 OVERLOAD = "overload"
 """The reason against a run of an open loop whose queue grows without end."""
@@ -156,7 +157,7 @@ def misses(
     if not asked:
         return False
     populations = populations_of(read_table(table_path(folder, NEEDED, summary.run)))
-    return any(_too_many(each, _times(summary, each.metric, populations)) for each in asked)
+    return any(_too_many(each, times_of(summary, each.metric, populations)) for each in asked)
 
 
 def enough_for(summary: RunSummary, objectives: Sequence[Condition]) -> list[Condition]:
@@ -167,16 +168,6 @@ def enough_for(summary: RunSummary, objectives: Sequence[Condition]) -> list[Con
 def _too_many(objective: Condition, times: Histogram) -> bool:
     longer = int(times.count[times.lower > 1e6 * objective.limit].sum())
     return longer > 1 and float(bdtrc(longer - 1, times.total, 1 - fraction_of(objective.metric.name))) < CHANCE
-
-
-def _times(summary: RunSummary, metric: Metric, populations: Populations) -> Histogram:
-    """The response times (nanoseconds) that a figure is one of."""
-    if metric.group is not None:
-        names = [group.name for group in summary.by_group or []]
-        populations = populations.of_group(names.index(metric.group))
-    if metric.request is not None:
-        populations = populations.of_request(metric.request)
-    return populations.all if metric.all else populations.ok
 
 
 def _holds(condition: Condition, value: float | None) -> bool:
@@ -210,7 +201,8 @@ def _waited(summary: RunSummary, unmet: Sequence[Condition]) -> str | None:
     told = []
     for each in unmet:
         name = each.metric.name
-        known = name in RunResponseTime.model_fields and each.metric.group is None and each.metric.request is None
+        part = each.metric.group or each.metric.request or each.metric.sessions
+        known = name in RunResponseTime.model_fields and not part
         value = summary.open_loop.from_start_ms.at(name) if known else None
         if value is None or not each.holds(value):
             return None

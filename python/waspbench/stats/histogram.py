@@ -54,10 +54,16 @@ class Populations:
     """Those of each group of clients, in the order of their index; none where a result does not tell."""
     requests: Mapping[str, Populations] = field(default_factory=dict)
     """Those of each named request of which there were transactions."""
+    sessions: Populations | None = None
+    """Those of whole sessions, if there were some."""
 
     def of_request(self, name: str) -> Populations:
         """Those of the request called so."""
         return self.requests.get(name) or Populations(merge(()), merge(()))
+
+    def of_sessions(self) -> Populations:
+        """Those of whole sessions."""
+        return self.sessions or Populations(merge(()), merge(()))
 
     def of_group(self, index: int) -> Populations:
         """Those of the group with this index. The last groups may have none at all, and are not there then."""

@@ -190,6 +190,9 @@ impl Browser {
             }
             self.record_connection(*socket, None, turn);
         }
+        if let Some(session) = self.schedule.unfinished_session(&self.place, turn.now) {
+            turn.journal.session_ended(&session);
+        }
     }
 
     /// Where the state of the first connection is, to fetch it from memory ahead.

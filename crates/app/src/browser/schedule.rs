@@ -9,7 +9,7 @@
 
 use super::arrivals::{Admission, ArrivalSource, Arrivals};
 use super::sessions::Walk;
-use crate::{Outcome, TransactionRecord};
+use crate::{Journal, Outcome, TransactionRecord};
 use wasp_random::Key;
 use wasp_units::{Duration, Instant};
 use wasp_workload::{Equilibrium, FileId, OffTimes, PageId, RequestStream};
@@ -180,14 +180,14 @@ impl Schedule {
 
     /// A transaction has ended now. Returns until when its connection pauses, and whether the other connections are to pause, too, since a
     /// page's embedded files begin.
-    pub(super) fn ended(&mut self, record: &TransactionRecord) -> (Instant, bool) {
+    pub(super) fn ended(&mut self, record: &TransactionRecord, journal: &mut dyn Journal) -> (Instant, bool) {
         let now = record.end;
         let page = match &mut self.progress {
             Progress::File => return (self.inactive(now, u64::from(record.request)), false),
             Progress::Page(page) => page,
             Progress::Session(walk) => {
                 let walk = *walk;
-                return (self.step_ended(walk, record), false);
+                return (self.step_ended(walk, record, journal), false);
             }
         };
         page.open -= 1;

@@ -165,7 +165,7 @@ impl Browser {
     fn end(&mut self, lane: u8, transaction: Transaction, outcome: Outcome, turn: &mut Turn<'_>) {
         let now = turn.now;
         let record = transaction.end(outcome, now);
-        let (mut until, all) = self.schedule.ended(&record);
+        let (mut until, all) = self.schedule.ended(&record, turn.journal);
         turn.journal.transaction_ended(&record);
         if all {
             for lane in &mut self.lanes {

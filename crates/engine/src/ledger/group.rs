@@ -1,6 +1,6 @@
 //! What the transactions of one group of clients did in the measured interval. Sums over the groups are those of the run.
 
-use super::{Ages, BINS, Ends, History, Interval, NamedLedger, Tally, merge};
+use super::{Ages, BINS, Ends, History, Interval, NamedLedger, SessionLedger, Tally, merge};
 use hdrhistogram::Histogram;
 use wasp_app::{Arrival, Outcome, TransactionRecord};
 use wasp_units::Instant;
@@ -16,6 +16,8 @@ pub struct GroupLedger {
     pub times: Option<GroupTimes>,
     /// By the place of their file, if they are of named requests.
     pub named: Vec<NamedLedger>,
+    /// What became of its sessions, if its clients make some.
+    pub sessions: Option<Box<SessionLedger>>,
     /// Whether no sum over the groups has them.
     pub(crate) background: bool,
     /// How they ended.
@@ -46,6 +48,19 @@ pub struct GroupLedger {
     pub(crate) in_progress: u128,
     /// How many arrivals came, were dropped, and began, by [`Arrival`]; in an open loop.
     arrivals: Option<[u64; 3]>,
+}
+
+/// What kind of group a ledger is of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupKind {
+    /// It is one of several.
+    pub(crate) several: bool,
+    /// No sum over the groups has it.
+    pub(crate) background: bool,
+    /// Its requests come by themselves.
+    pub(crate) open: bool,
+    /// Its named requests are the steps of sessions.
+    pub(crate) sessions: bool,
 }
 
 /// Counts by fortieths of the interval.
@@ -88,17 +103,12 @@ impl Default for Bins {
 }
 
 impl GroupLedger {
-    /// An empty ledger of a group, which is one of `several`, is `background`, has an `open` loop, and sends requests of so many bytes of `content`, or
-    /// these `named` ones.
-    pub(crate) fn new(
-        several: bool,
-        background: bool,
-        open: bool,
-        content: u64,
-        named: Vec<NamedLedger>,
-    ) -> Self {
+    /// An empty ledger of a group, which sends requests of so many bytes of `content`, or these `named` ones.
+    pub(crate) fn new(kind: GroupKind, content: u64, named: Vec<NamedLedger>) -> Self {
+        let GroupKind { several, background, open, sessions } = kind;
         Self {
             content,
+            sessions: sessions.then(|| Box::new(SessionLedger::new(&named))),
             named,
             times: several.then(GroupTimes::new),
             background,
@@ -146,9 +156,9 @@ impl GroupLedger {
             self.tally.count(record.outcome, record.status);
         }
         if let Some(named) = self.named.get_mut(record.file.0 as usize) {
-            named.prepare();
+            named.timed.prepare();
             if counts {
-                named.tally.count(record.outcome, record.status);
+                named.timed.tally.count(record.outcome, record.status);
             }
         }
     }
@@ -158,7 +168,7 @@ impl GroupLedger {
         let ok = record.outcome == Outcome::Ok;
         let mut content = self.content;
         if let Some(named) = self.named.get_mut(record.file.0 as usize) {
-            named.measure(record, response_time);
+            named.timed.measure(record.outcome, record.bytes, response_time);
             content = named.content;
         }
         if let Some(times) = &mut self.times {
@@ -189,11 +199,12 @@ impl GroupLedger {
     }
 
     /// Adds everything about other transactions but their response times, of which there is no histogram of several groups, and what is known of
-    /// named requests.
+    /// named requests and of sessions.
     pub(crate) fn add_counts(&mut self, other: &Self) {
         let Self {
             times: _,
             named: _,
+            sessions: _,
             background: _,
             tally,
             ages,
@@ -236,6 +247,9 @@ impl GroupLedger {
             times.merge(more);
         }
         for (mine, theirs) in self.named.iter_mut().zip(&other.named) {
+            mine.timed.merge(&theirs.timed);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.sessions, &other.sessions) {
             mine.merge(theirs);
         }
     }

@@ -9,15 +9,17 @@ mod interval;
 mod merge;
 mod named;
 mod rows;
+mod sessions;
 mod strata;
 mod strays;
 mod tally;
+mod timed;
 
 pub use ages::Ages;
 pub(crate) use ages::{BINS_OF_AGE, edge};
 pub(crate) use course::{Ends, PARTS_OF_RUN, numbers, watched_before};
 pub use ecn::EcnTotals;
-pub(crate) use group::Bins;
+pub(crate) use group::{Bins, GroupKind};
 pub use group::{GroupLedger, GroupTimes};
 pub(crate) use history::{CLASSES, History, Timed};
 #[cfg(test)]
@@ -26,16 +28,18 @@ pub use interval::Interval;
 pub use named::NamedLedger;
 pub(crate) use rows::ConnectionRecord;
 pub use rows::{ConnectionRow, Rows, TransactionRow};
+pub use sessions::SessionLedger;
 pub use strata::Strata;
 pub use tally::Tally;
+pub use timed::TimedTally;
 
 use hdrhistogram::Histogram;
-use wasp_app::{Arrival, Outcome, TransactionRecord};
+use wasp_app::{Arrival, Outcome, SessionEnd, TransactionRecord};
 use wasp_net::Crossings;
 use wasp_random::Key;
 use wasp_units::{Duration, Instant};
 
-/// Response times in the histogram: 1 us to 1 h at four significant digits, in nanoseconds.
+/// Response times in the histogram: 1 us to 1 h at four significant digits, in nanoseconds. Longer ones count with an hour.
 const HISTOGRAM: (u64, u64, u8) = (1_000, 3_600_000_000_000, 4);
 
 /// Bins of the measured interval by which its queue, and the phases of its clients, are judged.
@@ -163,6 +167,17 @@ impl Ledger {
     pub fn named(&self) -> Vec<NamedLedger> {
         let groups = self.groups.iter().filter(|group| !group.background);
         NamedLedger::together(groups.map(|group| &group.named[..]))
+    }
+
+    /// What the sessions of all groups that are no background did in the interval; none if no group makes sessions.
+    #[must_use]
+    pub fn sessions(&self) -> Option<SessionLedger> {
+        let groups = self.groups.iter().filter(|group| !group.background);
+        groups.filter_map(|group| group.sessions.as_deref()).fold(None, |together, more| {
+            let mut together = together.unwrap_or_default();
+            SessionLedger::merge(&mut together, more);
+            Some(together)
+        })
     }
 
     /// Transactions of all outcomes that were made once more, on a new connection.
@@ -310,6 +325,13 @@ impl Ledger {
         }
         let draw = self.sample.entity(u64::from(record.client)).draw(u64::from(record.request));
         self.transactions.push(record, measured, draw);
+    }
+
+    /// A session ended.
+    pub(crate) fn session_ended(&mut self, end: &SessionEnd) {
+        if let Some(sessions) = &mut self.groups[usize::from(end.group)].sessions {
+            sessions.note(&self.interval, end);
+        }
     }
 
     /// A connection ended.

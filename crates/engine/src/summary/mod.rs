@@ -35,7 +35,7 @@ pub use windows::CongestionWindows;
 
 use crate::build::{GroupPaths, group_paths};
 use crate::lateness::Lateness;
-use crate::ledger::{EcnTotals, GroupLedger, GroupTimes, NamedLedger};
+use crate::ledger::{EcnTotals, GroupLedger, GroupTimes, NamedLedger, SessionLedger, TimedTally};
 use crate::scenario::LoadedLink;
 use crate::{Counters, CrossTraffic, Ledger, LinkRow, MachineReport, ObservedLink, RunError, Scenario};
 use hdrhistogram::{Counter, Histogram};
@@ -77,6 +77,8 @@ pub struct Summary {
     pub by_group: Vec<GroupSummary>,
     /// What the named requests of all groups that are no background did, by name.
     pub requests: Vec<RequestSummary>,
+    /// What their sessions did; none if no group makes sessions.
+    pub sessions: Option<SessionSummary>,
     /// Transactions among all of them that were made once more, on a new connection.
     pub retried: u64,
     /// Of the `ok` transactions; from their intended start, if they have one.
@@ -156,6 +158,8 @@ pub struct GroupSummary {
     pub course: Option<Course>,
     /// By named request; none where its requests have no names.
     pub requests: Vec<RequestSummary>,
+    /// Of its whole sessions; none where its clients make none.
+    pub sessions: Option<SessionSummary>,
     /// As for all groups together.
     pub censoring: Option<Censoring>,
     /// Whether throughput had settled; none for a run that was stopped, or of too few transactions.
@@ -175,17 +179,38 @@ pub struct GroupSummary {
 pub struct RequestSummary {
     /// The request's name.
     pub name: String,
-    /// `ok` transactions a second.
+    /// What they did.
+    #[serde(flatten)]
+    pub timed: TimedSummary,
+}
+
+/// What whole sessions did, from their first step to their last, or to the first that failed.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionSummary {
+    /// What they did: a session ended as its last step did, and its response time is the sum of those of its steps. In the response times of all
+    /// that ended, one that failed counts with an hour, longer than any other, and there is no mean.
+    #[serde(flatten)]
+    pub timed: TimedSummary,
+    /// How long the `ok` ones lasted on average, pauses included, in seconds; from their intended start, if they have one.
+    pub duration_s: Option<f64>,
+    /// With which step those ended that failed, by its name.
+    pub failed_at: BTreeMap<String, u64>,
+}
+
+/// Counts and response times of the transactions of one named request, or of whole sessions.
+#[derive(Clone, Debug, Serialize)]
+pub struct TimedSummary {
+    /// `ok` ones a second.
     pub throughput: f64,
-    /// Bits of `ok` bodies a second.
+    /// Bits of the bodies of the `ok` ones a second.
     pub goodput_bps: f64,
-    /// Transactions by outcome.
+    /// How many there were by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Whole responses by status code.
     pub statuses: BTreeMap<u16, u64>,
-    /// Of the `ok` transactions; from their intended start, if they have one.
+    /// Of the `ok` ones.
     pub response_time_ms: ResponseTime,
-    /// Of all that ended, whatever their outcome.
+    /// Of all that ended.
     pub all_response_time_ms: ResponseTime,
 }
 
@@ -414,6 +439,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         stability: None,
         by_group,
         requests: ledger.named().iter().map(|named| by_name(named, seconds)).collect(),
+        sessions: ledger.sessions().map(|found| of_sessions(&found, seconds)),
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
         ecn: scenario.asks_for_ecn().then(|| ledger.ecn()),
         server_tcp: part.measured.server_tcp,
@@ -529,6 +555,7 @@ fn by_group(
                 beginning: transactions::beginning_of_group(scenario, part, (group, paths), found),
                 windows: CongestionWindows::of_group(scenario, part, (group, paths), found),
                 requests: found.named.iter().map(|named| by_name(named, seconds)).collect(),
+                sessions: found.sessions.as_ref().map(|found| of_sessions(found, seconds)),
                 open_loop: arrivals(found),
                 stability: None,
             }
@@ -537,17 +564,32 @@ fn by_group(
 }
 
 fn by_name(named: &NamedLedger, seconds: f64) -> RequestSummary {
+    RequestSummary { name: named.name.to_string(), timed: timed(&named.timed, seconds) }
+}
+
+fn of_sessions(found: &SessionLedger, seconds: f64) -> SessionSummary {
+    let ok = found.timed.tally.outcome(Outcome::Ok);
+    let failed = found.failed_at.iter().filter(|(_, count)| *count > 0);
+    let mut timed = timed(&found.timed, seconds);
+    // A session that failed counts with the most that a histogram has.
+    timed.all_response_time_ms.mean = None;
+    SessionSummary {
+        timed,
+        duration_s: (ok > 0).then(|| found.ok_duration_sum as f64 / 1e9 / ok as f64),
+        failed_at: failed.map(|(name, count)| (name.to_string(), *count)).collect(),
+    }
+}
+
+fn timed(tally: &TimedTally, seconds: f64) -> TimedSummary {
     let of = |times: &GroupTimes| {
-        let all = named.ok_sum + named.other_sum;
-        [response_time(&times.ok, named.ok_sum), response_time(&times.all(), all)]
+        [response_time(&times.ok, tally.ok_sum), response_time(&times.all(), tally.all_sum())]
     };
-    let [ok, all] = named.times().map(of).unwrap_or_default();
-    RequestSummary {
-        name: named.name.to_string(),
-        throughput: per_second(named.tally.outcome(Outcome::Ok), seconds),
-        goodput_bps: per_second(named.body_bytes * 8, seconds),
-        outcomes: named.tally.outcomes(),
-        statuses: named.tally.statuses(),
+    let [ok, all] = tally.times().map(of).unwrap_or_default();
+    TimedSummary {
+        throughput: per_second(tally.tally.outcome(Outcome::Ok), seconds),
+        goodput_bps: per_second(tally.body_bytes * 8, seconds),
+        outcomes: tally.tally.outcomes(),
+        statuses: tally.tally.statuses(),
         response_time_ms: ok,
         all_response_time_ms: all,
     }

@@ -83,9 +83,14 @@ def _end(ends: Callable[[Any], tuple[float | None, float | None] | None], index:
 
 
 def outcome_columns(of: Callable[[Any], Mapping[str, int] | None]) -> Iterator[FrameColumn]:
-    """A column for each outcome of transactions; ``of`` finds their numbers in what a row is about."""
+    """A column for each outcome; ``of`` finds their numbers in what a row is about."""
     for outcome in errors.OUTCOMES:
-        yield FrameColumn(outcome, "Int64", "Number of transactions with this outcome.", partial(_count, outcome, of))
+        yield FrameColumn(
+            outcome,
+            "Int64",
+            "Number of transactions, or of whole sessions, with this outcome.",
+            partial(_count, outcome, of),
+        )
 
 
 def _count(outcome: str, of: Callable[[Any], Mapping[str, int] | None], row: Any) -> int | None:
@@ -149,7 +154,7 @@ def metrics(percentiles: Sequence[str]) -> list[Metric]:
 
 
 _MEANINGS = {
-    "throughput": "`ok` transactions a second.",
+    "throughput": "`ok` transactions a second; in the row of whole sessions, `ok` sessions a second.",
     "goodput": "Bits of the bodies of `ok` transactions a second.",
     "errors": "Share of the ended transactions that were not `ok`; null if none ended.",
     "server_cpu": "Busy share of the server's CPUs; in simulation, of the model's CPUs. Null in the row of a group.",
@@ -162,5 +167,9 @@ def meaning_of(of: Metric) -> str:
         return _MEANINGS[of.name]
     population = "all transactions that ended" if of.all else "`ok` transactions"
     if of.is_percentile:
-        return f"Percentile of the response times of {population}, in milliseconds; null with too few transactions."
-    return f"{'Mean' if of.name == 'mean' else 'Longest'} response time of {population}, in milliseconds."
+        hour = "; of whole sessions, one that failed counts with an hour" if of.all else ""
+        return (
+            f"Percentile of the response times of {population}, in milliseconds; null with too few transactions{hour}."
+        )
+    none = "; null in the row of whole sessions" if of.all else ""
+    return f"{'Mean' if of.name == 'mean' else 'Longest'} response time of {population}, in milliseconds{none}."

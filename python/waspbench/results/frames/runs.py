@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
-from waspbench.experiment.metrics import Metric
-from waspbench.results.checks import estimate, lacking, run_value
+from waspbench.experiment.metrics import Known, Metric
+from waspbench.results.checks import estimate, known_in_result, lacking, run_value
 from waspbench.results.frames.columns import (
     POINT,
     FrameColumn,
@@ -21,15 +21,18 @@ from waspbench.results.frames.columns import (
     swept_columns,
     with_interval,
 )
-from waspbench.results.groups import Group
+from waspbench.results.parts import WHOLE_SESSIONS, part_of, part_of_run
 from waspbench.results.result import Result
 from waspbench.results.study import StudyResult, study_of
-from waspbench.results.summary import Emulator, RunGroup, RunSummary
+from waspbench.results.summary import Emulator, RunSummary
+
+_ALL = Metric("throughput")
+"""A figure of all clients."""
 
 
 @dataclass(frozen=True)
 class _PointRow:
-    """A point of a study or a run of it, or one group of clients there."""
+    """A point of a study or a run of it, or there one group of clients, one named request, or whole sessions."""
 
     index: int
     """Number of the point."""
@@ -37,18 +40,23 @@ class _PointRow:
     result: Result | None
     run: RunSummary | None = None
     """The run that the row is about; None where it is about all."""
-    group: str | None = None
+    of: Metric = _ALL
+    """A figure of what the row is about."""
     failure: str | None = None
     """Why there is no result, where its runs failed."""
 
     @property
-    def part(self) -> Result | Group | RunSummary | RunGroup | None:
-        """What has its outcomes."""
-        whole = self.whole
-        if self.group is None or whole is None:
-            return whole
-        groups: Sequence[Group | RunGroup] = whole.groups if isinstance(whole, Result) else whole.by_group or ()
-        return next((group for group in groups if group.name == self.group), None)
+    def group(self) -> str | None:
+        """Name of the group; None for all clients."""
+        return self.of.group
+
+    @property
+    def outcomes(self) -> Mapping[str, int] | None:
+        """How its transactions, or sessions, ended."""
+        if self.result is None:
+            return None
+        part = part_of(self.result, self.of) if self.run is None else part_of_run(self.run, self.of)
+        return None if part is None else part.outcomes
 
     @property
     def whole(self) -> Result | RunSummary | None:
@@ -57,8 +65,8 @@ class _PointRow:
 
     @property
     def of_all(self) -> Result | RunSummary | None:
-        """The same in the row of all clients; None in that of a group."""
-        return None if self.group is not None else self.whole
+        """The same in the row of all clients; None in others."""
+        return self.whole if self.of == _ALL else None
 
     def figure(self, of: Metric) -> float | None:
         """A figure."""
@@ -75,9 +83,11 @@ class _PointRow:
         return None if self.result is None or asked is None else estimate(self.result, asked)[1]
 
     def _asked(self, of: Metric) -> Metric | None:
-        if of.name == "server_cpu" and self.group is not None:
+        if of.name == "server_cpu" and self.of != _ALL:
             return None
-        return Metric(of.name, self.group, all=of.all)
+        if self.of.sessions and of.all and not of.is_percentile:
+            return None
+        return replace(self.of, name=of.name, all=of.all)
 
     @property
     def reasons(self) -> list[str]:
@@ -108,6 +118,15 @@ _GROUPS = (
 )  # fmt: skip
 """The columns of rows that may be about a group."""
 
+_REQUESTS = (
+    FrameColumn(
+        "request", "String", "Name of the request; null in the row of all requests. The row of whole sessions has "
+        f"`{WHOLE_SESSIONS}`.",
+        lambda row: WHOLE_SESSIONS if row.of.sessions else row.of.request,
+    ),
+)  # fmt: skip
+"""The columns of rows that may be about a named request."""
+
 _CLIENTS = FrameColumn(
     "client_count",
     "Int64",
@@ -125,8 +144,8 @@ _RUNS = FrameColumn(
 
 
 def _background(row: _PointRow) -> bool | None:
-    part = row.part
-    return part.background if isinstance(part, (Group, RunGroup)) else None
+    groups = [] if row.result is None else row.result.groups
+    return next((group.background for group in groups if group.name == row.group), None)
 
 
 def _clients(row: _PointRow) -> int | None:
@@ -173,39 +192,45 @@ def _emulator(row: _PointRow) -> Emulator:
     return (None if row.of_all is None else row.of_all.emulator) or Emulator()
 
 
-def _outcomes(row: _PointRow) -> Mapping[str, int] | None:
-    return None if row.part is None else row.part.outcomes
-
-
 def run_columns(
-    percentiles: Sequence[str], *, by_group: bool = False, before: Iterable[FrameColumn] = ()
+    percentiles: Sequence[str],
+    *,
+    by_group: bool = False,
+    by_request: bool = False,
+    before: Iterable[FrameColumn] = (),
 ) -> list[FrameColumn]:
     """The columns of frames with a row a run, those of the point ``before``."""
     return [
         *before,
         _RUN,
         *(_GROUPS if by_group else ()),
+        *(_REQUESTS if by_request else ()),
         _CLIENTS,
         _INTERVAL,
         *(FrameColumn(column_name(of), "Float64", meaning_of(of), _figure(of)) for of in metrics(percentiles)),
-        *outcome_columns(_outcomes),
+        *outcome_columns(lambda row: row.outcomes),
         *_network(),
         *_verdict("run"),
     ]
 
 
 def point_columns(
-    percentiles: Sequence[str], *, by_group: bool = False, swept: Iterable[FrameColumn] = ()
+    percentiles: Sequence[str],
+    *,
+    by_group: bool = False,
+    by_request: bool = False,
+    swept: Iterable[FrameColumn] = (),
 ) -> list[FrameColumn]:
     """The columns of frames with a row a point, and those of its ``swept`` fields."""
     return [
         POINT,
         *swept,
         *(_GROUPS if by_group else ()),
+        *(_REQUESTS if by_request else ()),
         _CLIENTS,
         _RUNS,
         *(column for of in metrics(percentiles) for column in _estimated(of)),
-        *outcome_columns(_outcomes),
+        *outcome_columns(lambda row: row.outcomes),
         *_network(),
         *_verdict("point"),
     ]
@@ -224,31 +249,43 @@ def _estimated(of: Metric) -> Iterator[FrameColumn]:
         yield from with_interval(column, lambda row: row.ends(of))
 
 
-def run_frame(results: Result | StudyResult, *, by_group: bool = False) -> pl.DataFrame:
-    """A row for each run, of a study at each point, and for each group of clients in it if ``by_group``."""
+def run_frame(results: Result | StudyResult, *, by_group: bool = False, by_request: bool = False) -> pl.DataFrame:
+    """A row for each run, of a study at each point; in it for each group of clients, too, if ``by_group``, and for each
+    named request and whole sessions if ``by_request``.
+    """
     study = study_of(results) if isinstance(results, Result) else results
     before = [] if isinstance(results, Result) else [POINT, *swept_columns([each.varied for each in study.points])]
     rows = [
-        _PointRow(point.index, point.varied, point.result, run, group)
+        _PointRow(point.index, point.varied, point.result, run, of)
         for point in study.points
         if point.result is not None
         for run in point.result.runs
-        for group in _groups(point.result, by_group=by_group)
+        for of in _parts(point.result, by_group=by_group, by_request=by_request)
     ]
-    return frame_of(run_columns(study.percentiles, by_group=by_group, before=before), rows)
+    columns = run_columns(study.percentiles, by_group=by_group, by_request=by_request, before=before)
+    return frame_of(columns, rows)
 
 
-def point_frame(study: StudyResult, *, by_group: bool = False) -> pl.DataFrame:
-    """A row for each point, and for each group of clients at it if ``by_group``."""
+def point_frame(study: StudyResult, *, by_group: bool = False, by_request: bool = False) -> pl.DataFrame:
+    """A row for each point; at it for each group of clients, too, if ``by_group``, and for each named request and whole
+    sessions if ``by_request``.
+    """
     rows = [
-        _PointRow(point.index, point.varied, point.result, group=group, failure=point.failure)
+        _PointRow(point.index, point.varied, point.result, of=of, failure=point.failure)
         for point in study.points
-        for group in _groups(point.result, by_group=by_group)
+        for of in _parts(point.result, by_group=by_group, by_request=by_request)
     ]
     swept = swept_columns([point.varied for point in study.points])
-    return frame_of(point_columns(study.percentiles, by_group=by_group, swept=swept), rows)
+    columns = point_columns(study.percentiles, by_group=by_group, by_request=by_request, swept=swept)
+    return frame_of(columns, rows)
 
 
-def _groups(result: Result | None, *, by_group: bool) -> list[str | None]:
-    """What there are rows of: all clients, and the groups."""
-    return [None, *([group.name for group in result.groups] if by_group and result is not None else [])]
+def _parts(result: Result | None, *, by_group: bool, by_request: bool) -> Iterator[Metric]:
+    """What there are rows of: all clients and the groups, each with its requests and sessions."""
+    known = Known({}) if result is None else known_in_result(result)
+    for group in [None, *(known.groups if by_group else ())]:
+        yield replace(_ALL, group=group)
+        if by_request:
+            names = known.requests if group is None else known.groups[group]
+            yield from (replace(_ALL, group=group, request=name) for name in names)
+            yield from [replace(_ALL, group=group, sessions=True)] if group in known.sessions else []
