@@ -152,6 +152,27 @@ SIDE: dict[str, Any] = {
     "jitter": JITTERS[0],
     **IMPAIRMENTS,
 }
+MACHINE: dict[str, Any] = {
+    "syn_queue": 256,
+    "fin_with_data": True,
+    **dict.fromkeys(
+        (
+            "per_data",
+            "per_ack",
+            "per_duplicate_ack",
+            "per_syn",
+            "per_timer",
+            "per_frame",
+            "per_segment",
+            "per_retransmission",
+            "per_wakeup",
+            "per_doubling",
+            "per_tick",
+            "wakeup_latency",
+        ),
+        "1us",
+    ),
+}
 FULL: dict[str, Any] = {
     "name": "x",
     "seed": 3,
@@ -291,6 +312,11 @@ CROSS_TRAFFIC: dict[str, dict[str, Any]] = {
 }
 CHANGES: dict[str, dict[str, Any]] = {
     "everything": {},
+    "a machine with workers": {"server": {"model": MACHINE | {"concurrency": "event", "workers": 3}}} | group(),
+    "a machine with processes": {
+        "server": {"model": MACHINE | {"concurrency": "process", "processes": 64, "per_runnable": "1us"}}
+    }
+    | group(),
     "cross traffic": {"network": {"cross_traffic": CROSS_TRAFFIC}} | group(),
     **{f"loss {index}": group(loss=loss) for index, loss in enumerate(LOSSES)},
     **{f"jitter {jitter['model']}": group(jitter=jitter) for jitter in JITTERS},

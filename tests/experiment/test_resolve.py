@@ -32,6 +32,26 @@ def experiment() -> Experiment:
     )
 
 
+OF_A_MACHINE = (
+    "concurrency",
+    "workers",
+    "processes",
+    "syn_queue",
+    "fin_with_data",
+    "wakeup_latency",
+    "per_data",
+    "per_ack",
+    "per_duplicate_ack",
+    "per_syn",
+    "per_timer",
+    "per_frame",
+    "per_segment",
+    "per_retransmission",
+    "per_wakeup",
+    "per_doubling",
+    "per_runnable",
+    "per_tick",
+)
 UNIMPAIRED = dict.fromkeys(("trace", "jitter", "reorder", "duplicate", "corrupt"))
 UNLIMITED = {"rate": None, "queue": None, "delay": "0ms", "mtu": None, "loss": None, **UNIMPAIRED}
 
@@ -53,6 +73,7 @@ def test_a_simulated_run_is_told_everything() -> None:
                 "per_packet": "0ms",
                 "requests_per_connection": None,
                 "accept_queue": None,
+                **dict.fromkeys(OF_A_MACHINE),
             },
         },
         "network": {

@@ -8,9 +8,9 @@ use wasp_units::Instant;
 /// An application with its [`wasp_stack::Stack`], which it owns. It knows nothing below that: it is told what happens, then asked what it wants.
 ///
 /// ```text
-/// handle_packet, handle_timer ─► poll_transmit until None ─► poll_timeouts
-///                                     ▲             │ is_waiting
-///                                     └── go_on ◄───┘
+/// handle_packet, handle_timer ─► poll_untaken ─► poll_transmit until None ─► poll_timeouts
+///                                                     ▲             │ is_waiting
+///                                                     └── go_on ◄───┘
 /// ```
 ///
 /// All of this comes after each packet and each wake-up, before the next. Fragments wait in the IP layer of its stack: after a packet that is not taken, and when it is due, look at the deadline of [`Self::ip`].
@@ -23,6 +23,12 @@ pub trait Application {
 
     /// A packet has arrived, whose payload is taken. Returns what becomes of it if no socket takes it.
     fn handle_packet(&mut self, packet: &mut Packet, turn: &mut Turn<'_>) -> Option<Untaken>;
+
+    /// A packet that arrived earlier, and of which it turns out now that no socket takes it. Call until `None`.
+    #[inline]
+    fn poll_untaken(&mut self) -> Option<Untaken> {
+        None
+    }
 
     /// A wake-up has come that was asked for.
     fn handle_timer(&mut self, timer: Self::Timer, turn: &mut Turn<'_>);

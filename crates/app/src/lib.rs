@@ -1,4 +1,4 @@
-//! Applications on a network stack: the [`Browser`] that asks, and the modelled [`Server`] that answers in simulation.
+//! Applications on a network stack: the [`Browser`] that asks, and the modelled servers that answer in simulation, [`FlatServer`] and [`ScheduledServer`].
 //!
 //! Each is an [`Application`], which knows no network and no events. What else it needs comes with the call, as a [`Turn`].
 
@@ -16,5 +16,8 @@ pub use browser::{
 pub use record::{
     Arrival, ConnectionEnd, EcnUse, Journal, LossEvents, Outcome, SessionEnd, TransactionRecord,
 };
-pub use server::{Costs, Cpu, Server, ServerTimer, Service, TcpTotals, Work};
+pub use server::{
+    Class, Concurrency, Costs, Cpu, FlatServer, JobCosts, Machine, MachineConfig, ScheduledServer,
+    ServerTimer, Service, Spent, TcpTotals, Work, WorkDone, WorkKind,
+};
 pub use turn::{Turn, Untaken};

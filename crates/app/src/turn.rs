@@ -33,4 +33,6 @@ pub enum Untaken {
     Dropped(Dropped),
     /// It opens a connection, and too many wait to be accepted: it was dropped.
     AcceptQueueFull,
+    /// It opens a connection, and too many handshakes are open: it was dropped.
+    SynQueueFull,
 }

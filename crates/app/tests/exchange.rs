@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use wasp_app::{
     Application, Arrival, Behaviour, Browser, BrowserTimer, ConnectionEnd, Costs, Cpu, EncodedRequests,
-    Journal, LossEvents, NamedExchange, NamedForm, Outcome, Place, Plan, Server, ServerTimer, Service,
+    FlatServer, Journal, LossEvents, NamedExchange, NamedForm, Outcome, Place, Plan, ServerTimer, Service,
     SessionEnd, TransactionRecord, Turn, Untaken,
 };
 use wasp_http::{LastHead, Method, Pattern, Request};
@@ -129,7 +129,7 @@ impl World {
             Some(Untaken::Answer(Answer::Packet(answer))) => {
                 self.agenda.send(now, to_peer(answer), &mut self.pool);
             }
-            Some(Untaken::AcceptQueueFull | Untaken::Dropped(_)) => self.refused += 1,
+            Some(Untaken::AcceptQueueFull | Untaken::SynQueueFull | Untaken::Dropped(_)) => self.refused += 1,
             Some(Untaken::Answer(_)) | None => {}
         }
         loop {
@@ -148,7 +148,7 @@ impl World {
 /// A browser, a server, and what is between them.
 struct Line {
     browser: Browser,
-    server: Server,
+    server: FlatServer,
     world: World,
 }
 
@@ -160,7 +160,7 @@ struct Asks {
     requests_per_connection: Option<u32>,
 }
 
-fn server(size: &str) -> Server {
+fn server(size: &str) -> FlatServer {
     let service = Service {
         sites: sites(size),
         answers: Arc::default(),
@@ -174,7 +174,7 @@ fn server(size: &str) -> Server {
         per_kib: Duration::ZERO,
         per_packet: Duration::ZERO,
     };
-    Server::new((address(1), PORT), service, Cpu::new(1, costs), identities(1))
+    FlatServer::new((address(1), PORT), service, Cpu::new(1, costs), identities(1))
 }
 
 impl Line {

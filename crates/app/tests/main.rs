@@ -1,3 +1,4 @@
 //! Applications without a network or a kernel.
 
 mod exchange;
+mod machine;

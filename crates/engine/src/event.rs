@@ -46,6 +46,8 @@ pub enum Event {
     ServerReassembly,
     /// The modelled server's CPU has finished a response.
     ServerWork(Work),
+    /// A job of the modelled server's machine is done, or another of its own deadlines has come.
+    ServerAlarm,
 }
 
 impl Event {
@@ -65,6 +67,7 @@ impl Event {
         match timer {
             ServerTimer::Connection(slot) => Self::ServerConnection { slot },
             ServerTimer::Work(work) => Self::ServerWork(work),
+            ServerTimer::Alarm => Self::ServerAlarm,
         }
     }
 }

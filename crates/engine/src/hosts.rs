@@ -3,8 +3,8 @@
 use crate::event::Event;
 use crate::{ConnectionRecord, Ledger};
 use wasp_app::{
-    Application, Arrival, Browser, BrowserTimer, ConnectionEnd, Journal, LossEvents, Server, ServerTimer,
-    SessionEnd, TcpTotals, TransactionRecord, Turn, Untaken,
+    Application, Arrival, Browser, BrowserTimer, ConnectionEnd, FlatServer, Journal, LossEvents,
+    ScheduledServer, ServerTimer, SessionEnd, TcpTotals, TransactionRecord, Turn, Untaken, WorkDone,
 };
 use wasp_http::LastHead;
 use wasp_kernel::{NodeId, Scheduler, Stage, prefetch};
@@ -35,8 +35,15 @@ pub(crate) struct Hosts {
     /// Empty where a device is attached instead.
     pub(crate) clients: Vec<Host<Browser>>,
     /// Absent where a device is attached instead.
-    pub(crate) server: Option<Host<Server>>,
+    pub(crate) server: Option<Server>,
     last_head: LastHead,
+}
+
+/// The modelled server, by the model of its CPU.
+#[derive(Debug)]
+pub(crate) enum Server {
+    Flat(Box<Host<FlatServer>>),
+    Scheduled(Box<Host<ScheduledServer>>),
 }
 
 /// The rest of the model, as hosts need it.
@@ -81,6 +88,9 @@ impl Journal for Writer<'_> {
     }
 }
 
+/// The events of the server's wake-ups: those that it asks for, and that of fragments that wait.
+const SERVER_EVENTS: (fn(ServerTimer) -> Event, Event) = (Event::of_server, Event::ServerReassembly);
+
 impl<O: Observer> Around<'_, O> {
     /// Lets an application act.
     #[inline]
@@ -104,6 +114,7 @@ impl<O: Observer> Around<'_, O> {
             Untaken::Answer(answer) => self.answer(port, answer),
             Untaken::Dropped(Dropped { packets, why }) => self.network.refuse(why.into(), packets),
             Untaken::AcceptQueueFull => self.network.refuse(Fate::AcceptQueueFull, 1),
+            Untaken::SynQueueFull => self.network.refuse(Fate::SynQueueFull, 1),
         }
     }
 }
@@ -124,10 +135,9 @@ impl<A: Application> Host<A> {
         around: &mut Around<'_, O>,
     ) {
         if let Some(untaken) = around.turn(last_head, |turn| self.app.handle_packet(packet, turn)) {
-            around.dispose(&self.port, untaken);
-            self.await_fragments(reassembly, around);
+            self.dispose(untaken, reassembly, around);
         }
-        self.settle(event, last_head, around);
+        self.settle((event, reassembly), last_head, around);
     }
 
     /// A wake-up comes that the host asked for.
@@ -135,22 +145,25 @@ impl<A: Application> Host<A> {
     fn handle_timer<O: Observer>(
         &mut self,
         timer: A::Timer,
-        event: impl Fn(A::Timer) -> Event,
+        events: (impl Fn(A::Timer) -> Event, Event),
         last_head: &mut LastHead,
         around: &mut Around<'_, O>,
     ) {
         around.turn(last_head, |turn| self.app.handle_timer(timer, turn));
-        self.settle(event, last_head, around);
+        self.settle(events, last_head, around);
     }
 
     /// Does what the host asks for after it has acted.
     #[inline]
     fn settle<O: Observer>(
         &mut self,
-        event: impl Fn(A::Timer) -> Event,
+        (event, reassembly): (impl Fn(A::Timer) -> Event, Event),
         last_head: &mut LastHead,
         around: &mut Around<'_, O>,
     ) {
+        while let Some(untaken) = self.app.poll_untaken() {
+            self.dispose(untaken, reassembly, around);
+        }
         let Self { port, app } = self;
         let now = around.scheduler.now();
         loop {
@@ -163,6 +176,13 @@ impl<A: Application> Host<A> {
             around.turn(last_head, |turn| app.go_on(turn));
         }
         app.poll_timeouts(now, |timer, at| around.scheduler.schedule(port.node, at, event(timer)));
+    }
+
+    /// A packet that no socket has taken is answered or counted. It may be a fragment, which waits for the others.
+    #[cold]
+    fn dispose<O: Observer>(&mut self, untaken: Untaken, reassembly: Event, around: &mut Around<'_, O>) {
+        around.dispose(&self.port, untaken);
+        self.await_fragments(reassembly, around);
     }
 
     /// Fragments in the host's IP layer may have waited for too long.
@@ -187,7 +207,7 @@ impl<A: Application> Host<A> {
 
 impl Hosts {
     /// These hosts, none of which has done anything.
-    pub(crate) fn new(clients: Vec<Host<Browser>>, server: Option<Host<Server>>) -> Self {
+    pub(crate) fn new(clients: Vec<Host<Browser>>, server: Option<Server>) -> Self {
         Self { clients, server, last_head: LastHead::default() }
     }
 
@@ -219,9 +239,14 @@ impl Hosts {
 
     /// A packet reaches the server.
     pub(crate) fn reach_server<O: Observer>(&mut self, packet: &mut Packet, around: &mut Around<'_, O>) {
-        if let Some(host) = &mut self.server {
-            let events = (Event::of_server, Event::ServerReassembly);
-            host.handle_packet(packet, events, &mut self.last_head, around);
+        match &mut self.server {
+            Some(Server::Flat(host)) => {
+                host.handle_packet(packet, SERVER_EVENTS, &mut self.last_head, around);
+            }
+            Some(Server::Scheduled(host)) => {
+                host.handle_packet(packet, SERVER_EVENTS, &mut self.last_head, around);
+            }
+            None => {}
         }
     }
 
@@ -238,35 +263,54 @@ impl Hosts {
             Event::ClientReassembly { client } => self.clients[client as usize].expire(event, around),
             Event::ServerConnection { slot } => self.wake_server(ServerTimer::Connection(slot), around),
             Event::ServerWork(work) => self.wake_server(ServerTimer::Work(work), around),
-            Event::ServerReassembly => {
-                if let Some(host) = &mut self.server {
-                    host.expire(event, around);
-                }
-            }
+            Event::ServerAlarm => self.wake_server(ServerTimer::Alarm, around),
+            Event::ServerReassembly => match &mut self.server {
+                Some(Server::Flat(host)) => host.expire(event, around),
+                Some(Server::Scheduled(host)) => host.expire(event, around),
+                None => {}
+            },
             Event::Network(_) | Event::CrossTraffic { .. } => {}
         }
     }
 
     fn wake_client<O: Observer>(&mut self, client: u32, timer: BrowserTimer, around: &mut Around<'_, O>) {
         let host = &mut self.clients[client as usize];
-        host.handle_timer(timer, Event::of_client(client), &mut self.last_head, around);
+        let events = (Event::of_client(client), Event::ClientReassembly { client });
+        host.handle_timer(timer, events, &mut self.last_head, around);
     }
 
     fn wake_server<O: Observer>(&mut self, timer: ServerTimer, around: &mut Around<'_, O>) {
-        if let Some(host) = &mut self.server {
-            host.handle_timer(timer, Event::of_server, &mut self.last_head, around);
+        match &mut self.server {
+            Some(Server::Flat(host)) => host.handle_timer(timer, SERVER_EVENTS, &mut self.last_head, around),
+            Some(Server::Scheduled(host)) => {
+                host.handle_timer(timer, SERVER_EVENTS, &mut self.last_head, around);
+            }
+            None => {}
         }
     }
 
     /// CPU time that the modelled server has used by `now`, and its cores.
     pub(crate) fn server_cpu(&self, now: Instant) -> Option<(Duration, usize)> {
-        let cpu = self.server.as_ref()?.app.cpu();
-        Some((cpu.used(now), cpu.cores()))
+        Some(match self.server.as_ref()? {
+            Server::Flat(host) => (host.app.cpu().used(now), host.app.cpu().cores()),
+            Server::Scheduled(host) => (host.app.used(now), host.app.cores()),
+        })
+    }
+
+    /// What the jobs of the modelled server cost by kind, if it has jobs.
+    pub(crate) fn server_work(&self) -> Option<WorkDone> {
+        match self.server.as_ref()? {
+            Server::Flat(_) => None,
+            Server::Scheduled(host) => Some(*host.app.work_done()),
+        }
     }
 
     /// What the modelled server's TCP has done.
     pub(crate) fn server_tcp(&self) -> Option<TcpTotals> {
-        self.server.as_ref().map(|host| host.app.tcp_totals())
+        self.server.as_ref().map(|server| match server {
+            Server::Flat(host) => host.app.tcp_totals(),
+            Server::Scheduled(host) => host.app.tcp_totals(),
+        })
     }
 
     /// Begins to fetch from memory what an event of a client is likely to need.

@@ -44,17 +44,17 @@ pub use port::{
 };
 pub use run::{RunError, simulate};
 pub use scenario::{
-    Abort, ArrivalModel, Arrivals, CrossTraffic, Directions, GraphNode, Group, GroupLoss, Http, Internetwork,
-    LinkDirection, LinkDirections, Measure, Method, Mode, NamedLink, NetworkKind, NextAfter, QueueOption,
-    Scenario, ScenarioError, Server, ServerModel, SharedLink, Start, StaticRoute, TraceOption, Version,
-    Workload, queue_defaults, tcp_constants,
+    Abort, ArrivalModel, Arrivals, ConcurrencyModel, CrossTraffic, Directions, GraphNode, Group, GroupLoss,
+    Http, Internetwork, LinkDirection, LinkDirections, Measure, Method, Mode, NamedLink, NetworkKind,
+    NextAfter, QueueOption, Scenario, ScenarioError, Server, ServerModel, SharedLink, Start, StaticRoute,
+    TraceOption, Version, Workload, queue_defaults, tcp_constants,
 };
 pub use shard::{Shard, Share};
 pub use summary::{
     Alike, Beginning, Censoring, CongestionWindows, Course, CrossSummary, DirectionSummary, Emulator,
     FirstLosses, Fortieths, GroupFigures, GroupLateness, GroupSummary, GroupTogether, Lengths, LinkSummary,
     Little, NetworkSummary, OpenLoop, PacketSummary, Part, Reason, ReasonCode, RequestSummary, ResponseTime,
-    RunFigures, RunOutput, ServerCpu, SessionSummary, Stability, Summary, TimedSummary, Together, Trend,
-    Unseen, WaitingTime, Waits, Window, alike, sum_up,
+    RunFigures, RunOutput, ServerCpu, ServerWork, SessionSummary, Stability, Summary, TimedSummary, Together,
+    Trend, Unseen, WaitingTime, Waits, Window, alike, sum_up,
 };
 pub use wasp_workload::Sites;

@@ -4,14 +4,14 @@ use crate::build::topology;
 use crate::cross::CrossSources;
 use crate::encode::content;
 use crate::event::Event;
-use crate::hosts::{Around, Host, Hosts};
+use crate::hosts::{Around, Host, Hosts, Server};
 use crate::ledger::GroupKind;
 use crate::population::clients;
 use crate::scenario::{Group, Scenario};
 use crate::{End, GroupLedger, Interval, Ledger, Mode, NamedLedger, Shard};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wasp_app::{Browser, Costs, Cpu, Server, Service, TcpTotals};
+use wasp_app::{Browser, Cpu, FlatServer, ScheduledServer, Service, TcpTotals, WorkDone};
 use wasp_kernel::{Process, Scheduler, Stage};
 use wasp_net::topology::{Layout, Port};
 use wasp_net::{Delivery, Fate, Network, NetworkEvent, Observer, is_cross_traffic};
@@ -157,6 +157,11 @@ impl<O: Observer> Model<O> {
         self.hosts.server_cpu(now)
     }
 
+    /// What the jobs of the modelled server cost by kind, if it has jobs.
+    pub(crate) fn server_work(&self) -> Option<WorkDone> {
+        self.hosts.server_work()
+    }
+
     /// What the modelled server's TCP has done.
     pub(crate) fn server_tcp(&self) -> Option<TcpTotals> {
         self.hosts.server_tcp()
@@ -202,6 +207,7 @@ impl<O: Observer> Process for Model<O> {
             | Event::ClientAlarm { client } => Some(client),
             Event::ServerConnection { .. }
             | Event::ServerWork(_)
+            | Event::ServerAlarm
             | Event::ServerReassembly
             | Event::CrossTraffic { .. } => None,
         };
@@ -226,17 +232,11 @@ impl<O: Observer> Process for Model<O> {
     }
 }
 
-fn modelled_server(scenario: &Scenario, sites: &Arc<Sites>, at: &Port, root: Key) -> Option<Host<Server>> {
+fn modelled_server(scenario: &Scenario, sites: &Arc<Sites>, at: &Port, root: Key) -> Option<Server> {
     if scenario.mode != Mode::Sim {
         return None;
     }
     let model = scenario.server.model?;
-    let costs = Costs {
-        per_connection: model.per_connection,
-        per_request: model.per_request,
-        per_kib: model.per_kib,
-        per_packet: model.per_packet,
-    };
     let place = (at.address, scenario.server.port);
     let tcp = Arc::new(scenario.server_tcp_config().expect("a checked scenario has valid TCP options"));
     let identities = Identities::new(|purpose| root.purpose(purpose).name(""));
@@ -247,6 +247,16 @@ fn modelled_server(scenario: &Scenario, sites: &Arc<Sites>, at: &Port, root: Key
         requests_per_connection: model.requests_per_connection,
         accept_queue: model.accept_queue,
     };
-    let app = Server::new(place, service, Cpu::new(model.cores as usize, costs), identities);
-    Some(Host::new((at.node, at.out), app))
+    let port = (at.node, at.out);
+    Some(match model.machine() {
+        None => {
+            let cpu = Cpu::new(model.cores as usize, model.flat_costs());
+            let app = FlatServer::new(place, service, cpu, identities);
+            Server::Flat(Box::new(Host::new(port, app)))
+        }
+        Some(machine) => {
+            let app = ScheduledServer::new(place, service, machine, identities);
+            Server::Scheduled(Box::new(Host::new(port, app)))
+        }
+    })
 }

@@ -16,6 +16,7 @@ mod networks;
 mod open_loop;
 mod queues;
 mod scenario;
+mod scheduled_server;
 mod simmonds2003;
 mod simulation;
 mod sites;

@@ -146,6 +146,14 @@ impl<T> Stack<T> {
         self.sockets.get_mut(slot as usize)?.as_deref_mut()
     }
 
+    /// The socket that a packet is for, if it is a whole segment for one.
+    #[must_use]
+    pub fn socket_for(&self, packet: &Packet) -> Option<&Socket<T>> {
+        let Body::Tcp(header) = &packet.body else { return None };
+        let slot = self.find(packet.ip.source, (header.destination_port, header.source_port))?;
+        self.get(slot)
+    }
+
     /// Takes the socket in this slot to work on it. [`Self::put`] it back before another is taken.
     #[inline]
     pub fn take(&mut self, slot: u32) -> Option<Box<Socket<T>>> {

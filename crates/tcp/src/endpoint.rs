@@ -1,7 +1,7 @@
 //! The endpoint: its state, its interface, and what every transition shares.
 
 use crate::acknowledgment::Acknowledgments;
-use crate::config::{Config, EcnMode};
+use crate::config::{Config, EcnMode, SendBufferSize};
 use crate::receiver::Receiver;
 use crate::sender::{Clocks, Fin, Sender};
 use crate::timers::Timers;
@@ -9,7 +9,7 @@ use crate::types::{Chunk, Event, Events, Identity, ReceivePolicy, State, Statist
 use std::sync::Arc;
 use wasp_packet::{PayloadPool, View};
 use wasp_units::{Duration, Instant};
-use wasp_wire::SequenceNumber;
+use wasp_wire::{Flags, SequenceNumber, TcpHeader};
 
 /// One end of a TCP connection.
 ///
@@ -111,6 +111,19 @@ impl Endpoint {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()
+    }
+
+    /// Whether [`Self::handle_timeout`] is due at `now` for a timer of TCP.
+    #[must_use]
+    pub fn is_timer_due(&self, now: Instant) -> bool {
+        let of_tcp = Timers { write: Timers::NONE, ..self.timers };
+        of_tcp.next().is_some_and(|next| next <= now)
+    }
+
+    /// Whether [`Self::handle_timeout`] is due at `now` for the application, which was told of room in the send buffer, and writes on.
+    #[must_use]
+    pub fn is_writer_due(&self, now: Instant) -> bool {
+        self.timers.write <= now
     }
 
     /// What has happened since the last call, one event at a time; `None` when there is no more.
@@ -253,6 +266,15 @@ impl Endpoint {
         self.sender.buffer.unwritten()
     }
 
+    /// Whether all that was sent has found room in the send buffer: an application that writes it is not held up any more.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        match self.config.send_buffer {
+            SendBufferSize::Fixed(bytes) => self.unacknowledged() <= u64::from(bytes),
+            SendBufferSize::Tuned { .. } => self.unwritten() == 0,
+        }
+    }
+
     /// Bytes queued, sent or not, and not acknowledged.
     #[must_use]
     pub fn unacknowledged(&self) -> u64 {
@@ -287,6 +309,22 @@ impl Endpoint {
     #[must_use]
     pub fn flight(&self) -> u32 {
         self.sender.flight()
+    }
+
+    /// Whether a segment without data acknowledges nothing new while something is in flight: a duplicate acknowledgment (RFC 5681
+    /// section 2), or a change of the window.
+    #[must_use]
+    pub fn repeats_acknowledgment(&self, header: &TcpHeader) -> bool {
+        header.flags.contains(Flags::ACK)
+            && !header.flags.intersects(Flags::SYN | Flags::RST)
+            && self.flight() > 0
+            && header.acknowledgment == self.sender.una()
+    }
+
+    /// Whether the segment that left last ended a frame, or was one: with segmentation offload the stack hands several to its device as one frame.
+    #[must_use]
+    pub fn ended_frame(&self) -> bool {
+        self.sender.frame_ended()
     }
 
     /// Bytes thought to be in the network (RFC 6675's pipe).

@@ -4,7 +4,7 @@ use crate::config::{Config, TimerSlack};
 use wasp_units::{Duration, Instant};
 
 /// Five deadlines; `Instant::MAX` is none.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
     /// Retransmission (of data or of the handshake) or, with nothing in flight, the next window probe.
     pub(crate) retransmit: Instant,

@@ -22,43 +22,54 @@ impl Endpoint {
     ///
     /// When the pool has no room for a segment's payload, the segment counts as sent, and is lost.
     pub fn poll_transmit(&mut self, at: Instant, pool: &mut PayloadPool) -> Option<Transmit> {
-        if !self.output_due {
-            return None;
-        }
-        let segment = self.next_segment(at, pool);
-        if segment.is_some() {
-            self.statistics.segments_sent += 1;
-        } else {
-            self.output_due = false;
-        }
-        segment
+        if self.output_due { self.next_segment(at, pool) } else { None }
     }
 
     fn next_segment(&mut self, now: Instant, pool: &mut PayloadPool) -> Option<Transmit> {
         if let Some((sequence, acknowledge)) = self.reset_due.take() {
-            return Some(Transmit::empty(self.reset(now, sequence, acknowledge)));
+            let header = self.reset(now, sequence, acknowledge);
+            return self.sent(Transmit::empty(header));
         }
         if matches!(self.state, State::SynSent | State::SynReceived) {
-            return self.syn_due.then(|| Transmit::empty(self.handshake_segment(now)));
+            if !self.syn_due {
+                return self.nothing_sent();
+            }
+            let header = self.handshake_segment(now);
+            return self.sent(Transmit::empty(header));
         }
         if self.state == State::Closed && self.acks.due() != Due::Now {
-            return None;
+            return self.nothing_sent();
         }
         if let Some((sequence, payload, flags, ecn)) = self.next_data(now, pool) {
             let header = self.header(now, sequence, flags, payload.len());
-            return Some(Transmit { header, payload, ecn });
+            return self.sent(Transmit { header, payload, ecn });
         }
         if self.acks.due() == Due::Now {
             let next = self.sender.next;
             // Nothing else can leave before something happens.
             self.output_due = self.sender.probe == Probe::Window;
-            return Some(Transmit::empty(self.header(now, next, Flags::ACK, 0)));
+            let header = self.header(now, next, Flags::ACK, 0);
+            return self.sent(Transmit::empty(header));
         }
         if self.sender.probe == Probe::Window {
             self.sender.probe = Probe::None;
             let below = self.sender.una() - 1;
-            return Some(Transmit::empty(self.header(now, below, Flags::ACK, 0)));
+            let header = self.header(now, below, Flags::ACK, 0);
+            return self.sent(Transmit::empty(header));
         }
+        self.nothing_sent()
+    }
+
+    /// Counts a segment where it is made, so that it is not copied to be looked at.
+    #[inline]
+    fn sent(&mut self, segment: Transmit) -> Option<Transmit> {
+        self.statistics.segments_sent += 1;
+        Some(segment)
+    }
+
+    #[inline]
+    fn nothing_sent(&mut self) -> Option<Transmit> {
+        self.output_due = false;
         None
     }
 

@@ -18,11 +18,10 @@ from waspbench.experiment import Mode
 from waspbench.experiment.sweep import Point
 from waspbench.experiment.sweep import text_of as point_text
 from waspbench.live import choose_mode
-from waspbench.results import Result, catalogue, default_directory
+from waspbench.results import Result, catalogue, default_directory, observed, server_work
 from waspbench.results.brief import notes
 from waspbench.results.capacity import CapacityResult
 from waspbench.results.lines import told_of_sessions
-from waspbench.results.observed import listing
 from waspbench.results.reasons import longest
 from waspbench.results.remarks import remarks
 from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, is_study
@@ -146,13 +145,9 @@ def text(result: StudyResult | CapacityResult, json: bool) -> str:
     if json:
         shown: Result | StudyResult = result if only is None else only.model_copy(update={"checks": result.checks})
         return shown.to_json() + "\n"
-    links = listing(result)
-    shown_links = [] if links is None else ["", *links.terminal()]
-    lines = (
-        table.report(only.model_copy(update={"results": result.results}), shown_links)
-        if only
-        else report(result, shown_links)
-    )
+    found = [observed.listing(result), server_work.listing(result)]
+    below = [line for listing in found if listing is not None for line in ("", *listing.terminal())]
+    lines = table.report(only.model_copy(update={"results": result.results}), below) if only else report(result, below)
     for point in result.points:
         if point.result is not None:
             lines += "".join(f"{_at(point.varied)}{remark}\n" for remark in remarks(point.result))
@@ -163,12 +158,12 @@ def _checks(result: StudyResult | CapacityResult) -> str:
     return "".join(f"{science_text.check(check)}\n" for check in result.checks)
 
 
-def report(result: StudyResult, links: Sequence[str] = ()) -> str:
-    """A table with a line for each point, and for each group of clients at it where there are several. ``links`` are
-    the lines of the table of observed links.
+def report(result: StudyResult, below: Sequence[str] = ()) -> str:
+    """A table with a line for each point, and for each group of clients at it where there are several. ``below`` are
+    the lines of the tables of observed links and of the server's work.
     """
     lines = [f"{result.name}: {result.mode}, {len(result.points)} points, seed {result.seed}", ""]
-    lines += [*result.listing.terminal(), *_by_request(result), *links, *side_by_side(result)]
+    lines += [*result.listing.terminal(), *_by_request(result), *below, *side_by_side(result)]
     reasons = [f"{_at(point.varied)}{text}" for point in result.points for text in against(point)]
     advice = longest(point.result.advice for point in result.points if point.result is not None)
     lines += (

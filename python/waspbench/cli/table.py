@@ -25,8 +25,10 @@ _WIDEST = 20
 """Characters of a column of results side by side, beyond which words go on below."""
 
 
-def report(result: Result, links: Sequence[str] = ()) -> str:
-    """The table that ``wasp bench`` prints; ``links`` are the lines of the table of observed links."""
+def report(result: Result, below: Sequence[str] = ()) -> str:
+    """The table that ``wasp bench`` prints; ``below`` are the lines of the tables of observed links and of the server's
+    work.
+    """
     lines = [
         title(result),
         "",
@@ -37,7 +39,7 @@ def report(result: Result, links: Sequence[str] = ()) -> str:
     lines += _labelled("asked for", [f"{name}: {asked_text(asked)}" for name, asked in by_group])
     if result.lengths is not None and result.lengths.why is None:
         lines += _wrapped("lengths", result.lengths.text)
-    lines += [*_figures(result), *_groups(result), *_requests(result), *links, *drawing(result), "", *_verdict(result)]
+    lines += [*_figures(result), *_groups(result), *_requests(result), *below, *drawing(result), "", *_verdict(result)]
     if result.results:
         lines.append(_row("results", result.results))
     return "\n".join(lines) + "\n"

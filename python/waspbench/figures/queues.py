@@ -49,7 +49,7 @@ def queues(sources: Sequence[Source], options: Options) -> Figure:
     every = list(dict.fromkeys(link for run in runs for link in run))
     busy = [link for link in every if any(any(run[link].values()) for run in runs if link in run)]
     if not busy:
-        raise NoFigureError.because("would show nothing: no packet waited, was lost or dropped")
+        raise NoFigureError.because("would show nothing: no packet waited, was lost or dropped at a link")
     places = [busy[index] for index in choose([max(run[link]["most"] for run in runs) for link in busy])]
     x = Axis("links", categories=tuple(f"{name} {direction}" for name, direction in places))
     panels = []

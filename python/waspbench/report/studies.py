@@ -13,6 +13,7 @@ from waspbench.report.content import Block, Cell, Report, Section, Table, Words,
 from waspbench.report.costs import COSTS, UNTOLD, baselines, changed, costs_table, validity
 from waspbench.report.sources import Origin, StudySource
 from waspbench.report.tables import emulator_table, figures_table, points_table, requests_table
+from waspbench.results import server_work
 from waspbench.results.brief import advice, notes
 from waspbench.results.columns import column_of
 from waspbench.results.ecn import ecn_of, ecn_text
@@ -178,8 +179,15 @@ def tables(source: StudySource) -> Section:
         blocks += [] if costs is None else [costs]
     links = listing(study)
     blocks += [] if links is None else [Words(text=OBSERVED), table("Observed links", links, interval)]
+    work = server_work.listing(study)
+    blocks += [] if work is None else [Words(text=SERVER_WORK), table("Work of the server", work)]
     return Section(name="tables", title="Numbers with their intervals", blocks=blocks)
 
+
+SERVER_WORK = (
+    "What the CPUs of the simulated server did in the measured interval, and the CPU microseconds that it took for "
+    "each ok transaction. Work for transactions that failed is part of it."
+)
 
 OBSERVED = (
     "Links that clients share, and access links of groups with observe, in the measured interval: what they carried, "

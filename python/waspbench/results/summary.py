@@ -258,6 +258,17 @@ class ServerCpu(Record):
     """CPU time of the server's processes in seconds. None in simulation."""
 
 
+class ServerWork(Record):
+    """Work of one kind that the CPUs of the simulated server did."""
+
+    kind: str
+    """The kind: a cost of server.model without per_, such as ack. The kind byte has the cost per_kib."""
+    number: int
+    """How often, in jobs that began in the measured interval. For byte, the number of bytes."""
+    cpu_s: float
+    """CPU seconds that these jobs take."""
+
+
 class ServerTcp(Record):
     """What the simulated server's TCP did in the measured interval, all connections together; in results of older
     versions in the whole run, warm-up included."""
@@ -677,6 +688,9 @@ class RunSummary(Record):
     in results of older versions."""
     server_cpu: ServerCpu
     """Use of the server's CPUs; in simulation, of the model's CPUs."""
+    server_work: list[ServerWork] | None = None
+    """What the CPUs of the simulated server did, by kind of work. None without server.model.concurrency, in a live run,
+    and in results of older versions."""
     ecn: RunEcn | None = None
     """Use of ECN. None if no group of clients asks for it, and in results of older versions."""
     server_tcp: ServerTcp | None = None

@@ -81,6 +81,11 @@ impl Conversation {
         });
     }
 
+    /// Whether bytes were read of which none has been looked at.
+    pub(super) fn has_read(&self) -> bool {
+        !self.unparsed.is_empty()
+    }
+
     /// Whether there may be a request to read.
     pub(super) fn has_input(&self, endpoint: &Endpoint) -> bool {
         !self.unparsed.is_empty() || endpoint.readable() > 0

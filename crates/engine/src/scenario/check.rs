@@ -124,11 +124,7 @@ impl Scenario {
             (None, Mode::Sim) => {
                 Err(ScenarioError::new("server.model", "absent; a simulated run needs a server model"))
             }
-            (Some(model), _) => ensure(
-                (1..=1024).contains(&model.cores),
-                "server.model.cores",
-                format!("{}; must be from 1 to 1024", model.cores),
-            ),
+            (Some(model), _) => model.check(),
             (None, Mode::Live | Mode::Shim) => Ok(()),
         }
     }

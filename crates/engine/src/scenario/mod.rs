@@ -10,6 +10,7 @@ mod check_network;
 mod cross;
 mod network;
 mod queue;
+mod server_model;
 mod tcp;
 mod trace;
 
@@ -23,6 +24,7 @@ pub use network::{
     GraphNode, Internetwork, LinkDirection, LinkDirections, NamedLink, NetworkKind, SharedLink, StaticRoute,
 };
 pub use queue::{QueueOption, queue_defaults};
+pub use server_model::{ConcurrencyModel, ServerModel};
 pub(crate) use tcp::resolve;
 pub use tcp::tcp_constants;
 pub use trace::TraceOption;
@@ -30,7 +32,6 @@ pub use trace::TraceOption;
 use behaviour::check_options;
 use serde::Deserialize;
 use std::net::Ipv4Addr;
-use std::num::NonZeroU32;
 use wasp_net::{Corrupt, Duplicate, Jitter, Loss, Reorder, Scope};
 use wasp_units::{Duration, Probability, Rate};
 use wasp_workload::Delay;
@@ -102,29 +103,6 @@ pub struct Server {
     /// The modelled server.
     #[serde(default)]
     pub model: Option<ServerModel>,
-}
-
-/// What the modelled server costs.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ServerModel {
-    /// CPU cores.
-    pub cores: u32,
-    /// CPU time of accepting a connection.
-    pub per_connection: Duration,
-    /// CPU time of answering a request.
-    pub per_request: Duration,
-    /// CPU time of each 1,024 bytes of a body.
-    pub per_kib: Duration,
-    /// CPU time of each packet that arrives.
-    #[serde(default)]
-    pub per_packet: Duration,
-    /// Requests before the server closes a connection; none keeps it as long as the client wants.
-    #[serde(default)]
-    pub requests_per_connection: Option<NonZeroU32>,
-    /// Connections that may wait to be accepted; none has no limit.
-    #[serde(default)]
-    pub accept_queue: Option<NonZeroU32>,
 }
 
 /// A group of like clients.

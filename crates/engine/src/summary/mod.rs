@@ -42,7 +42,7 @@ use hdrhistogram::{Counter, Histogram};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use totals::DirectionTotals;
-use wasp_app::{Arrival, Outcome, TcpTotals};
+use wasp_app::{Arrival, Outcome, TcpTotals, WorkDone, WorkKind};
 use wasp_net::{CrossCounters, Fate};
 
 /// What a run leaves behind.
@@ -95,6 +95,8 @@ pub struct Summary {
     pub stability: Option<Stability>,
     /// The server's CPUs.
     pub server_cpu: ServerCpu,
+    /// What the jobs of the modelled server's machine cost in the measured interval, by kind of work; none of a flat server.
+    pub server_work: Option<Vec<ServerWork>>,
     /// What connections did with ECN in the whole run, if a group asks for it.
     pub ecn: Option<EcnTotals>,
     /// The modelled server's TCP over the whole run.
@@ -274,6 +276,17 @@ pub struct ServerCpu {
     pub processes_s: Option<f64>,
 }
 
+/// Work of one kind that the modelled server did.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ServerWork {
+    /// Its name.
+    pub kind: &'static str,
+    /// How often, in jobs that began in the interval; of `byte`, how many bytes.
+    pub number: u64,
+    /// CPU seconds that these cost.
+    pub cpu_s: f64,
+}
+
 /// The emulator over the measured interval.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Emulator {
@@ -441,6 +454,7 @@ pub fn sum_up(scenario: &Scenario, parts: Vec<Part>) -> RunOutput {
         requests: ledger.named().iter().map(|named| by_name(named, seconds)).collect(),
         sessions: ledger.sessions().map(|found| of_sessions(&found, seconds)),
         server_cpu: server_cpu(&part.measured, &part.machine, seconds),
+        server_work: part.measured.server_work.as_ref().map(server_work),
         ecn: scenario.asks_for_ecn().then(|| ledger.ecn()),
         server_tcp: part.measured.server_tcp,
         emulator: part.lateness.as_ref().map(|lateness| emulator(lateness, &part)),
@@ -621,6 +635,14 @@ fn server_cpu(measured: &Measured, machine: &MachineReport, seconds: f64) -> Ser
         steal: machine.steal,
         processes_s: machine.server_processes_s,
     }
+}
+
+fn server_work(work: &WorkDone) -> Vec<ServerWork> {
+    let of = |kind: WorkKind| {
+        let spent = work.of(kind);
+        ServerWork { kind: kind.name(), number: spent.number, cpu_s: spent.time.as_secs_f64() }
+    };
+    WorkKind::ALL.into_iter().map(of).collect()
 }
 
 fn emulator(lateness: &Lateness, part: &Part) -> Emulator {

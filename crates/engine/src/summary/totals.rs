@@ -2,7 +2,7 @@
 
 use crate::Model;
 use crate::cross::by_link;
-use wasp_app::TcpTotals;
+use wasp_app::{TcpTotals, WorkDone};
 use wasp_net::{CrossCounters, Direction, LinkCounters, LinkId, Loss, Observer, Pair};
 use wasp_units::{Duration, Instant};
 
@@ -145,6 +145,7 @@ pub(crate) struct Watch {
     totals: Totals,
     server_cpu: Duration,
     server_tcp: TcpTotals,
+    server_work: WorkDone,
 }
 
 /// The account over the measured interval.
@@ -155,6 +156,8 @@ pub(crate) struct Measured {
     pub(crate) server_cpu: Option<(Duration, usize)>,
     /// What the modelled server's TCP did.
     pub(crate) server_tcp: Option<TcpTotals>,
+    /// What the jobs of the modelled server cost, if it has jobs.
+    pub(crate) server_work: Option<WorkDone>,
 }
 
 impl Measured {
@@ -167,7 +170,12 @@ impl Measured {
 impl Watch {
     pub(crate) fn new<O: Observer>(model: &Model<O>, now: Instant) -> Self {
         let server_cpu = model.server_cpu(now).map_or(Duration::ZERO, |(used, _)| used);
-        Self { totals: Totals::of(model), server_cpu, server_tcp: model.server_tcp().unwrap_or_default() }
+        Self {
+            totals: Totals::of(model),
+            server_cpu,
+            server_tcp: model.server_tcp().unwrap_or_default(),
+            server_work: model.server_work().unwrap_or_default(),
+        }
     }
 
     /// What has been done since, the interval being over now.
@@ -178,6 +186,7 @@ impl Watch {
             totals: end.since(&self.totals),
             server_cpu: model.server_cpu(now).map(used),
             server_tcp: model.server_tcp().map(|end| end.since(&self.server_tcp)),
+            server_work: model.server_work().map(|end| end.since(&self.server_work)),
         }
     }
 }

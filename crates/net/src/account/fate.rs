@@ -37,13 +37,15 @@ pub enum Fate {
     DeviceFull,
     /// The payload pool was at its bound.
     PoolExhausted,
-    /// A SYN for a modelled server whose queue of connections to accept was full.
+    /// It opened a connection to a modelled server whose queue of connections to accept was full: a SYN, or what completes the handshake.
     AcceptQueueFull,
+    /// A SYN for a modelled server whose queue of open handshakes was full.
+    SynQueueFull,
 }
 
 impl Fate {
     /// Every fate.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Delivered,
         Self::RandomLoss,
         Self::QueueFull,
@@ -60,6 +62,7 @@ impl Fate {
         Self::DeviceFull,
         Self::PoolExhausted,
         Self::AcceptQueueFull,
+        Self::SynQueueFull,
     ];
 
     /// The name in results.
@@ -82,6 +85,7 @@ impl Fate {
             Self::DeviceFull => "device full",
             Self::PoolExhausted => "pool exhausted",
             Self::AcceptQueueFull => "accept queue full",
+            Self::SynQueueFull => "syn queue full",
         }
     }
 }

@@ -4,7 +4,8 @@ use wasp_net::{Fate, Fates};
 use wasp_random::Key;
 
 /// Fates of no packet here: there are neither devices nor modelled servers, and too few packets for 4 MiB of fragments.
-const ELSEWHERE: [Fate; 3] = [Fate::DeviceFull, Fate::AcceptQueueFull, Fate::ReassemblyFull];
+const ELSEWHERE: [Fate; 4] =
+    [Fate::DeviceFull, Fate::AcceptQueueFull, Fate::SynQueueFull, Fate::ReassemblyFull];
 const INPUTS: u32 = 600;
 
 /// Random bytes; each number has its own.
