@@ -105,6 +105,7 @@ QUEUES: list[dict[str, Any]] = [
     | FIFO,
 ]
 RECORDED = str(Path(__file__).parents[1] / "examples" / "traces" / "lte.down")
+MODEL_FILE = str(Path(__file__).parent / "experiment" / "model.toml")
 TRACES: list[dict[str, Any]] = [
     {"file": RECORDED, "start": "3s", "opportunity": "1500B", "overhead": "0B"},
     {"file": RECORDED, "start": "2s", "repeat": False},
@@ -353,6 +354,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "session": workload(**SESSION),
     "workload of a group": {"clients": [{"name": "homes"}, {"name": "phones", "workload": {"size": "9KiB"}}]},
     "URLs": workload(**REPLAY | {"format": "urls", "times": True, "repeat": False}),
+    "preset of the model": {"server": {"model": {"preset": "flash-2001"}}},
+    "file of the model": {"server": {"model": {"file": MODEL_FILE}}},
     "nginx": LIVE | {"server": {"kind": "nginx", "access_log": True, "ready_timeout": "5s", "congestion": "reno"}},
     "apache": LIVE | {"server": {"kind": "apache", "mpm": "event", "sysctl": {"net.ipv4.tcp_sack": 0}}},
     "command": LIVE | {"server": {"kind": "command", "command": "true", "stop": "kill {pid}", "path": "/x"}},

@@ -8,7 +8,7 @@ from typing import Any
 from waspbench.experiment import Experiment, settings_used
 from waspbench.experiment.inputs import described
 from waspbench.experiment.metrics import percentiles
-from waspbench.experiment.resolve import modelled_server
+from waspbench.experiment.resolve import about_modelled
 from waspbench.experiment.uses import as_document
 from waspbench.results import Manifest, Reason, Result, RunSummary, combine
 from waspbench.results.lengths import FoundLengths
@@ -28,6 +28,7 @@ def result_of(
     directory: str | None,
     lengths: FoundLengths | None = None,
     judged_percentiles: Iterable[str] = (),
+    models: Mapping[str, str],
 ) -> Result:
     """The result of ``runs`` (at least one).
 
@@ -42,8 +43,13 @@ def result_of(
         directory: where the results are.
         lengths: how lengths were found that the experiment leaves open, if it does.
         judged_percentiles: names of percentiles that conditions are about.
+        models: texts of model files by their paths.
     """
-    about, scenario = testbed.get("server") or _modelled(experiment), described(scenario)
+    if scenario["mode"] == "sim":
+        about = about_modelled(experiment, scenario["server"], models)
+    else:
+        about = testbed.get("server", {})
+    scenario = described(scenario)
     return combine(
         runs,
         populations,
@@ -97,8 +103,3 @@ def manifest_of(
         runs=result.runs,
         tables=sorted(tables),
     )
-
-
-def _modelled(experiment: Experiment) -> dict[str, Any]:
-    """What results say of the server in simulation."""
-    return {"name": "modelled server", **modelled_server(experiment)}

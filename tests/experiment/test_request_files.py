@@ -151,5 +151,5 @@ def test_a_file_that_has_changed_is_told(folder: str) -> None:
 def test_contents_that_are_known_are_not_read_again(folder: str) -> None:
     Path(folder, "users.csv").unlink()
     found = experiment({"path": "/{line:users.csv}"}, folder=folder)
-    known = Inputs({}, {f"{folder}/users.csv": b"x", "other": b"y"})
+    known = Inputs({}, {f"{folder}/users.csv": b"x", "other": b"y"}, {})
     assert resolve(found, mode="sim", inputs=known)["files"] == {f"{folder}/users.csv": "eA=="}

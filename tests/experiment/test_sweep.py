@@ -9,7 +9,7 @@ import pytest
 
 from waspbench.errors import InputError
 from waspbench.experiment import sweep
-from waspbench.experiment.sweep import points, text_of
+from waspbench.experiment.sweep import count, points, settings_of, text_of
 
 GROUPS = [{"name": "homes", "loss": "3%"}, {"name": "offices"}]
 
@@ -92,6 +92,7 @@ def broken() -> Iterator[tuple[dict[str, Any], str]]:
     yield {"x": []}, f"sweep.x: []: {lists}"
     yield {"x": 3}, f"sweep.x: 3: {lists}"
     yield {"x": [1, 2, 1]}, "sweep.x: 1: stands in the list twice"
+    yield {"zip": {"a": [1, 2, 1], "b": [3, 3, 3]}}, "sweep.zip: [1, 3]: stands in the list twice"
     yield {"a.b": [1], "zip": {"a.b": [1], "c": [1]}}, 'sweep."a.b": is swept twice'
     yield {"name": ["x", "y"]}, "sweep.name: cannot be swept"
     yield {"measure.runs": [1, 2]}, 'sweep."measure.runs": cannot be swept'
@@ -173,3 +174,20 @@ def test_a_sweep_calls_groups_by_their_names(path: str) -> None:
         sweep.points(document)
     named = {"name": "x", "clients": [{}, {"name": "2"}], "sweep": {"clients.2.rtt": ["10ms", "20ms"]}}
     assert [point.experiment.clients[1].rtt for point in sweep.points(named)] == ["10ms", "20ms"]
+
+
+def test_a_zipped_field_may_have_a_value_twice_if_the_points_differ() -> None:
+    assert list(settings_of({"zip": {"a": [1, 1, 2], "b": [3, 4, 3]}})) == [
+        {"a": 1, "b": 3},
+        {"a": 1, "b": 4},
+        {"a": 2, "b": 3},
+    ]
+
+
+def test_as_many_values_as_there_may_be_points_are_checked_in_one_pass() -> None:
+    assert count({"x": {"from": 1, "to": 100_000, "step": 1}}) == 100_000
+
+
+def test_long_values_that_differ_at_their_ends_are_two() -> None:
+    paths = [f"/{'a' * 100}/{name}" for name in ("one", "two")]
+    assert count({"server.model.file": paths}) == 2

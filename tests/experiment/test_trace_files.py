@@ -147,5 +147,5 @@ def test_a_trace_that_has_changed_is_told(twelve: str) -> None:
 
 def test_contents_that_are_known_are_not_read_again(twelve: str) -> None:
     Path(twelve).unlink()
-    scenario = resolve(experiment(twelve), mode="sim", inputs=Inputs({twelve: "3\n", "other": "4\n"}, {}))
+    scenario = resolve(experiment(twelve), mode="sim", inputs=Inputs({twelve: "3\n", "other": "4\n"}, {}, {}))
     assert scenario["network"]["traces"] == {twelve: "3\n"}

@@ -718,7 +718,7 @@ def test_who_was_the_bottleneck(capacity: Capacity | None, cpu: float | None, bo
 
 def test_a_shared_link_with_a_trace_is_full_at_its_mean_rate() -> None:
     experiment = parse({"name": "x", "clients": [{}], "network": {"shared": {"down": {"trace": "twelve.down"}}}})
-    inputs = Inputs({"twelve.down": "1\n"}, {})  # 1,500 bytes each millisecond
+    inputs = Inputs({"twelve.down": "1\n"}, {}, {})  # 1,500 bytes each millisecond
     for goodput, bottleneck in ((11.5e6, "network"), (9e6, "unknown")):
         who, why = bottleneck_of(experiment, found(), [reading(64, 1000.0, goodput_bps=goodput)], inputs=inputs)
         assert who == bottleneck

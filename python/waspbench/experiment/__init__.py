@@ -43,13 +43,13 @@ if TYPE_CHECKING:
         Measure,
         Mode,
         Server,
-        ServerModel,
     )
     from waspbench.experiment.network import Network
     from waspbench.experiment.profiles import PROFILES, Profile
     from waspbench.experiment.queues import Codel, DropTail, FqCodel, Pie, Red
     from waspbench.experiment.requests import Request, Requests
     from waspbench.experiment.resolve import accept, settings_used
+    from waspbench.experiment.server_model import ServerModel
     from waspbench.experiment.tcp import Tcp
     from waspbench.experiment.traces import RateTrace
     from waspbench.experiment.workload import Prowgen, Replay, Single, Surge, Workload, path_of
@@ -148,7 +148,7 @@ _HOMES = {
     "Request": "requests",
     "Requests": "requests",
     "Server": "model",
-    "ServerModel": "model",
+    "ServerModel": "server_model",
     "SharedLink": "links",
     "Single": "workload",
     "Surge": "workload",

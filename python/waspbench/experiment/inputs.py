@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from waspbench.errors import InputError
-from waspbench.experiment import request_files, trace_files
+from waspbench.experiment import model_files, request_files, trace_files
 from waspbench.experiment.model import Experiment
 
 
@@ -23,6 +23,8 @@ class Inputs:
     """Rate traces."""
     files: Mapping[str, bytes]
     """What named requests use."""
+    models: Mapping[str, str]
+    """Models of the server."""
 
 
 def digests(found: Mapping[str, str] | Mapping[str, bytes]) -> dict[str, str]:
@@ -40,13 +42,16 @@ def contents(experiments: Iterable[Experiment], folder: Path | None = None) -> I
     return _read(list(experiments), folder or Path(), {})
 
 
-def unchanged_contents(experiments: Iterable[Experiment], known: Mapping[str, str], folder: Path) -> Inputs:
-    """The same as `contents`, if each content is still the one with the SHA-256 that is ``known`` of its path.
+def unchanged_contents(
+    experiments: Iterable[Experiment], known: Mapping[str, str], folder: Path, models: Mapping[str, str] | None = None
+) -> Inputs:
+    """The same as `contents`, if each content is still the one with the SHA-256 that is ``known`` of its path. Model
+    files whose texts are given as ``models`` are not read again.
 
     Raises:
         InputError: one is another, or cannot be read.
     """
-    return _read(list(experiments), folder, known)
+    return _read(list(experiments), folder, known, models)
 
 
 def of_one(experiment: Experiment, known: Inputs | None) -> Inputs:
@@ -58,7 +63,8 @@ def of_one(experiment: Experiment, known: Inputs | None) -> Inputs:
     if known is None:
         return contents([experiment])
     files = request_files.contents([experiment], lambda path, _: known.files[path])
-    return Inputs({path: known.traces[path] for path in trace_files.used([experiment])}, files)
+    traces = {path: known.traces[path] for path in trace_files.used([experiment])}
+    return Inputs(traces, files, {path: known.models[path] for path in model_files.used([experiment])})
 
 
 def described(scenario: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +76,8 @@ def located(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """``document``, which is the content of an experiment file in ``folder``, with the paths of files as they are from
     the current directory.
     """
-    found = {part: _with_folder(value, folder) for part, value in trace_files.located(document, folder).items()}
+    found = model_files.located(trace_files.located(document, folder), folder)
+    found = {part: _with_folder(value, folder) for part, value in found.items()}
     if isinstance(found.get("sweep"), dict):
         found["sweep"] = _in_sweep(found["sweep"], folder)
     return found
@@ -107,13 +114,18 @@ def _joined(folder: Path, value: Any) -> Any:
     return os.path.normpath(folder / value) if isinstance(value, str) else value
 
 
-def _read(experiments: list[Experiment], folder: Path, known: Mapping[str, str]) -> Inputs:
+def _read(
+    experiments: list[Experiment], folder: Path, known: Mapping[str, str], models: Mapping[str, str] | None = None
+) -> Inputs:
     traces: dict[str, str] = {}
     of_trace = partial(_bytes, folder, known, "rate trace", trace_files.MOST)
-    for path, field in trace_files.used(experiments).items():
-        traces[path] = trace_files.text_of(of_trace(path, field), path, field)
+    for path, asking in trace_files.used(experiments).items():
+        traces[path] = trace_files.text_of(of_trace(path, asking), path, asking)
     files = request_files.contents(experiments, partial(_bytes, folder, known, "file", request_files.MOST))
-    return Inputs(traces, files)
+    if models is None:
+        of_model = partial(_bytes, folder, known, "model file", model_files.MOST, field=model_files.FIELD)
+        models = {path: model_files.text_of(of_model(path), path) for path in model_files.used(experiments)}
+    return Inputs(traces, files, models)
 
 
 def _bytes(folder: Path, known: Mapping[str, str], what: str, most: int, path: str, field: str) -> bytes:

@@ -20,12 +20,12 @@ from waspbench.experiment.metrics import PERCENTILES, Known, is_reserved, percen
 from waspbench.experiment.network import Network
 from waspbench.experiment.places import placed
 from waspbench.experiment.requests import Requests
-from waspbench.experiment.tcp import PositiveCount, Tcp
+from waspbench.experiment.server_model import ServerModel
+from waspbench.experiment.tcp import Tcp
 from waspbench.experiment.units import (
     AUTO,
     AutoDuration,
     AutoPositiveDuration,
-    Duration,
     Name,
     PlaceName,
     PositiveDuration,
@@ -41,87 +41,8 @@ ServerKind = Annotated[
     Literal["builtin", "nginx", "apache", "command", "url"],
     BeforeValidator(one_of("builtin", "nginx", "apache", "command", "url")),
 ]
-Concurrency = Annotated[Literal["event", "process"], BeforeValidator(one_of("event", "process"))]
 Mpm = Annotated[Literal["event", "prefork"], BeforeValidator(one_of("event", "prefork"))]
 Url = Annotated[str, BeforeValidator(checked_url)]
-
-
-class ServerModel(Part):
-    """The simulated server: how much CPU time its work takes.
-
-    Without concurrency the server handles packets at once, and only connections, requests and bytes wait for a CPU.
-    With it, the server is a machine: packets, TCP timers, output and programs wait for a CPU, packets first.
-    """
-
-    cores: PositiveCount = 1
-    """Number of CPUs of the simulated server; at most 1024."""
-    concurrency: Concurrency | None = None
-    """How the programs of a machine share connections. event: workers that have many connections each, as in nginx.
-    process: processes or threads that have one connection each, as in Apache. Unless set, the server is no machine:
-    it handles packets at once."""
-    workers: PositiveCount | None = None
-    """Number of workers of concurrency event, at most 65536. A worker uses one CPU at a time. Unless set, one for each
-    CPU."""
-    processes: PositiveCount | None = None
-    """Number of processes of concurrency process, at most 65536; 128 unless set. A connection that finds no free
-    process waits until one closes its connection."""
-    per_connection: Duration = "20us"
-    """CPU time to accept and close a connection."""
-    per_request: Duration = "30us"
-    """CPU time to answer a request, in addition to per_kib."""
-    per_kib: Duration = "1us"
-    """CPU time for each KiB of the body of a response or of a POST."""
-    per_packet: Duration = "0ms"
-    """CPU time of the network stack for each packet that arrives. Only without concurrency."""
-    per_data: Duration | None = None
-    """CPU time for each segment with data or FIN that arrives, and each packet that is not TCP. Zero unless set. Needs
-    concurrency."""
-    per_ack: Duration | None = None
-    """CPU time for each acknowledgment without data that arrives. Zero unless set. Needs concurrency."""
-    per_duplicate_ack: Duration | None = None
-    """CPU time for each acknowledgment that arrives and acknowledges nothing new. Unless set, as per_ack. Needs
-    concurrency."""
-    per_syn: Duration | None = None
-    """CPU time for each SYN that arrives. Zero unless set. Needs concurrency."""
-    per_timer: Duration | None = None
-    """CPU time for each timer of TCP that fires. Zero unless set. Needs concurrency."""
-    per_frame: Duration | None = None
-    """CPU time for each frame that leaves. With segmentation offload, the default, several segments of a connection
-    that leave together are one frame. Zero unless set. Needs concurrency."""
-    per_segment: Duration | None = None
-    """CPU time for each segment that leaves, in addition to per_frame. Zero unless set. Needs concurrency."""
-    per_retransmission: Duration | None = None
-    """CPU time for each segment that is sent again, in addition to per_frame and per_segment. Zero unless set. Needs
-    concurrency."""
-    per_wakeup: Duration | None = None
-    """CPU time when a program that slept goes on. Requests that a worker finds together share it. A worker that finds
-    more to do has not slept. Also for each piece of a response that waits for room in the send
-    buffer. Zero unless set. Needs concurrency."""
-    per_doubling: Duration | None = None
-    """CPU time of a request for each doubling of the open connections above 256, whose state leaves the CPU's caches.
-    Zero unless set. Needs concurrency."""
-    per_runnable: Duration | None = None
-    """CPU time of each job of a process for each other process that wants to run. Zero unless set. Needs
-    concurrency process."""
-    per_tick: Duration | None = None
-    """CPU time of each CPU in each millisecond for the kernel's own work; less than 1ms. Zero unless set. Needs
-    concurrency."""
-    wakeup_latency: Duration | None = None
-    """Time from the moment when a program that slept has something to do until it wants a CPU. It takes no CPU time.
-    Zero unless set. Needs concurrency."""
-    fin_with_data: bool | None = None
-    """Whether the FIN of a connection that the server closes leaves with the last data. Unless it is true, the FIN
-    leaves in a frame of its own. Needs concurrency."""
-    requests_per_connection: PositiveCount | None = None
-    """Number of requests after which the server closes a connection. Unless set, the server keeps a connection as long
-    as the client wants."""
-    accept_queue: PositiveCount | None = None
-    """Maximum number of connections that wait for the server to accept them. The server drops a SYN that finds this
-    queue full. With concurrency the server also ignores the segment that completes a handshake. Unlimited unless
-    set."""
-    syn_queue: PositiveCount | None = None
-    """Maximum number of connections whose handshake is not complete. The server drops a SYN that finds as many.
-    Unlimited unless set. Needs concurrency."""
 
 
 class Server(Part):

@@ -12,7 +12,9 @@ from waspbench.errors import InputError
 from waspbench.experiment.inputs import Inputs, of_one
 from waspbench.experiment.location import Location
 from waspbench.experiment.model import Experiment, Mode, Server
+from waspbench.experiment.model_files import filled_in
 from waspbench.experiment.request_files import encoded
+from waspbench.experiment.server_presets import FLAT
 from waspbench.experiment.sweep import text_of
 from waspbench.experiment.units import AUTO
 from waspbench.experiment.workload import Workload
@@ -36,7 +38,9 @@ def resolve(experiment: Experiment, run: int = 0, *, mode: Mode, inputs: Inputs 
     known = of_one(experiment, inputs)
     server = address_of(experiment, mode)
     server |= {} if experiment.server.at is None else {"at": experiment.server.at}
-    server |= modelled_server(experiment) if mode == "sim" else {"congestion": experiment.server.congestion}
+    server |= (
+        modelled_server(experiment, known.models) if mode == "sim" else {"congestion": experiment.server.congestion}
+    )
     return {
         "seed": experiment.seed,
         "run": run,
@@ -74,7 +78,16 @@ def accept(
         # A group without a name has that of the table.
         where = experiment.network.written(error.field.replace("clients.clients.", "clients.", 1))
         at = f" (at {text_of(settings)})" if settings else ""
+        at += _origin_of(experiment, where)
         raise InputError.at(where, f"{error.message}{at}") from None
+
+
+def _origin_of(experiment: Experiment, field: str) -> str:
+    """Where values of the modelled server are from that do not stand in the experiment, in words."""
+    model = experiment.server.model
+    if not field.startswith("server.model.") or (model.preset is None and model.file is None):
+        return ""
+    return f" (preset {model.preset})" if model.file is None else f" (the model is from {model.file})"
 
 
 def warmup_of(experiment: Experiment) -> str:
@@ -107,9 +120,23 @@ def address_of(experiment: Experiment, mode: Mode) -> dict[str, Any]:
         ) from None
 
 
-def modelled_server(experiment: Experiment) -> dict[str, Any]:
-    """The model and the TCP of the server of a simulation, as the engine takes them."""
-    return {"model": experiment.server.model.model_dump(), "tcp": experiment.server.tcp.resolve()}
+def modelled_server(experiment: Experiment, models: Mapping[str, str]) -> dict[str, Any]:
+    """The model and the TCP of the server of a simulation, as the engine takes them. ``models`` are the texts of model
+    files by their paths.
+    """
+    model = filled_in(experiment.server.model, models)
+    return {"model": model.resolve(), "tcp": experiment.server.tcp.resolve()}
+
+
+def about_modelled(experiment: Experiment, server: Mapping[str, Any], models: Mapping[str, str]) -> dict[str, Any]:
+    """What results say of the server of a simulation, of which the engine was told ``server``. ``models`` are as in
+    `modelled_server`; that of the experiment is among the files.
+    """
+    model = experiment.server.model
+    about = {"name": "modelled server", "tcp": server["tcp"]}
+    if model.file is None:
+        return about | {"model": {"preset": model.preset or FLAT, **server["model"]}}
+    return about | {"model": {"file": model.file, **server["model"]}, "files": {model.file: models[model.file]}}
 
 
 def resolve_asking(experiment: Experiment, mode: Mode) -> dict[str, Any]:

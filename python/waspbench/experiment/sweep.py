@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -71,7 +72,10 @@ def factors(sweep: Mapping[str, Any]) -> list[Factor]:
             tables = values if isinstance(values, list) else [values]
             found += [_zipped(table) for table in tables]
         else:
-            found.append(Factor((path,), tuple((value,) for value in _values(f"sweep.{_key(path)}", values))))
+            where = f"sweep.{_key(path)}"
+            listed = _values(where, values)
+            _check_apart(where, listed)
+            found.append(Factor((path,), tuple((value,) for value in listed)))
     paths = [path for factor in found for path in factor.paths]
     for path in paths:
         if not all(path.split(".")):
@@ -179,7 +183,19 @@ def _zipped(table: Any) -> Factor:
     if len(lengths) > 1:
         counted = ", ".join(f"{path} has {len(values)}" for path, values in lists.items())
         raise InputError.at("sweep.zip", f"fields that vary together need equally many values: {counted}")
-    return Factor(tuple(lists), tuple(zip(*lists.values(), strict=True)))
+    rows = list(zip(*lists.values(), strict=True))
+    _check_apart("sweep.zip", rows)
+    return Factor(tuple(lists), tuple(rows))
+
+
+def _check_apart(where: str, values: Sequence[Any]) -> None:
+    """Makes sure that no two of the values of a factor are the same."""
+    known: set[str] = set()
+    for value in values:
+        text = show(value, limit=sys.maxsize)
+        if text in known:
+            raise InputError.at(where, "stands in the list twice", value)
+        known.add(text)
 
 
 def _values(where: str, values: Any) -> list[Any]:
@@ -189,10 +205,6 @@ def _values(where: str, values: Any) -> list[Any]:
         raise InputError.at(
             where, "must be a list of values, or a range { from, to, times } or { from, to, step }", values
         )
-    shown = [show(value) for value in values]
-    for value, text in zip(values, shown, strict=True):
-        if shown.count(text) > 1:
-            raise InputError.at(where, "stands in the list twice", value)
     return values
 
 

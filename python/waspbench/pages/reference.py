@@ -19,10 +19,12 @@ from waspbench.cli.app import app
 from waspbench.cli.status import Status
 from waspbench.experiment import Experiment
 from waspbench.experiment.metrics import FIGURES, PERCENTILES, Kind
+from waspbench.experiment.server_model import ServerModel
 from waspbench.experiment.tcp import TcpPreset
 from waspbench.experiment.workload import preset_of
 from waspbench.pages import shapes
 from waspbench.pages.fields import Schema, meaning_of, plain, references, table
+from waspbench.pages.server_presets import presets
 from waspbench.results.estimates import needed
 from waspbench.results.few import LEAST
 
@@ -129,7 +131,12 @@ def _fields() -> Iterator[str]:
             yield f"{_SOURCES}\n"
         if name == "Tcp":
             rows = [(field, kind, _preset(field.strip("`"), default), text) for field, kind, default, text in rows]
+        if name == "ServerModel":
+            flat = ServerModel().resolve()
+            rows = [(field, kind, _flat(flat.get(field.strip("`"))), text) for field, kind, _, text in rows]
         yield table(("field", "value", "default", "meaning"), rows)
+        if name == "ServerModel":
+            yield from presets()
 
 
 def _heading(part: Schema, paths: Sequence[str]) -> str:
@@ -206,6 +213,11 @@ def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + " }"
     return json.dumps(value)
+
+
+def _flat(value: Any) -> str:
+    """The default of a field of the modelled server: that of preset flat."""
+    return "" if value is None else f"`{json.dumps(value)}`"
 
 
 def _preset(field: str, default: str) -> str:

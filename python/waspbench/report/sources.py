@@ -12,7 +12,7 @@ from typing import Any
 from waspbench.errors import Argument, InputError
 from waspbench.experiment.conditions import Condition, all_of
 from waspbench.experiment.metrics import percentiles_of
-from waspbench.experiment.resolve import modelled_server, settings_used
+from waspbench.experiment.resolve import about_modelled, modelled_server, settings_used
 from waspbench.experiment.sweep import Point, points, text_of
 from waspbench.figures.sources import Source, load_source, short_name
 from waspbench.results.capacity import CAPACITY, CapacityResult
@@ -316,7 +316,7 @@ def _searched(directory: Path, plan: StudyPlan, found: Sequence[Point]) -> list[
         about = testbed.pop("server", None)
         testbed.pop("machine", None)
         if about is None and plan.mode == "sim":
-            about = {"name": "modelled server", **modelled_server(point.experiment)}
+            about = about_modelled(point.experiment, modelled_server(point.experiment, plan.models), plan.models)
         server = point.experiment.server
         where = [text_of(point.settings)] if point.settings else []
         used = settings_used("live" if plan.mode == "live" else "sim", server)

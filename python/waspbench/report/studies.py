@@ -21,12 +21,16 @@ from waspbench.results.lines import told_of_sessions
 from waspbench.results.observed import interval, listing
 from waspbench.results.remarks import remarks
 from waspbench.results.result import Result
+from waspbench.results.study import StudyResult
 from waspbench.results.wording import carried, described, direction, hidden
 from waspbench.results.wording import server as server_text
 from waspbench.results.workload import workloads_text
 
 PREDICTED = "These figures are a prediction: clients, network and server were simulated."
 MEASURED = "These figures are a measurement: emulated clients and network before a real server."
+
+MOST_SERVERS = 4
+"""Different servers of a sweep that its summary names."""
 
 TRUSTED = "Yes: every run is valid."
 LATE = (
@@ -78,9 +82,16 @@ def _swept(source: StudySource) -> str:
     fields = ", ".join(dict.fromkeys(path for point in study.points for path in point.varied))
     measure = first.scenario["measure"]
     return (
-        f"{server_text(first)}, {workloads_text(first.scenario)}, {len(study.points)} points over {fields}. "
+        f"{_servers(study)}, {workloads_text(first.scenario)}, {len(study.points)} points over {fields}. "
         f"{study.mode}, {_runs(source)} of {measure['duration']} after {measure['warmup']} at each, seed {study.seed}"
     )
+
+
+def _servers(study: StudyResult) -> str:
+    """The servers of all points."""
+    found = list(dict.fromkeys(server_text(point.result) for point in study.points if point.result is not None))
+    more = f" and {len(found) - MOST_SERVERS} more" if len(found) > MOST_SERVERS else ""
+    return f"{', '.join(found[:MOST_SERVERS])}{more}"
 
 
 def _runs(source: StudySource) -> str:

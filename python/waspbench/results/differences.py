@@ -8,7 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+from waspbench.experiment.inputs import digests
 from waspbench.experiment.load import parse
+from waspbench.experiment.model_files import filled_in
+from waspbench.experiment.server_model import ServerModel
+from waspbench.experiment.server_presets import FLAT
+from waspbench.experiment.sweep import factors
 from waspbench.experiment.uses import as_document
 from waspbench.results.formats import Record
 from waspbench.results.store import load_manifest
@@ -18,6 +23,15 @@ from waspbench.tabular import NONE
 
 _IGNORED = ("name", "mode", "sweep", "assert", "capacity", "measure.percentiles")
 """Parts of an experiment that say nothing of what was measured; the mode that was used counts instead."""
+
+
+_MODEL = "server.model."
+"""How the paths of the modelled server begin."""
+_PRESET = f"{_MODEL}preset"
+_SOURCES = {"server", "server.model", _PRESET, f"{_MODEL}file"}
+"""Swept fields that choose a modelled server."""
+_OWN, _FILES = "server.model", "server.model.file"
+"""Keys of `facts` that no field has: what an experiment itself sets of the modelled server, and its swept files."""
 
 
 class Difference(Record):
@@ -57,19 +71,24 @@ def facts(directory: str | Path) -> dict[str, Any]:
     if is_study(directory):
         made: Any = read_plan(directory)
         document = made.document
+        swept = {path for factor in factors(document.get("sweep", {})) for path in factor.paths}
         placed = {"server_cpus": made.server_cpus, "emulator_cpus": made.emulator_cpus}
-        traces, files = made.traces, made.files
+        traces, files, models = made.traces, made.files, made.models
     else:
         made = load_manifest(directory)
-        document, placed = made.experiment, {}
+        document, placed, swept = made.experiment, {}, set(made.varied)
+        models = made.server.get("files", {}) if made.mode == "sim" else {}
         traces, files = _digests(made.scenario["network"].get("traces", {})), _digests(made.scenario.get("files", {}))
     # Parsed anew, a field that older results do not know has its default in both.
-    asked = as_document(parse(document, measured=True))
+    experiment = parse(document, measured=True)
+    asked = as_document(experiment)
     used = {
         path: _with_digest(path, leaf, traces)
         for path, leaf in _leaves("", asked)
-        if not (path.startswith(_IGNORED) or path.endswith("workload.folder"))
+        if not (path.startswith((*_IGNORED, _MODEL)) or path.endswith("workload.folder"))
     }
+    if made.mode == "sim":
+        used |= _model_of(experiment.server.model, models, swept=is_study(directory) and bool(swept & _SOURCES))
     # Results of one experiment that began in different directories are compared by what the files hold.
     used |= _held(files)
     found = {"mode": made.mode, **used, **dict(_leaves("machine", made.machine)), **placed}
@@ -80,11 +99,16 @@ def facts(directory: str | Path) -> dict[str, Any]:
 def differences(one: Mapping[str, Any], two: Mapping[str, Any], apart: Iterable[str]) -> list[Difference]:
     """Where two results' `facts` differ, the swept fields ``apart`` left out."""
     left_out = tuple(apart)
-    return [
-        Difference(field=field, a=one.get(field), b=two.get(field))
+    one, two = _with_models(one, two, left_out)
+    fields = [
+        field
         for field in dict.fromkeys([*one, *two])
         if one.get(field) != two.get(field) and not any(_within(field, path) for path in left_out)
     ]
+    # The name of a preset tells nothing where all its values are those of the other model.
+    if [field for field in fields if field.startswith(_MODEL)] == [_PRESET]:
+        fields.remove(_PRESET)
+    return [Difference(field=field, a=one.get(field), b=two.get(field)) for field in fields]
 
 
 def incomparable(first: str | Path, second: str | Path) -> list[str]:
@@ -132,6 +156,39 @@ def _held(files: Mapping[str, str]) -> dict[str, str]:
         folder = ""
     names = {path: os.path.relpath(path, folder) if folder else path for path in files}
     return {f"files.{names[path]}": f"SHA-256 {digest[:12]}" for path, digest in files.items()}
+
+
+def _model_of(model: ServerModel, models: Mapping[str, str], *, swept: bool) -> dict[str, Any]:
+    """What the modelled server costs, wherever its values are from, and what the experiment itself sets of it. A study
+    in which preset or file is ``swept`` has no such values, but several files.
+    """
+    own = {f"{_MODEL}{field}": value for field, value in model.model_dump(exclude={"preset", "file"}).items()}
+    if swept:
+        return {_OWN: own, _FILES: _held(digests(models))}
+    whole = filled_in(model, models)
+    values = {"preset": whole.preset or FLAT, **whole.resolve()}
+    return {_OWN: own, **{f"{_MODEL}{field}": value for field, value in values.items()}}
+
+
+def _with_models(
+    one: Mapping[str, Any], two: Mapping[str, Any], apart: Iterable[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Two results' `facts` with their modelled servers as they can be compared: not at all if one is live, by their
+    values, or where these differ by a swept preset or file, by what the experiments set themselves.
+    """
+    sides = (one, two)
+    simulated = all(_OWN in side for side in sides)
+    whole = all(_PRESET in side for side in sides) and not _SOURCES & set(apart)
+    files = all(_FILES in side for side in sides)
+
+    def level(side: Mapping[str, Any]) -> dict[str, Any]:
+        kept = {field: value for field, value in side.items() if field not in (_OWN, _FILES)}
+        if simulated and whole:
+            return kept
+        kept = {field: value for field, value in kept.items() if not field.startswith(_MODEL)}
+        return kept | (side[_OWN] if simulated else {}) | (side[_FILES] if files else {})
+
+    return level(one), level(two)
 
 
 def _digests(about: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -39,7 +39,7 @@ class Manifest(Record):
     """Input of the engine for the first run; other runs differ in ``run``. Each rate trace has its SHA-256, its number
     of opportunities and its length in place of its text, and each link that follows one has its mean rate."""
     server: dict[str, Any]
-    """The server under test: name, version, command, configuration text."""
+    """The server under test: name, version, command, configuration text; in simulation its model."""
     testbed: dict[str, Any]
     """Device, kernel settings, CPUs and labels of a live run; empty in simulation."""
     machine: dict[str, Any]

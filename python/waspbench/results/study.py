@@ -64,6 +64,8 @@ class StudyPlan(Record):
     """SHA-256 of each rate trace, by its path."""
     files: dict[str, str] = Field(default_factory=dict)
     """SHA-256 of each file that named requests use, by its path."""
+    models: dict[str, str] = Field(default_factory=dict)
+    """Content of each model file (server.model.file), by its path."""
     directory: str = ""
     """Directory in which the experiment began; paths of files are relative to it."""
     thresholds: list[str] = Field(default_factory=list)

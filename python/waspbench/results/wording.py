@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import PurePath
 from typing import Any
 
 from waspbench import _core
 from waspbench.experiment import loss_label
 from waspbench.experiment.network import directions_of
 from waspbench.experiment.queues import DISCIPLINES
+from waspbench.experiment.server_model import ServerModel
+from waspbench.experiment.server_presets import FLAT, PRESETS
 from waspbench.experiment.traces import RateTrace
 from waspbench.results.columns import value_text
 from waspbench.results.result import CrossTraffic, Direction, Result
@@ -31,8 +34,19 @@ def described(result: Result) -> str:
 def server(result: Result) -> str:
     """The server under test."""
     if result.mode == "sim":
-        return "modelled server"
+        return f"modelled server {_model(result.server.get('model') or {})}".rstrip()
     return f"{result.server['kind']} {result.server.get('version') or ''}".strip()
+
+
+def _model(model: Mapping[str, Any]) -> str:
+    """The preset or the file of a modelled server; nothing of one that has neither."""
+    if (file := model.get("file")) is not None:
+        return f"of {PurePath(file).name}"
+    preset = model.get("preset", FLAT)
+    if preset == FLAT or preset not in PRESETS:
+        return "" if preset == FLAT else str(preset)
+    usual = ServerModel(preset=preset).resolve()
+    return str(preset) if all(model.get(field) == value for field, value in usual.items()) else f"{preset} (changed)"
 
 
 USUAL_MTU = 1500

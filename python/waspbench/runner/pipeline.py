@@ -133,7 +133,8 @@ class Pipeline(Closeable, Generic[R_co]):
         self._temporary: Files | None = None
         self._lock: DirectoryLock | None = None
         experiments = (point.experiment for point in self.points)
-        self._inputs = unchanged_contents(experiments, {**plan.traces, **plan.files}, Path(plan.directory))
+        known = {**plan.traces, **plan.files}
+        self._inputs = unchanged_contents(experiments, known, Path(plan.directory), plan.models)
         """Contents of the files that the experiment names."""
         self._room = Room(directory, _room_for(self.points))
         self._executor: Executor | None = None

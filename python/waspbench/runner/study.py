@@ -111,6 +111,7 @@ def prepare(
         points=len(found),
         traces=digests(inputs.traces),
         files=digests(inputs.files),
+        models=dict(inputs.models),
         directory=str(Path.cwd()),
         thresholds=list(thresholds),
         server_cpus=server_cpus,
@@ -336,6 +337,7 @@ class Study(Pipeline[StudyResult]):
             directory=str(directory),
             lengths=self._searches.found(point.index),
             judged_percentiles=percentiles_of(condition.metric for condition in self._conditions),
+            models=self.plan.models,
         )
 
     def _missing(self, point: Point, records: Sequence[RunRecord]) -> tuple[Reason | None, bool]:
