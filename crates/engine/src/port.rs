@@ -98,6 +98,8 @@ pub struct MachineReport {
     pub run_delay_by_others: Option<f64>,
     /// CPU seconds of the server's processes, kernel work in interrupts not included.
     pub server_processes_s: Option<f64>,
+    /// How often threads of the server's processes were put on a CPU.
+    pub server_switches: Option<u64>,
     /// Busy share (0 to 1) of the emulator's thread.
     pub emulator_cpu: Option<f64>,
     /// How far the kernel's counters grew.
@@ -114,6 +116,7 @@ impl MachineReport {
         self.run_delay = self.run_delay.or(other.run_delay);
         self.run_delay_by_others = self.run_delay_by_others.or(other.run_delay_by_others);
         self.server_processes_s = self.server_processes_s.or(other.server_processes_s);
+        self.server_switches = self.server_switches.or(other.server_switches);
         self.emulator_cpu = self.emulator_cpu.into_iter().chain(other.emulator_cpu).reduce(f64::max);
         let (mine, theirs) = (&mut self.counters, other.counters);
         mine.device = mine.device.take().or(theirs.device);

@@ -38,13 +38,13 @@ fn a_response_waits_for_every_job_on_its_way() {
     scenario["clients"][0]["http"]["requests_per_connection"] = json!(null);
     let costs = json!({
         "per_request": "40us", "per_kib": "1024ns",
-        "per_data": "3us", "per_ack": "2us", "per_syn": "5us", "per_frame": "7us", "per_segment": "1us",
-        "per_wakeup": "11us", "wakeup_latency": "50us",
+        "per_data": "3us", "per_ack": "2us", "per_syn": "5us", "per_interrupt": "6us", "per_frame": "7us",
+        "per_segment": "1us", "per_wakeup": "11us", "wakeup_latency": "50us",
     });
     machine(&mut scenario, &costs);
     let output = run(&scenario);
-    // The request, a program that wakes up late, the request's work and 1 us of body, and a frame of one segment.
-    let expected = 100_000_000 + 3_000 + 50_000 + 11_000 + 40_000 + 1_000 + 7_000 + 1_000;
+    // The request, which interrupts, a program that wakes up late, the request's work and 1 us of body, and a frame of one segment.
+    let expected = 100_000_000 + 6_000 + 3_000 + 50_000 + 11_000 + 40_000 + 1_000 + 7_000 + 1_000;
     let ok = output.ledger.transactions.iter().filter(|row| row.outcome == 0);
     let times: Vec<_> = ok.map(|row| row.last_byte_ns - row.start_ns).skip(3).collect();
     assert!(times.len() > 50 && times.iter().all(|time| *time == expected), "{:?}", &times[..3]);
@@ -75,7 +75,7 @@ fn a_saturated_machine_is_busy_and_its_jobs_add_up() {
     let costs = json!({
         "cores": 2, "per_connection": "200us", "per_request": "2ms", "per_kib": "10us",
         "per_data": "30us", "per_ack": "20us", "per_duplicate_ack": "25us", "per_syn": "50us", "per_timer": "10us",
-        "per_frame": "15us", "per_segment": "10us", "per_retransmission": "5us", "per_wakeup": "20us",
+        "per_interrupt": "12us", "per_frame": "15us", "per_segment": "10us", "per_retransmission": "5us", "per_wakeup": "20us",
         "per_doubling": "100us", "fin_with_data": false,
     });
     machine(&mut scenario, &costs);
@@ -96,6 +96,7 @@ fn a_saturated_machine_is_busy_and_its_jobs_add_up() {
         ("ack", 20e-6),
         ("duplicate_ack", 25e-6),
         ("syn", 50e-6),
+        ("interrupt", 12e-6),
         ("timer", 10e-6),
         ("frame", 15e-6),
         ("segment", 10e-6),
@@ -143,6 +144,30 @@ fn loss_costs_cpu_and_so_capacity() {
     };
     let (none, some) = (rate("0%"), rate("6%"));
     assert!(some < 0.95 * none, "{some} of {none}");
+}
+
+#[test]
+fn packets_that_wait_together_share_an_interrupt() {
+    let of = |clients: u32, size: &str, interval: &str| {
+        let mut scenario = scenario(clients, size);
+        scenario["clients"][0]["http"]["requests_per_connection"] = json!(null);
+        let costs = json!({
+            "per_request": "20us", "per_data": "1us", "per_ack": "1us", "interrupt_interval": interval,
+        });
+        machine(&mut scenario, &costs);
+        let summary = run(&scenario).summary;
+        let packets = spent(&summary, "data").0 + spent(&summary, "ack").0;
+        (spent(&summary, "interrupt").0, packets)
+    };
+    // The packets of one client find an idle CPU, or one that works for the program.
+    let (interrupts, packets) = of(1, "1KB", "0us");
+    assert!(packets > 50 && interrupts == packets, "{interrupts} of {packets}");
+    // The acknowledgments of a window arrive together.
+    let (interrupts, packets) = of(10, "100KB", "0us");
+    assert!(packets > 1_000 && 2 * interrupts < packets, "{interrupts} of {packets}");
+    // At most one interrupt in 50 ms of 10 s.
+    let (interrupts, packets) = of(100, "1KB", "50ms");
+    assert!(packets > 5_000 && (150..=200).contains(&interrupts), "{interrupts} of {packets}");
 }
 
 #[test]

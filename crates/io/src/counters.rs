@@ -63,9 +63,10 @@ pub fn parse_tcp(snmp: &str, netstat: &str) -> Option<Counters> {
     Some(counters)
 }
 
-/// First columns of `/proc/net/softnet_stat`: packets received; dropped because a CPU's backlog (`netdev_max_backlog`) was full; times that a
-/// CPU had work left when its budget ended.
-const SOFTNET_COLUMNS: [&str; 3] = ["processed", "dropped", "time_squeeze"];
+/// Columns of `/proc/net/softnet_stat` and their places: packets received; dropped because a CPU's backlog (`netdev_max_backlog`) was full;
+/// times that a CPU had work left when its budget ended; interrupts by which another CPU told a CPU of packets (RPS).
+const SOFTNET_COLUMNS: [(usize, &str); 4] =
+    [(0, "processed"), (1, "dropped"), (2, "time_squeeze"), (9, "received_rps")];
 
 /// Parses `/proc/net/softnet_stat`, a line of hexadecimal columns for each CPU, and sums over the CPUs: the whole machine's packet backlog
 /// belongs to no network namespace. `None` when a line is not such.
@@ -73,12 +74,12 @@ const SOFTNET_COLUMNS: [&str; 3] = ["processed", "dropped", "time_squeeze"];
 pub fn parse_softnet(text: &str) -> Option<Counters> {
     let mut total = [0_u64; SOFTNET_COLUMNS.len()];
     for line in text.lines() {
-        let mut columns = line.split_whitespace();
-        for sum in &mut total {
-            *sum = sum.checked_add(u64::from_str_radix(columns.next()?, 16).ok()?)?;
+        let columns = line.split_whitespace().collect::<Vec<_>>();
+        for (sum, (place, _)) in total.iter_mut().zip(SOFTNET_COLUMNS) {
+            *sum = sum.checked_add(u64::from_str_radix(columns.get(place)?, 16).ok()?)?;
         }
     }
-    Some(SOFTNET_COLUMNS.map(str::to_owned).into_iter().zip(total).collect())
+    Some(SOFTNET_COLUMNS.map(|(_, name)| name.to_owned()).into_iter().zip(total).collect())
 }
 
 /// How far each counter grew between two readings; one that is new grew from zero, one that went back did not grow.
@@ -132,9 +133,9 @@ Inter-|   Receive                                                |  Transmit
 
     #[test]
     fn softnet_is_hexadecimal_and_summed() {
-        let text = "0000000a 00000001 00000002 0 0\n00000010 00000002 00000003 0 0\n";
+        let text = "0000000a 00000001 00000002 0 0 0 0 0 0 00000011 0\n00000010 00000002 00000003 0 0 0 0 0 0 00000002 0\n";
         let total = parse_softnet(text).unwrap();
-        assert_eq!(SOFTNET_COLUMNS.map(|name| total[name]), [26, 3, 5]);
+        assert_eq!(SOFTNET_COLUMNS.map(|(_, name)| total[name]), [26, 3, 5, 19]);
         assert_eq!(parse_softnet("0000000a\n"), None);
     }
 

@@ -70,38 +70,54 @@ pub fn cpu_use(cpus: &[u32], before: &Cpus, after: &Cpus) -> Option<CpuUse> {
     Some(CpuUse { busy: 1.0 - part(idle), steal: part(steal) })
 }
 
-/// What a thread had of the CPUs (`Documentation/scheduler/sched-stats.rst`), in nanoseconds.
+/// What a thread had of the CPUs (`Documentation/scheduler/sched-stats.rst`); times in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct SchedStat {
     /// On a CPU.
     pub running: u64,
     /// Ready to run, and waiting for a CPU that another thread had (run delay).
     pub waiting: u64,
+    /// How often it was put on a CPU.
+    pub switches: u64,
 }
 
-/// Parses `schedstat` of a thread: the two times, then how many slices it had.
+/// Parses `schedstat` of a thread.
 #[must_use]
 pub fn parse_schedstat(text: &str) -> Option<SchedStat> {
     let mut fields = text.split_ascii_whitespace();
     let mut next = || fields.next()?.parse().ok();
-    Some(SchedStat { running: next()?, waiting: next()? })
+    Some(SchedStat { running: next()?, waiting: next()?, switches: next()? })
 }
 
-/// Nanoseconds on a CPU of each thread, by its number.
-pub type ThreadTimes = BTreeMap<u32, u64>;
+/// What each thread had of the CPUs, by its number.
+pub type Threads = BTreeMap<u32, SchedStat>;
 
-/// CPU time that threads used between two readings. A thread that was new has used all it shows; one that ended is unknown.
-#[must_use]
-pub fn threads_use(before: &ThreadTimes, after: &ThreadTimes) -> Duration {
-    let used =
-        |(thread, &time): (&u32, &u64)| time.saturating_sub(before.get(thread).copied().unwrap_or_default());
-    Duration::from_nanos(after.iter().map(used).fold(0, u64::saturating_add))
+/// What threads had of the CPUs between two readings.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ThreadsUse {
+    /// CPU time.
+    pub running: Duration,
+    /// How often threads were put on a CPU.
+    pub switches: u64,
 }
 
-/// Reads the CPU times of every thread of some processes and all their descendants; what has ended is left out.
+/// What threads had of the CPUs between two readings. A thread that was new has used all it shows; one that ended is
+/// unknown.
 #[must_use]
-pub fn read_threads(processes: &[u32]) -> ThreadTimes {
-    let mut times = ThreadTimes::new();
+pub fn threads_use(before: &Threads, after: &Threads) -> ThreadsUse {
+    let (mut running, mut switches) = (0_u64, 0_u64);
+    for (thread, stat) in after {
+        let first = before.get(thread).copied().unwrap_or_default();
+        running = running.saturating_add(stat.running.saturating_sub(first.running));
+        switches = switches.saturating_add(stat.switches.saturating_sub(first.switches));
+    }
+    ThreadsUse { running: Duration::from_nanos(running), switches }
+}
+
+/// Reads what every thread of some processes and all their descendants had of the CPUs; what has ended is left out.
+#[must_use]
+pub fn read_threads(processes: &[u32]) -> Threads {
+    let mut threads = Threads::new();
     let mut waiting = processes.to_vec();
     while let Some(process) = waiting.pop() {
         let tasks = fs::read_dir(format!("/proc/{process}/task"));
@@ -110,14 +126,14 @@ pub fn read_threads(processes: &[u32]) -> ThreadTimes {
             let path = task.path();
             let stat = read_text(path.join("schedstat")).as_deref().and_then(parse_schedstat);
             let Some(stat) = stat else { continue };
-            if times.insert(thread, stat.running).is_none() {
+            if threads.insert(thread, stat).is_none() {
                 let children = read_text(path.join("children")).unwrap_or_default();
                 waiting
                     .extend(children.split_ascii_whitespace().filter_map(|child| child.parse::<u32>().ok()));
             }
         }
     }
-    times
+    threads
 }
 
 #[cfg(test)]
@@ -153,27 +169,30 @@ intr 1 2 3
 
     #[test]
     fn threads_that_came_count_and_threads_that_went_do_not() {
-        let before = ThreadTimes::from([(1, 100), (2, 50)]);
-        let after = ThreadTimes::from([(1, 130), (3, 7)]);
-        assert_eq!(threads_use(&before, &after), Duration::from_nanos(37));
+        let stat = |running, switches| SchedStat { running, waiting: 0, switches };
+        let before = Threads::from([(1, stat(100, 9)), (2, stat(50, 3))]);
+        let after = Threads::from([(1, stat(130, 11)), (3, stat(7, 1))]);
+        let expected = ThreadsUse { running: Duration::from_nanos(37), switches: 3 };
+        assert_eq!(threads_use(&before, &after), expected);
     }
 
     #[test]
-    fn schedstat_has_time_on_a_cpu_and_time_waiting_for_one() {
-        assert_eq!(parse_schedstat("123 45 6\n"), Some(SchedStat { running: 123, waiting: 45 }));
-        assert_eq!(parse_schedstat("123\n"), None);
+    fn schedstat_has_time_on_a_cpu_time_waiting_for_one_and_switches() {
+        let expected = SchedStat { running: 123, waiting: 45, switches: 6 };
+        assert_eq!(parse_schedstat("123 45 6\n"), Some(expected));
+        assert_eq!(parse_schedstat("123 45\n"), None);
         assert_eq!(parse_schedstat(""), None);
     }
 
     #[test]
     fn the_threads_of_a_process_and_of_its_children_are_found() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let times = read_threads(&[std::process::id()]);
-        let found = (times.contains_key(&std::process::id()), times.contains_key(&child.id()));
+        let threads = read_threads(&[std::process::id()]);
+        let found = (threads.contains_key(&std::process::id()), threads.contains_key(&child.id()));
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(found, (true, true));
-        assert_eq!(read_threads(&[child.id()]), ThreadTimes::new());
+        assert_eq!(read_threads(&[child.id()]), Threads::new());
     }
 
     proptest! {

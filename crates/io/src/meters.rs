@@ -3,7 +3,7 @@
 use crate::census::{Census, over, shares};
 use crate::clock::{monotonic_nanos, thread_cpu_nanos};
 use crate::counters::{increase, parse_device, parse_softnet, parse_tcp};
-use crate::cpu::{Cpus, ThreadTimes, cpu_use, parse_schedstat, read_cpus, read_threads, threads_use};
+use crate::cpu::{Cpus, Threads, cpu_use, parse_schedstat, read_cpus, read_threads, threads_use};
 use crate::files::read_text;
 use crate::sampler::Sampler;
 use std::cell::OnceCell;
@@ -62,7 +62,7 @@ struct Reading {
     /// How long each thread of the emulator has waited for a CPU, in nanoseconds.
     run_delays: Vec<Option<u64>>,
     cpus: Cpus,
-    server: ThreadTimes,
+    server: Threads,
     device: Option<Counters>,
     client_device: Option<Counters>,
     tcp: Option<Counters>,
@@ -145,11 +145,12 @@ impl Meters for MachineMeters {
         let others =
             self.censuses().map(|(before, after)| Others::between(before, after, &self.targets, &waits));
         let others = others.unwrap_or_default();
+        let server_threads = (!end.server.is_empty()).then(|| threads_use(&start.server, &end.server));
         MachineReport {
             server_busy: used(server_cpus).map(|used| used.busy),
             steal: used(&both).map(|used| used.steal),
-            server_processes_s: (!end.server.is_empty())
-                .then(|| threads_use(&start.server, &end.server).as_secs_f64()),
+            server_processes_s: server_threads.map(|used| used.running.as_secs_f64()),
+            server_switches: server_threads.map(|used| used.switches),
             emulator_cpu: part(end.emulator.saturating_sub(start.emulator) as f64),
             others_server: others.server,
             others_emulator: others.emulator,
@@ -272,6 +273,7 @@ mod tests {
         let part = |value: Option<f64>| (0.0..=1.0).contains(&value.unwrap());
         assert!(report.emulator_cpu.unwrap() > 0.0 && part(report.emulator_cpu), "{report:?}");
         assert!(report.server_processes_s.unwrap() >= 0.19, "{report:?}");
+        assert!(report.server_switches.is_some(), "{report:?}");
         assert!(part(report.server_busy) && part(report.steal), "{report:?}");
         assert!(part(report.others_server) && part(report.others_emulator), "{report:?}");
         assert!(part(report.run_delay) && part(report.run_delay_by_others), "{report:?}");

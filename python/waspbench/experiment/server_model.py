@@ -65,6 +65,9 @@ class ModelValues(Part):
     concurrency."""
     per_syn: Duration | None = None
     """CPU time for each SYN that arrives. Zero unless set. Needs concurrency."""
+    per_interrupt: Duration | None = None
+    """CPU time for each interrupt: a packet arrives at a CPU that handles no other packet. Packets that wait together
+    share one. Zero unless set. Needs concurrency."""
     per_timer: Duration | None = None
     """CPU time for each timer of TCP that fires. Zero unless set. Needs concurrency."""
     per_frame: Duration | None = None
@@ -90,6 +93,9 @@ class ModelValues(Part):
     concurrency."""
     wakeup_latency: Duration | None = None
     """Time from the moment when a program that slept has something to do until it wants a CPU. It takes no CPU time.
+    Zero unless set. Needs concurrency."""
+    interrupt_interval: Duration | None = None
+    """Shortest time between two interrupts of a CPU. A packet that arrives sooner causes none, and is not held back.
     Zero unless set. Needs concurrency."""
     fin_with_data: bool | None = None
     """Whether the FIN of a connection that the server closes leaves with the last data. Unless it is true, the FIN

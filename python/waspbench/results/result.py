@@ -495,6 +495,7 @@ def _server_cpu(runs: Sequence[ServerCpu]) -> ServerCpu:
         others=chosen((run.others for run in runs), mean_of),
         steal=chosen((run.steal for run in runs), mean_of),
         processes_s=chosen((run.processes_s for run in runs), mean_of),
+        switches=chosen((run.switches for run in runs), mean_of),
     )
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from waspbench.results.summary import RunSummary
 
-_OF_PACKETS = tuple(
-    f"per_{kind}" for kind in ("syn", "data", "ack", "duplicate_ack", "timer", "frame", "segment", "retransmission")
-)
+_RECEIVED = ("syn", "data", "ack", "duplicate_ack", "interrupt")
+_OF_PACKETS = tuple(f"per_{kind}" for kind in (*_RECEIVED, "timer", "frame", "segment", "retransmission"))
 _PROCESSES = 128
 """Processes of a server that does not say how many, as in the engine."""
 

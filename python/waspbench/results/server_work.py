@@ -17,6 +17,7 @@ KINDS = {
     "data": ("data segments received", "data"),
     "ack": ("ACKs received", "ACKs"),
     "duplicate_ack": ("duplicate ACKs received", "dup ACKs"),
+    "interrupt": ("interrupts by packets", "interrupts"),
     "timer": ("TCP timers", "timers"),
     "frame": ("frames sent", "frames"),
     "segment": ("segments sent", "segments"),

@@ -256,6 +256,9 @@ class ServerCpu(Record):
     """
     processes_s: float | None
     """CPU time of the server's processes in seconds. None in simulation."""
+    switches: float | None = None
+    """Number of times that the kernel put a thread of the server on a CPU. None in simulation, and in results of older
+    versions."""
 
 
 class ServerWork(Record):

@@ -134,6 +134,12 @@ impl<J> Machine<J> {
         now + cost
     }
 
+    /// Whether jobs of the network wait for a core.
+    #[must_use]
+    pub fn is_network_waiting(&self, core: usize) -> bool {
+        !self.cores[core].network.is_empty()
+    }
+
     /// When the next job will be done.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {

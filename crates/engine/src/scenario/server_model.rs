@@ -45,6 +45,9 @@ pub struct ServerModel {
     /// From the wake-up of a program to the moment when it wants a core.
     #[serde(default)]
     pub wakeup_latency: Option<Duration>,
+    /// Least time between two interrupts of a core.
+    #[serde(default)]
+    pub interrupt_interval: Option<Duration>,
     /// CPU time of accepting a connection.
     pub per_connection: Duration,
     /// CPU time of answering a request.
@@ -66,6 +69,9 @@ pub struct ServerModel {
     /// CPU time of each SYN that arrives.
     #[serde(default)]
     pub per_syn: Option<Duration>,
+    /// CPU time of each interrupt: a packet arrives at a CPU that handles no others.
+    #[serde(default)]
+    pub per_interrupt: Option<Duration>,
     /// CPU time of each timer of TCP that fires.
     #[serde(default)]
     pub per_timer: Option<Duration>,
@@ -130,6 +136,7 @@ impl ServerModel {
             fin_with_data: self.fin_with_data.unwrap_or_default(),
             syn_queue: self.syn_queue,
             wakeup_latency: self.wakeup_latency.unwrap_or_default(),
+            interrupt_interval: self.interrupt_interval.unwrap_or_default(),
         })
     }
 
@@ -140,6 +147,7 @@ impl ServerModel {
             per_ack: cost(self.per_ack),
             per_duplicate_ack: cost(self.per_duplicate_ack.or(self.per_ack)),
             per_syn: cost(self.per_syn),
+            per_interrupt: cost(self.per_interrupt),
             per_timer: cost(self.per_timer),
             per_frame: cost(self.per_frame),
             per_segment: cost(self.per_segment),
@@ -155,13 +163,15 @@ impl ServerModel {
     }
 
     /// The times that only a machine has, by their fields.
-    const fn machine_times(&self) -> [(&'static str, Option<Duration>); 13] {
+    const fn machine_times(&self) -> [(&'static str, Option<Duration>); 15] {
         [
             ("wakeup_latency", self.wakeup_latency),
+            ("interrupt_interval", self.interrupt_interval),
             ("per_data", self.per_data),
             ("per_ack", self.per_ack),
             ("per_duplicate_ack", self.per_duplicate_ack),
             ("per_syn", self.per_syn),
+            ("per_interrupt", self.per_interrupt),
             ("per_timer", self.per_timer),
             ("per_frame", self.per_frame),
             ("per_segment", self.per_segment),

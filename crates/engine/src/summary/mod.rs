@@ -274,6 +274,8 @@ pub struct ServerCpu {
     pub steal: Option<f64>,
     /// CPU seconds of the server's processes.
     pub processes_s: Option<f64>,
+    /// How often threads of the server's processes were put on a CPU.
+    pub switches: Option<u64>,
 }
 
 /// Work of one kind that the modelled server did.
@@ -634,6 +636,7 @@ fn server_cpu(measured: &Measured, machine: &MachineReport, seconds: f64) -> Ser
         others: machine.others_server,
         steal: machine.steal,
         processes_s: machine.server_processes_s,
+        switches: machine.server_switches,
     }
 }
 

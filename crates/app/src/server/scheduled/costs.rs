@@ -13,6 +13,8 @@ pub struct JobCosts {
     pub per_duplicate_ack: Duration,
     /// A SYN that arrives.
     pub per_syn: Duration,
+    /// A packet that arrives at a core which handles no others: the interrupt. Packets that wait together share it.
+    pub per_interrupt: Duration,
     /// A timer of TCP that fires.
     pub per_timer: Duration,
     /// A frame that leaves: segments of one flow that leave at one instant, as many as TCP segmentation offload puts into one.
@@ -69,6 +71,8 @@ pub enum WorkKind {
     DuplicateAck,
     /// SYNs that arrived.
     Syn,
+    /// Interrupts by packets.
+    Interrupt,
     /// Timers of TCP.
     Timer,
     /// Frames sent.
@@ -95,11 +99,12 @@ pub enum WorkKind {
 
 impl WorkKind {
     /// Every kind.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Data,
         Self::Ack,
         Self::DuplicateAck,
         Self::Syn,
+        Self::Interrupt,
         Self::Timer,
         Self::Frame,
         Self::Segment,
@@ -121,6 +126,7 @@ impl WorkKind {
             Self::Ack => "ack",
             Self::DuplicateAck => "duplicate_ack",
             Self::Syn => "syn",
+            Self::Interrupt => "interrupt",
             Self::Timer => "timer",
             Self::Frame => "frame",
             Self::Segment => "segment",

@@ -51,6 +51,8 @@ pub struct MachineConfig {
     pub syn_queue: Option<NonZeroU32>,
     /// From the moment when a program that slept has something to do to that when it wants a core; it takes no CPU time.
     pub wakeup_latency: Duration,
+    /// Least time between two interrupts of a core. A packet that comes sooner needs none, and is not held back for that.
+    pub interrupt_interval: Duration,
 }
 
 /// A server on a machine that does one thing after the other: an [`Application`].
@@ -68,6 +70,10 @@ pub struct ScheduledServer {
     work_done: WorkDone,
     /// Of each core.
     outputs: Vec<Output>,
+    /// Of each core: it handles packets one after the other, and the next one needs no interrupt (Linux NAPI).
+    polling: Vec<bool>,
+    /// Of each core: from when on a packet interrupts it again.
+    next_interrupt: Vec<Instant>,
     /// What leaves now.
     leaving: VecDeque<Packet>,
     untaken: VecDeque<Untaken>,
@@ -121,6 +127,8 @@ impl ScheduledServer {
             tick: None,
             work_done: WorkDone::default(),
             outputs: (0..machine.cores()).map(|_| Output::default()).collect(),
+            polling: vec![false; machine.cores()],
+            next_interrupt: vec![Instant::default(); machine.cores()],
             leaving: VecDeque::new(),
             untaken: VecDeque::new(),
             alarms: Vec::new(),
@@ -220,7 +228,7 @@ impl ScheduledServer {
 
     /// A job begins: what it costs.
     fn price(&mut self, core: usize, job: Job, turn: &mut Turn<'_>) -> (Duration, Job) {
-        let costs = &self.config.costs;
+        let costs = self.config.costs;
         let (kind, cost) = match job {
             Job::Program(task) => return self.begin_task(task, turn),
             Job::Timer(work) => return (self.price_timer(work, turn.now), job),
@@ -233,7 +241,20 @@ impl ScheduledServer {
                 _ => (WorkKind::Data, costs.per_data),
             },
         };
-        (self.work_done.charge(kind, 1, cost), job)
+        let mut cost = self.work_done.charge(kind, 1, cost);
+        if matches!(job, Job::Packet(_)) && self.is_interrupted(core, turn.now) {
+            cost += self.work_done.charge(WorkKind::Interrupt, 1, costs.per_interrupt);
+        }
+        (cost, job)
+    }
+
+    /// A core begins with a packet: whether it was interrupted for that.
+    fn is_interrupted(&mut self, core: usize, now: Instant) -> bool {
+        if std::mem::replace(&mut self.polling[core], true) || now < self.next_interrupt[core] {
+            return false;
+        }
+        self.next_interrupt[core] = now + self.config.interrupt_interval;
+        true
     }
 
     /// A job is done: what follows from it, and then, on the same core, its output, a frame after the other.
@@ -258,6 +279,7 @@ impl ScheduledServer {
             }
         };
         if self.outputs[core].is_empty() {
+            self.polling[core] &= self.machine.is_network_waiting(core);
             self.end_task(task, turn.now);
         } else {
             self.begin(core, Job::Output(task), turn);
