@@ -1,8 +1,9 @@
 """WASP: Wide-Area Server Performance.
 
 ``run`` makes an experiment of one point and returns its `Result`; ``start`` returns a `Handle` to follow and stop it.
-``study`` makes one with a sweep, ``capacity`` searches for a server's, ``resume`` makes what is left of any. ``load``,
-``load_study`` and ``load_capacity`` read what was made before, and ``compare_results`` holds one against another.
+``study`` makes one with a sweep, ``capacity`` searches for a server's, ``calibrate`` finds what its work costs, and
+``resume`` makes what is left of any. ``load``, ``load_study``, ``load_capacity`` and ``load_calibration`` read what was
+made before, and ``compare_results`` holds one against another.
 Results have frames (``to_frame``, ``transactions`` and so on) and reports (``report``), and ``plot`` makes figures of
 them.
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from waspbench.figures.plots import Plot, plot
     from waspbench.report import Report, report_of
     from waspbench.results import Advice, Estimate, Group, Reason, ResponseTime, Result, RunSummary, load
+    from waspbench.results.calibration import CalibratedCost, CalibratedPoint, CalibrationResult, load_calibration
     from waspbench.results.capacity import CapacityResult, PointCapacity, load_capacity
     from waspbench.results.check import Check
     from waspbench.results.comparing import Compared, ComparisonResult, compare_results
@@ -31,12 +33,16 @@ if TYPE_CHECKING:
     from waspbench.results.sessions import Sessions
     from waspbench.results.study import StudyPoint, StudyResult, load_study
     from waspbench.runner.api import Handle, Progress, resume, run, start
+    from waspbench.runner.calibration import calibrate
     from waspbench.runner.capacity import capacity
     from waspbench.runner.pipeline import StudyProgress
     from waspbench.runner.study import study
 
 __all__ = [
     "Advice",
+    "CalibratedCost",
+    "CalibratedPoint",
+    "CalibrationResult",
     "CannotRunError",
     "CapacityResult",
     "Check",
@@ -66,9 +72,11 @@ __all__ = [
     "StudyProgress",
     "StudyResult",
     "WaspError",
+    "calibrate",
     "capacity",
     "compare_results",
     "load",
+    "load_calibration",
     "load_capacity",
     "load_study",
     "plot",
@@ -81,6 +89,9 @@ __all__ = [
 
 _HOMES = {
     "Advice": "results",
+    "CalibratedCost": "results.calibration",
+    "CalibratedPoint": "results.calibration",
+    "CalibrationResult": "results.calibration",
     "CannotRunError": "errors",
     "CapacityResult": "results.capacity",
     "Check": "results.check",
@@ -110,9 +121,11 @@ _HOMES = {
     "StudyProgress": "runner.pipeline",
     "StudyResult": "results.study",
     "WaspError": "errors",
+    "calibrate": "runner.calibration",
     "capacity": "runner.capacity",
     "compare_results": "results.comparing",
     "load": "results",
+    "load_calibration": "results.calibration",
     "load_capacity": "results.capacity",
     "load_study": "results.study",
     "plot": "figures.plots",

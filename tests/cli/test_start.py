@@ -108,7 +108,7 @@ def test_what_the_list_of_commands_says_of_each_is_what_it_says_of_itself() -> N
 
 
 SAYS_SOMETHING_ELSE = {
-    "--runs": {"bench", "capacity", "normality"},
+    "--runs": {"bench", "capacity", "calibrate", "normality"},
     "--clients": {"bench", "capacity"},
     "--arrivals": {"bench", "capacity"},
     "--outstanding": {"bench", "capacity"},
@@ -116,7 +116,8 @@ SAYS_SOMETHING_ELSE = {
     "--duration": {"bench", "capacity"},
     "--max-runs": {"bench", "capacity"},
     "--metric": {"compare", "normality"},
-    "--set": {"files surge", "files prowgen", "bench"},
+    "--mode": {"bench", "calibrate"},
+    "--set": {"files surge", "files prowgen", "bench", "calibrate"},
     "--format": {"report", "files check"},
     "--output": {"bench", "plot", "report", "validate tcp", "validate kernel", "validate clients"},
     "--command": {"bench", "init"},

@@ -117,6 +117,12 @@ def test_an_interval_is_told_with_its_figure() -> None:
     assert rows["`p50_ms`, `p90_ms`, `p95_ms`, `p99_ms`, `p99.9_ms`"] == "yes"
 
 
+COST = waspbench.CalibratedCost(
+    work="requests", counted="requests answered", fields=["per_request"], us=3.0, ci90=(2.0, 4.0),
+    may_be_zero=False, inflation=1.0, known_with=[],
+)  # fmt: skip
+
+
 def test_frames_have_the_columns_of_the_page(engine: FakeEngine, here: Path) -> None:
     document = {"name": "x", "clients": [{"count": 2}], "measure": {"runs": 3}}
     sweep = document | {"sweep": {"clients.rtt": ["10ms", "20ms"]}}
@@ -124,6 +130,10 @@ def test_frames_have_the_columns_of_the_page(engine: FakeEngine, here: Path) -> 
     study = waspbench.study(sweep, mode="sim", jobs=1, output="sweep")
     search = waspbench.capacity(document, mode="sim", search=waspbench.Search(high=32))
     compared = waspbench.compare_results("sweep", "sweep")
+    calibrated = waspbench.CalibrationResult(
+        name="x", mode="sim", seed=1, server={}, machine={}, versions={}, model={}, costs=[COST],
+        error=0.0, worst=0.0, complete=True, valid=True,
+    )  # fmt: skip
     swept = ["clients.rtt", "clients.rtt_ms"]
     made = {
         "Result.to_frame()": result.to_frame(by_group=True, by_request=True),
@@ -132,6 +142,7 @@ def test_frames_have_the_columns_of_the_page(engine: FakeEngine, here: Path) -> 
         'CapacityResult.to_frame("loads")': search.to_frame("loads"),
         'CapacityResult.to_frame("runs")': search.to_frame("runs"),
         "ComparisonResult.to_frame()": compared.to_frame(),
+        "CalibrationResult.to_frame()": calibrated.to_frame(),
     }
     assert made.keys() == interface.FRAMES.keys()
     for name, frame in made.items():

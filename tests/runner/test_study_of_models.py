@@ -14,9 +14,8 @@ from waspbench.report import report_of, to_markdown
 from waspbench.results.differences import differences, facts
 from waspbench.results.store import load_manifest
 from waspbench.results.study import load_study
-from waspbench.runner.api import opened
-from waspbench.runner.capacity import capacity
-from waspbench.runner.study import study
+from waspbench.runner.capacity import CapacityStudy, capacity
+from waspbench.runner.study import Study, study
 
 DOCUMENT: dict[str, Any] = {
     "name": "modelled",
@@ -36,7 +35,7 @@ def test_results_are_read_and_resumed_without_the_file(tmp_path: Path) -> None:
     before = study(modelled(file=str(file)), output=output, mode="sim").points[0].result
     file.unlink()
     (output / "runs" / "run-1.json").unlink()
-    with opened(output) as again:
+    with Study.open(output) as again:
         again.run()
     after = load_study(output).points[0].result
     assert before is not None
@@ -52,7 +51,7 @@ def test_a_search_is_opened_without_its_file_and_its_report_tells_the_model(tmp_
     file.write_text(MODEL)
     capacity(modelled(file=str(file)), output=output, mode="sim", search=Search(low=1, high=2, confirm=1))
     file.unlink()
-    opened(output).close()
+    CapacityStudy.open(output).close()
     text = to_markdown(report_of(output))
     assert 'per_request = "3ms"' in text
     assert 'by = "hand"' in text

@@ -68,7 +68,7 @@ def test_results_are_resumed_only_with_the_same_trace_and_read_without_it(
     monkeypatch.chdir(tmp_path)
     study(traced(Path(trace.name)), output=output, mode="sim")
     monkeypatch.chdir(elsewhere)
-    opened(output).close()
+    Study.open(output).close()
     trace.write_text("1\n")
     with pytest.raises(InputError, match=r"^clients\.trace: half: the file has changed since these results were begun"):
         opened(output)

@@ -51,6 +51,11 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
         MEASURE,
         "Find a server's largest throughput, or the most users for whom it meets an objective.",
     ),
+    "calibrate": (
+        "calibrate:calibrate",
+        MEASURE,
+        "Measure what the work of a server costs, and write a model of the server for simulations.",
+    ),
     "resume": (
         "study:resume",
         MEASURE,

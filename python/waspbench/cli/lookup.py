@@ -15,9 +15,8 @@ from waspbench.cli.options import RESULTS, Json, Percentiles, Root
 from waspbench.errors import InputError
 
 if TYPE_CHECKING:
-    from waspbench.results.capacity import CapacityResult
+    from waspbench.cli.studies import Shown
     from waspbench.results.catalogue import Entry
-    from waspbench.results.study import StudyResult
 
 
 def list_results(*, root: Root = RESULTS, json: Json = False) -> int:
@@ -40,24 +39,34 @@ def show(
 ) -> int:
     """Print results again."""
     from waspbench.cli import studies
-    from waspbench.experiment.metrics import asked_percentiles
     from waspbench.results import catalogue
-    from waspbench.results.capacity import load_capacity
-    from waspbench.results.study import is_study, load_study, read_plan
-    from waspbench.results.workload import with_asked
 
     try:
         directory = catalogue.find(name, root)
     except (OSError, sqlite3.Error) as error:
         raise InputError.at(str(catalogue.location()), f"cannot be used: {error}") from None
-    is_search = is_study(directory) and read_plan(directory).kind == "capacity"
-    asked = None if percentiles is None else asked_percentiles(percentiles)
-    if is_search:
-        result: CapacityResult | StudyResult = load_capacity(directory, percentiles=asked)
-    else:
-        result = with_asked(load_study(directory, percentiles=asked))
+    result = _loaded(directory, percentiles)
     print(studies.text(result, json), end="")
     return status.Status.DONE if result.valid else status.Status.INVALID
+
+
+def _loaded(directory: Path, percentiles: str | None) -> Shown:
+    """The results in a directory, of whatever kind they are."""
+    from waspbench.experiment.metrics import asked_percentiles
+    from waspbench.results.calibration import load_calibration
+    from waspbench.results.capacity import load_capacity
+    from waspbench.results.study import is_study, load_study, read_plan
+    from waspbench.results.workload import with_asked
+
+    kind = read_plan(directory).kind if is_study(directory) else "sweep"
+    asked = None if percentiles is None else asked_percentiles(percentiles)
+    if kind == "calibration":
+        if asked is not None:
+            raise InputError.at("--percentiles", "is for response times, and a calibration has none", percentiles)
+        return load_calibration(directory)
+    if kind == "capacity":
+        return load_capacity(directory, percentiles=asked)
+    return with_asked(load_study(directory, percentiles=asked))
 
 
 def query(

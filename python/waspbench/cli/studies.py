@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from waspbench.cli import dry_run_text, science_text, status, table
+from waspbench.cli import calibration_text, dry_run_text, science_text, status, table
 from waspbench.cli.drawing import side_by_side
 from waspbench.cli.outputs import Outputs
 from waspbench.cli.progress import ProgressLine
@@ -20,6 +20,7 @@ from waspbench.experiment.sweep import text_of as point_text
 from waspbench.live import choose_mode
 from waspbench.results import Result, catalogue, default_directory, observed, server_work
 from waspbench.results.brief import notes
+from waspbench.results.calibration import CalibrationResult
 from waspbench.results.capacity import CapacityResult
 from waspbench.results.lines import told_of_sessions
 from waspbench.results.reasons import longest
@@ -27,6 +28,7 @@ from waspbench.results.remarks import remarks
 from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, is_study
 from waspbench.runner.pipeline import Pipeline, check_jobs
 from waspbench.runner.searches import LENGTHS
+from waspbench.runner.stages import Stages
 from waspbench.runner.study import Study, prepare
 
 R = TypeVar("R")
@@ -85,17 +87,31 @@ def prepared(
     return plan, found, directory
 
 
-def made(study: Pipeline[StudyResult | CapacityResult], jobs: int | None, outputs: Outputs) -> status.Status:
-    """Makes what is left of a study or a search and prints its result; returns the exit status."""
+Shown = StudyResult | CapacityResult | CalibrationResult
+"""What is printed."""
+
+
+def made(study: Pipeline[Shown] | Stages[Shown], jobs: int | None, outputs: Outputs) -> status.Status:
+    """Makes what is left of a study, a search or a calibration and prints its result; returns the exit status."""
+    if isinstance(study, Stages):
+        _refuse_checks(outputs)
     result = followed(study, jobs, quiet=outputs.quiet)
     if result is None:
         return status.Status.INTERRUPTED
     print(text(result, outputs.json), end="", flush=True)
-    outputs.write(result)
+    if not isinstance(result, CalibrationResult):
+        outputs.write(result)
     return ended(study, result)
 
 
-def followed(study: Pipeline[R], jobs: int | None = None, *, quiet: bool = False) -> R | None:
+def _refuse_checks(outputs: Outputs) -> None:
+    """Refuses files that are about checks."""
+    for flag, path in (("--junit", outputs.junit), ("--markdown", outputs.markdown)):
+        if path is not None:
+            raise InputError.at(flag, "is for checks, and a calibration has none; leave it out", str(path))
+
+
+def followed(study: Pipeline[R] | Stages[R], jobs: int | None = None, *, quiet: bool = False) -> R | None:
     """Makes what is left, shows how far it is unless ``quiet``, and puts the results into the catalogue; None if it was
     interrupted before anything was measured.
     """
@@ -116,14 +132,15 @@ def followed(study: Pipeline[R], jobs: int | None = None, *, quiet: bool = False
     return result
 
 
-def ended(study: Pipeline[Any], result: StudyResult | CapacityResult) -> status.Status:
+def ended(study: Pipeline[Any] | Stages[Any], result: Shown) -> status.Status:
     """The exit status of what was printed; says how to go on where runs are missing."""
     if study.stopped and not result.complete:
         return interrupted(study)
-    return status.outcome(result.checks, valid=result.valid)
+    checks = [] if isinstance(result, CalibrationResult) else result.checks
+    return status.outcome(checks, valid=result.valid)
 
 
-def interrupted(study: Pipeline[Any]) -> status.Status:
+def interrupted(study: Pipeline[Any] | Stages[Any]) -> status.Status:
     """Says how to go on with what was interrupted; the exit status."""
     status.complain([f"interrupted; wasp resume {study.directory} makes the rest"])
     return status.Status.INTERRUPTED
@@ -137,8 +154,12 @@ def register(directory: Path) -> None:
         print(f"wasp: not in the catalogue: {error}", file=sys.stderr)
 
 
-def text(result: StudyResult | CapacityResult, json: bool) -> str:
-    """What is printed: the one result of an experiment without a sweep, a line for each point, or each capacity."""
+def text(result: Shown, json: bool) -> str:
+    """What is printed: the one result of an experiment without a sweep, a line for each point, each capacity, or the
+    costs of a server.
+    """
+    if isinstance(result, CalibrationResult):
+        return result.to_json() + "\n" if json else calibration_text.text(result)
     if isinstance(result, CapacityResult):
         return result.to_json() + "\n" if json else science_text.capacity(result) + _checks(result)
     only = result.points[0].result if len(result.points) == 1 else None

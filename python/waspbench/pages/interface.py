@@ -24,17 +24,17 @@ from waspbench.pages.fields import table
 from waspbench.pages.shapes import SUMMARY
 from waspbench.report.written import Format
 from waspbench.results.capacity import Bottleneck
-from waspbench.results.frames import comparisons, runs, searches
+from waspbench.results.frames import calibrations, comparisons, runs, searches
 from waspbench.results.frames.columns import FrameColumn
 from waspbench.stats.capacity import More
 from waspbench.stats.comparison import TestName, Verdict
 from waspbench.stats.objective import Outcome
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Making results": ("run", "study", "capacity", "start", "resume"),
-    "Reading and comparing results": ("load", "load_study", "load_capacity", "compare_results"),
+    "Making results": ("run", "study", "capacity", "calibrate", "start", "resume"),
+    "Reading and comparing results": ("load", "load_study", "load_capacity", "load_calibration", "compare_results"),
     "Figures and reports": ("plot", "Plot", "report_of", "Report"),
-    "Results": ("Result", "StudyResult", "CapacityResult", "ComparisonResult"),
+    "Results": ("Result", "StudyResult", "CapacityResult", "ComparisonResult", "CalibrationResult"),
     "Parts of results": (
         "Estimate",
         "ResponseTime",
@@ -50,6 +50,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "Load",
         "LoadReading",
         "Compared",
+        "CalibratedCost",
+        "CalibratedPoint",
     ),
     "While runs are made": ("Handle", "Progress", "StudyProgress"),
     "What to measure": ("Experiment", "Search"),
@@ -333,6 +335,7 @@ FRAMES: Mapping[str, tuple[str, Sequence[FrameColumn], bool]] = {
         comparisons.comparison_columns(),
         True,
     ),
+    "CalibrationResult.to_frame()": ("A row is a kind of work.", calibrations.cost_columns(), False),
 }
 """The frames of declared columns: what a row is, the columns, and whether swept fields are among them."""
 

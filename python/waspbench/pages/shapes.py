@@ -13,6 +13,7 @@ from waspbench.figures.figure import Axis, Figure, Panel, Trace
 from waspbench.pages.fields import rows_of, rows_of_class, table
 from waspbench.report.content import Block, Drawn, Report
 from waspbench.results import FORMAT, Manifest, Result, RunSummary
+from waspbench.results.calibration import CalibrationResult
 from waspbench.results.capacity import CapacityResult
 from waspbench.results.catalogue import Entry
 from waspbench.results.columns import columns_of
@@ -117,6 +118,11 @@ def of_results() -> Iterator[Shape]:
         "The verdict at each point, and whether B keeps the limit of `--fail-on`. `points[].lines[]` have the fields "
         "of `table[]`; their percentiles are in `percentiles_ms`.",
         rows_of(ComparisonResult, skip=("lines",)),
+    )
+    yield Shape(
+        "`wasp calibrate --json` and `calibration.json`",
+        "The costs of a server's work ([calibration](calibration.md)).",
+        rows_of(CalibrationResult),
     )
     yield Shape("`manifest.json`", "The manifest of a directory of results.", rows_of(Manifest, deep=False))
 

@@ -46,4 +46,7 @@ def report_of(results: Comparable | Sequence[Comparable], *, metric: str | None 
     [name] = names
     if metric is not None:
         raise InputError.at(Argument("metric"), "is for a comparison; name what the results are held against", metric)
-    return KINDS[kind_of(name)](name)
+    kind = kind_of(name)
+    if kind not in KINDS:
+        raise InputError.at(name, "holds a calibration, which has no report; wasp show prints it")
+    return KINDS[kind](name)

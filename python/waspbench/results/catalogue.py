@@ -15,10 +15,11 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from waspbench.errors import InputError
+from waspbench.results.calibration import CALIBRATION, load_calibration
 from waspbench.results.capacity import CAPACITY, load_capacity
 from waspbench.results.formats import Record
 from waspbench.results.store import MANIFEST, load_manifest
-from waspbench.results.study import STUDY, is_study, read_plan
+from waspbench.results.study import STUDY, StudyPlan, is_study, read_plan
 from waspbench.suggestion import spelt_like
 
 VERSION = 1
@@ -49,7 +50,7 @@ class Entry(Record):
     name: str
     """Name of the experiment."""
     kind: str
-    """Kind of the results: bench (one point), sweep or capacity."""
+    """Kind of the results: bench (one point), sweep, capacity or calibration."""
     mode: str
     """live or sim."""
     created: str
@@ -92,7 +93,7 @@ def describe(directory: Path) -> Entry:
             valid=manifest.valid,
         )
     plan = read_plan(path)
-    valid = _capacity_valid(path) if plan.kind == "capacity" else _points_valid(path, plan.points)
+    valid = _valid(path, plan)
     return Entry(
         id=plan.id,
         path=str(path),
@@ -106,10 +107,14 @@ def describe(directory: Path) -> Entry:
     )
 
 
-def _capacity_valid(path: Path) -> bool | None:
-    if not (path / CAPACITY).exists():
+def _valid(path: Path, plan: StudyPlan) -> bool | None:
+    """Whether results are valid; None while they are not complete."""
+    if plan.kind == "sweep":
+        return _points_valid(path, plan.points)
+    file, load = (CAPACITY, load_capacity) if plan.kind == "capacity" else (CALIBRATION, load_calibration)
+    if not (path / file).exists():
         return None
-    found = load_capacity(path)
+    found = load(path)
     return found.valid if found.complete else None
 
 

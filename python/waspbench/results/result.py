@@ -42,7 +42,7 @@ from waspbench.results.observed import ObservedLink, observed_links
 from waspbench.results.parts import measured_parts
 from waspbench.results.reasons import Advice, Reason, advice_of, reason_of
 from waspbench.results.request_notes import notes_of_requests
-from waspbench.results.server_notes import notes_of_server
+from waspbench.results.server_notes import notes_of_model_file, notes_of_server
 from waspbench.results.session_notes import notes_of_figures, notes_of_sessions
 from waspbench.results.sessions import Sessions, sessions_of
 from waspbench.results.shown import WithTables
@@ -483,9 +483,10 @@ def _notes(
         *notes_of_mtus(scenario, runs),
         *notes_of_ecn(scenario, runs, about.get("mode")),
     ]
-    of_workloads = [*notes_of_mixtures(scenario), *notes_of_sessions(scenario), *notes_of_server(scenario, runs)]
+    of_workloads = [*notes_of_mixtures(scenario), *notes_of_sessions(scenario)]
+    of_server = [*notes_of_server(scenario, runs), *notes_of_model_file(about.get("server", {}))]
     of_runs = [note for run in runs for note in run.notes]
-    every = [*of_runs, *of_workloads, *of_lengths, *of_errors, *of_links, *of_groups]
+    every = [*of_runs, *of_workloads, *of_server, *of_lengths, *of_errors, *of_links, *of_groups]
     return list(dict.fromkeys(every))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from waspbench.experiment.model_files import model_of
 from waspbench.results.summary import RunSummary
 
 _RECEIVED = ("syn", "data", "ack", "duplicate_ack", "interrupt")
@@ -17,6 +18,17 @@ def notes_of_server(scenario: Mapping[str, Any], runs: Sequence[RunSummary]) -> 
     """What its queues dropped, whether connections wait for processes, and whether packets cost anything."""
     model = (scenario.get("server") or {}).get("model") or {}
     return [*_dropped(model, runs), *(_of_machine(scenario, model) if model.get("concurrency") else ())]
+
+
+def notes_of_model_file(server: Mapping[str, Any]) -> list[str]:
+    """Whether the calibration that wrote the model file of a modelled server is not valid."""
+    path = (server.get("model") or {}).get("file")
+    if path is None:
+        return []
+    fit = model_of(server["files"][path], path).fit or {}
+    if fit.get("valid") is not False:
+        return []
+    return [f"{path}: the calibration that wrote this model is not valid: {fit.get('why') or 'unknown'}"]
 
 
 def _dropped(model: Mapping[str, Any], runs: Sequence[RunSummary]) -> list[str]:

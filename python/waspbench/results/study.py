@@ -40,6 +40,9 @@ STUDY = "study.json"
 JOURNAL = "journal.jsonl"
 
 
+StudyKind = Literal["sweep", "capacity", "calibration"]
+
+
 class StudyPlan(Record):
     """``study.json``."""
 
@@ -48,8 +51,8 @@ class StudyPlan(Record):
     """Names these results wherever their directory is moved."""
     created: str
     """UTC, ISO 8601."""
-    kind: Literal["sweep", "capacity"] = "sweep"
-    """sweep or capacity."""
+    kind: StudyKind = "sweep"
+    """sweep, capacity or calibration."""
     name: str
     """Name of the experiment."""
     mode: Mode
@@ -73,7 +76,7 @@ class StudyPlan(Record):
     server_cpus: str | None = None
     emulator_cpus: str | None = None
     search: dict[str, Any] = Field(default_factory=dict)
-    """How capacity is searched, for that kind."""
+    """How capacity is searched, and whether a calibration is quick, for these kinds."""
     machine: dict[str, Any] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
 
@@ -203,7 +206,7 @@ class StudyResult(WithTables):
         return json_of(self, self.listing.rows)
 
 
-def check_kind(path: str | Path, kind: Literal["sweep", "capacity"]) -> None:
+def check_kind(path: str | Path, kind: StudyKind) -> None:
     """Makes sure that what is in the directory ``path``, if anything, is of this kind.
 
     Raises:
@@ -218,6 +221,8 @@ def check_kind(path: str | Path, kind: Literal["sweep", "capacity"]) -> None:
 def held(path: str | Path) -> str:
     """What is in the directory of a study, in words, and what reads it."""
     plan = read_plan(path)
+    if plan.kind == "calibration":
+        return "holds a calibration, which load_calibration reads"
     if plan.kind == "capacity":
         return "holds a search for capacity, which load_capacity reads"
     return f"holds {'a sweep' if plan.points > 1 else 'an experiment'}, which load_study reads"

@@ -161,7 +161,7 @@ class Pipeline(Closeable, Generic[R_co]):
                     made._temporary = temporary
                 else:
                     made = cls(plan, found, directory)
-                    _make(directory)
+                    make_directory(directory)
                 made._new = True
                 write_text(made.directory / STUDY, plan.model_dump_json(indent=2) + "\n")
                 made._hold()
@@ -180,13 +180,7 @@ class Pipeline(Closeable, Generic[R_co]):
                 runs, or a file is not the one with which it was begun.
             RunFailedError: the disk is full.
         """
-        plan = read_plan(directory)
-        if plan.format < FORMAT:
-            message = (
-                f"these results can be read, but not gone on with: this version writes format {FORMAT}, and the runs "
-                "of one experiment must be of one kind; begin anew"
-            )
-            raise InputError.at(f"{directory / STUDY}: format", message, plan.format)
+        plan = plan_to_resume(directory)
         made = cls(plan, points(plan.document), directory)
         made._hold()
         return made
@@ -582,7 +576,28 @@ def _no_room(error: OSError) -> CannotRunError:
     return CannotRunError(f"{message}; name a directory for the results (output)")
 
 
-def _make(directory: Path) -> None:
+def plan_to_resume(directory: Path) -> StudyPlan:
+    """The plan in ``directory``, whose runs can be gone on with.
+
+    Raises:
+        InputError: there is none, or it is of another format than this version writes.
+    """
+    plan = read_plan(directory)
+    if plan.format < FORMAT:
+        message = (
+            f"these results can be read, but not gone on with: this version writes format {FORMAT}, and the runs "
+            "of one experiment must be of one kind; begin anew"
+        )
+        raise InputError.at(f"{directory / STUDY}: format", message, plan.format)
+    return plan
+
+
+def make_directory(directory: Path) -> None:
+    """Makes the directory of new results, and those above it.
+
+    Raises:
+        InputError: it exists, or cannot be made.
+    """
     check_free(directory)
     try:
         make_above(directory)

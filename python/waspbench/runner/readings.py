@@ -19,6 +19,7 @@ from waspbench.results.loads import LoadReading
 from waspbench.results.parts import times_of
 from waspbench.results.reasons import advice_of
 from waspbench.results.records import RunRecord, table_path
+from waspbench.results.server_time import busy_of
 from waspbench.results.store import NEEDED, populations_of, read_table
 from waspbench.results.summary import Invalid, RunResponseTime
 from waspbench.runner.job import BOTTLENECKS, DISTURBANCES
@@ -80,7 +81,7 @@ def reading_of(
         goodput_bps=_goodput(summary),
         full_links=full_links(summary, folder, rates or {}),
         interval_s=summary.interval_s,
-        server_cpu=_of_server(summary),
+        server_cpu=busy_of(summary),
         judged=judged,
         ratio=None if grows else ratio_of(objectives, judged),
         meets=None if is_open else meets,
@@ -215,14 +216,8 @@ def _too_much(summary: RunSummary, unmet: Sequence[Condition]) -> bool:
     saturated, or did not meet the objective. Such a load is excluded as one at which runs fail. Errors at a server with
     time to spare have another cause, and speak against the search.
     """
-    saturated = (_of_server(summary) or 0.0) >= SATURATED
+    saturated = (busy_of(summary) or 0.0) >= SATURATED
     return any(reason.code == "errors" for reason in summary.invalid) and (saturated or bool(unmet))
-
-
-def _of_server(summary: RunSummary) -> float | None:
-    """Busy share of the server's CPUs, without what other programs took of them."""
-    cpu = summary.server_cpu
-    return None if cpu.busy is None else max(cpu.busy - (cpu.others or 0.0), 0.0)
 
 
 def _goodput(summary: RunSummary) -> float:

@@ -11,7 +11,7 @@ from waspbench import live
 from waspbench.errors import Argument, InputError, RunFailedError, WaspError
 from waspbench.experiment import Experiment, Mode, accept
 from waspbench.experiment.conditions import Condition, all_of
-from waspbench.experiment.inputs import contents, digests
+from waspbench.experiment.inputs import Inputs, contents, digests, unchanged_contents
 from waspbench.experiment.load import read
 from waspbench.experiment.metrics import percentiles_of
 from waspbench.experiment.model import known_in
@@ -79,9 +79,11 @@ def prepare(
     thresholds: Sequence[str] = (),
     server_cpus: str | None = None,
     emulator_cpus: str | None = None,
+    part_of: StudyPlan | None = None,
 ) -> tuple[StudyPlan, list[Point]]:
     """The plan for the experiment file with the content ``document``, every point of it checked; nothing is written.
-    Without a ``directory`` the results are to be returned only.
+    Without a ``directory`` the results are to be returned only. An experiment that is ``part_of`` one begun before uses
+    the same files.
 
     Raises:
         InputError: something is not valid.
@@ -90,7 +92,7 @@ def prepare(
     found = points(document)
     first = found[0].experiment
     chosen, _ = live.choose_mode(mode, first)
-    inputs = contents(point.experiment for point in found)
+    inputs = _contents([point.experiment for point in found], part_of)
     with uncollected():
         for point in found:
             accept(point.experiment, chosen, point.settings, inputs)
@@ -112,7 +114,7 @@ def prepare(
         traces=digests(inputs.traces),
         files=digests(inputs.files),
         models=dict(inputs.models),
-        directory=str(Path.cwd()),
+        directory=str(Path.cwd()) if part_of is None else part_of.directory,
         thresholds=list(thresholds),
         server_cpus=server_cpus,
         emulator_cpus=emulator_cpus,
@@ -120,6 +122,14 @@ def prepare(
         versions=versions(),
     )
     return plan, found
+
+
+def _contents(experiments: Sequence[Experiment], part_of: StudyPlan | None) -> Inputs:
+    """The contents of the files that experiments name."""
+    if part_of is None:
+        return contents(experiments)
+    known = {**part_of.traces, **part_of.files}
+    return unchanged_contents(experiments, known, Path(part_of.directory), part_of.models)
 
 
 def conditions(experiment: Experiment, thresholds: Sequence[str]) -> list[Condition]:
