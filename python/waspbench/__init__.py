@@ -2,8 +2,9 @@
 
 ``run`` makes an experiment of one point and returns its `Result`; ``start`` returns a `Handle` to follow and stop it.
 ``study`` makes one with a sweep, ``capacity`` searches for a server's, ``calibrate`` finds what its work costs, and
-``resume`` makes what is left of any. ``load``, ``load_study``, ``load_capacity`` and ``load_calibration`` read what was
-made before, and ``compare_results`` holds one against another.
+``twin`` makes an experiment live and in simulation. ``resume`` makes what is left of any. ``load``, ``load_study``,
+``load_capacity``, ``load_calibration`` and ``load_twin`` read what was made before, and ``compare_results`` holds one
+against another.
 Results have frames (``to_frame``, ``transactions`` and so on) and reports (``report``), and ``plot`` makes figures of
 them.
 
@@ -32,11 +33,14 @@ if TYPE_CHECKING:
     from waspbench.results.named_requests import NamedRequest
     from waspbench.results.sessions import Sessions
     from waspbench.results.study import StudyPoint, StudyResult, load_study
+    from waspbench.results.twin_figures import TwinRow
+    from waspbench.results.twins import TwinPoint, TwinResult, load_twin
     from waspbench.runner.api import Handle, Progress, resume, run, start
     from waspbench.runner.calibration import calibrate
     from waspbench.runner.capacity import capacity
     from waspbench.runner.pipeline import StudyProgress
     from waspbench.runner.study import study
+    from waspbench.runner.twin import twin
 
 __all__ = [
     "Advice",
@@ -71,6 +75,9 @@ __all__ = [
     "StudyPoint",
     "StudyProgress",
     "StudyResult",
+    "TwinPoint",
+    "TwinResult",
+    "TwinRow",
     "WaspError",
     "calibrate",
     "capacity",
@@ -79,18 +86,25 @@ __all__ = [
     "load_calibration",
     "load_capacity",
     "load_study",
+    "load_twin",
     "plot",
     "report_of",
     "resume",
     "run",
     "start",
     "study",
+    "twin",
 ]
 
 _HOMES = {
     "Advice": "results",
     "CalibratedCost": "results.calibration",
     "CalibratedPoint": "results.calibration",
+    "TwinPoint": "results.twins",
+    "TwinResult": "results.twins",
+    "TwinRow": "results.twin_figures",
+    "load_twin": "results.twins",
+    "twin": "runner.twin",
     "CalibrationResult": "results.calibration",
     "CannotRunError": "errors",
     "CapacityResult": "results.capacity",

@@ -13,6 +13,7 @@ import waspbench
 from fake_core import FakeEngine
 from models import reachable
 from waspbench.pages import interface
+from waspbench.results.twin_figures import rows_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 CLASSES = [name for name in waspbench.__all__ if inspect.isclass(getattr(waspbench, name))]
@@ -134,6 +135,16 @@ def test_frames_have_the_columns_of_the_page(engine: FakeEngine, here: Path) -> 
         name="x", mode="sim", seed=1, server={}, machine={}, versions={}, model={}, costs=[COST],
         error=0.0, worst=0.0, complete=True, valid=True,
     )  # fmt: skip
+    twin = waspbench.TwinResult(
+        name="x", seed=1, results="", within=None, verdict=None, complete=True, valid=True,
+        points=[
+            waspbench.TwinPoint(
+                index=point.index, varied=point.varied, runs=(3, 3), rows=rows_of(point.result, point.result),
+                outcomes=({}, {}), reasons=([], []), valid=True,
+            )
+            for point in study.points if point.result
+        ],
+    )  # fmt: skip
     swept = ["clients.rtt", "clients.rtt_ms"]
     made = {
         "Result.to_frame()": result.to_frame(by_group=True, by_request=True),
@@ -143,6 +154,7 @@ def test_frames_have_the_columns_of_the_page(engine: FakeEngine, here: Path) -> 
         'CapacityResult.to_frame("runs")': search.to_frame("runs"),
         "ComparisonResult.to_frame()": compared.to_frame(),
         "CalibrationResult.to_frame()": calibrated.to_frame(),
+        "TwinResult.to_frame()": twin.to_frame(),
     }
     assert made.keys() == interface.FRAMES.keys()
     for name, frame in made.items():

@@ -17,6 +17,7 @@ from waspbench.calibration.fit import (
     FIELDS,
     FULL_LOAD,
     HANDED_OVER,
+    NOT_REACHED,
     PART_LOAD,
     Fitted,
     cores_of,
@@ -161,7 +162,7 @@ def test_what_was_found_can_be_read_shown_and_listed(
     assert "holds a calibration, which has no report" in capsys.readouterr().err
     entry = catalogue.describe(directory)
     assert (entry.kind, entry.valid, entry.points, entry.runs) == ("calibration", True, 18, 18)
-    with pytest.raises(InputError, match="holds a calibration, which load_calibration reads"):
+    with pytest.raises(InputError, match="holds a calibration, which wasp show prints and load_calibration reads"):
         load_study(directory)
     with pytest.raises(InputError, match="which load_study reads"):
         load_calibration(directory / FULL_LOAD)
@@ -180,6 +181,8 @@ def test_a_calibration_goes_on_where_it_was(
     for path in (lost, directory / CALIBRATION, directory / MODEL):
         path.unlink()
     assert catalogue.describe(directory).valid is None
+    with pytest.raises(InputError, match=r"out: is not complete; wasp resume .*out makes the rest$"):
+        load_calibration(directory)
     assert invoke(["resume", str(directory), "--junit", str(tmp_path / "x.xml")]) == 2
     assert invoke(["resume", str(directory), "--json", "--quiet"]) == 0
     again = CalibrationResult.model_validate_json(capsys.readouterr().out)
@@ -361,6 +364,18 @@ def test_a_slow_server_is_calibrated_by_what_few_requests_took(made: Calibration
 
 
 @pytest.mark.slow
+def test_a_load_that_idle_cpus_do_not_reach_is_left_out(tmp_path: Path) -> None:
+    """300 processes for 4,096 connections that are kept: most of these wait, and what they cost is not spent."""
+    known = {**KNOWN, "concurrency": "process", "processes": 300, "per_wakeup": "0us", "per_doubling": "0us"}
+    found = calibrate({"name": "x", "server": {"model": known}}, output=tmp_path / "out", quick=True, mode="sim")
+    assert {point.varied["clients.count"] for point in found.points if point.left_out} == {4096}
+    assert {point.left_out for point in found.points if point.left_out} == {NOT_REACHED}
+    costs = {cost.work: cost.us for cost in found.costs}
+    assert costs["connections"] == pytest.approx(25, rel=0.1)
+    assert costs["requests"] == pytest.approx(30, rel=0.1)
+
+
+@pytest.mark.slow
 def test_few_points_tell_fewer_costs(made: CalibrationResult, tmp_path: Path) -> None:
     """Ten costs need fifteen points. Below, what a second and what a doubling costs is given up."""
     directory = copied(made, tmp_path / "out")
@@ -368,7 +383,7 @@ def test_few_points_tell_fewer_costs(made: CalibrationResult, tmp_path: Path) ->
         changed(directory, PART_LOAD, index, invalid=[STEAL])
         found = resumed(directory)
         assert len(found.costs) == costs, index
-    assert found.why == "12 points can be used, and the costs of 8 kinds of work need 13"
+    assert found.why == "12 trials can be used, and the costs of 8 kinds of work need 13"
     assert found.model == {}
 
 
@@ -378,7 +393,7 @@ def test_what_follows_from_too_few_points_is_not_valid(made: CalibrationResult, 
     for index in range(7):
         changed(directory, PART_LOAD, index, invalid=[STEAL])
     found = resumed(directory)
-    assert found.why == "11 points can be used, and the costs of 8 kinds of work need 13"
+    assert found.why == "11 trials can be used, and the costs of 8 kinds of work need 13"
     assert found.model == {}
     assert not (directory / MODEL).exists()
     assert invoke(["show", str(directory)]) == 5
@@ -394,7 +409,7 @@ def test_more_than_a_third_of_the_points_cannot_be_left_out(made: CalibrationRes
 
     assert why(*left_out) == ""
     said = why(*left_out, left_out[0])
-    assert said == "13 of 37 points had to be left out (13 not valid: steal), and at most a third may be"
+    assert said == "13 of 37 trials had to be left out (13 not valid: steal), and at most a third may be"
 
 
 @pytest.mark.slow
@@ -465,7 +480,7 @@ def test_a_server_that_wakes_a_thread_for_each_request_is_one_of_processes(
     assert hands_over(found.points)
     assert hands_over(idle) is None
     assert model_of(found.costs, idle, cores=1, counted_cpus=1, prefork=False)["concurrency"] == "event"
-    assert NOT_AT_ITS_LIMIT in not_told(found.costs, "", one_size=False, of_processes=None, ran_already=False)
+    assert NOT_AT_ITS_LIMIT in not_told(found.costs, idle, "", one_size=False, of_processes=None, ran_already=False)
 
 
 @pytest.mark.slow
@@ -651,6 +666,8 @@ def test_a_dry_run_says_what_the_stages_are(tmp_path: Path, capsys: pytest.Captu
         ("nothing.toml --seed 4", "--seed: "),
         ("nothing", "FILE.toml|URL: "),
         ("--mode fast", "--mode: "),
+        ("http://127.0.0.1:1/ --mode sim", "URL: "),
+        ("--clients 4", "Unknown option: --clients. It is a flag of wasp "),
         ("--server nginx --mpm event", "--mpm: "),
         ("--dry-run --json --mode sim", "--json: "),
     ],

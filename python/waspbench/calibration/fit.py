@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any, Final
 
 from waspbench.calibration.counts import WORK, counts_of, cpu_time
-from waspbench.calibration.trials import Answered, Asked, asked_of, is_limited_by_server, load_of
+from waspbench.calibration.trials import Answered, Asked, asked_of, is_limited_by_server, load_of, pauses
 from waspbench.results.calibration import CalibratedCost, CalibratedPoint
 from waspbench.results.result import Result
 from waspbench.results.server_time import busy_of, server_time
@@ -49,6 +49,12 @@ BUSY: Final = 0.9
 
 SPARE: Final = 0.2
 """CPU that threads besides those which serve may take."""
+
+REACHED: Final = 0.7
+"""Part of the load of clients with pauses that a server with idle CPUs answers at least, unless it has too few
+processes or threads for their connections."""
+
+NOT_REACHED: Final = "the load was not reached with CPUs idle: too few processes or threads for the connections?"
 
 LEAST_DEGREES: Final = 5
 """Points beyond the number of costs, without which the error of the costs would say little."""
@@ -135,8 +141,8 @@ def fitted(stages: Mapping[str, StudyResult], *, one_size: bool) -> Fitted:
 
 def _too_few(points: int, work: int) -> str:
     if points == 0:
-        return "no point can be used"
-    return f"{points} points can be used, and the costs of {work} kinds of work need {work + LEAST_DEGREES}"
+        return "no trial can be used"
+    return f"{points} trials can be used, and the costs of {work} kinds of work need {work + LEAST_DEGREES}"
 
 
 def _failed(stage: str, point: StudyPoint, most: Mapping[Asked, Answered]) -> CalibratedPoint:
@@ -161,19 +167,31 @@ def _point(stage: str, point: StudyPoint, result: Result, most: Mapping[Asked, A
     time, counts, asked = cpu_time(result), counts_of(result), asked_of(point.varied)
     requests = counts["requests"]
     shares = [part for run in result.runs if (part := busy_of(run)) is not None]
+    load, busy = load_of(point.varied, most), sum(shares) / len(shares) if shares else None
+    reached = result.throughput.mean / most[asked].rate if asked in most else None
+    waiting = pauses(point.varied) and _is_waiting(load, reached, busy)
     return CalibratedPoint(
         stage=stage,
         index=point.index,
         varied=point.varied,
-        load=load_of(point.varied, most),
-        reached=result.throughput.mean / most[asked].rate if asked in most else None,
-        busy=sum(shares) / len(shares) if shares else None,
+        load=load,
+        reached=reached,
+        busy=busy,
         counts=counts,
         measured_us=time / requests if time is not None and requests else None,
         fitted_us=None,
         error=None,
-        left_out=_why_left_out(against, time, requests),
+        left_out=_why_left_out(against, time, requests) or (NOT_REACHED if waiting else ""),
     )
+
+
+def _is_waiting(load: float | None, reached: float | None, busy: float | None) -> bool:
+    """Whether clients waited for something else than the server's CPUs. Their connections are counted then, and the
+    work that the server has with them is not done.
+    """
+    if load is None or reached is None or busy is None:
+        return False
+    return reached < REACHED * load and busy < BUSY
 
 
 def _valid_part(result: Result) -> tuple[Result, list[str]]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from waspbench.calibration.counts import WORK
 from waspbench.calibration.fit import FIELDS, INTERRUPT_INTERVAL, PROCESSES, WAKEUP_LATENCY
-from waspbench.results.calibration import CalibratedCost
+from waspbench.results.calibration import CalibratedCost, CalibratedPoint
 
 SAME_NUMBER: Final = (
     "per_syn: every connection has one SYN. The model has the cost of any received packet for a SYN, and the rest in "
@@ -49,12 +49,19 @@ OF_A_SERVER_THAT_RAN: Final = (
 
 
 def not_told(
-    costs: Sequence[CalibratedCost], cores: str, *, one_size: bool, of_processes: bool | None, ran_already: bool
+    costs: Sequence[CalibratedCost],
+    points: Sequence[CalibratedPoint],
+    cores: str,
+    *,
+    one_size: bool,
+    of_processes: bool | None,
+    ran_already: bool,
 ) -> list[str]:
     """What the runs cannot tell, or cannot tell apart, and what the model assumes instead.
 
     Args:
         costs: the costs that were found.
+        points: the points that they follow from.
         cores: how the number of CPUs is known, in words.
         one_size: whether all responses had the same size.
         of_processes: whether each connection has a process of its own in the model; None if no run tells.
@@ -63,7 +70,7 @@ def not_told(
     return [
         *SAME_NUMBER,
         *ASSUMED,
-        *_missing(costs, one_size=one_size, of_processes=bool(of_processes)),
+        *_missing(costs, points, one_size=one_size, of_processes=bool(of_processes)),
         *(said for cost in costs if (said := _of_cost(cost, "the server" if ran_already else "each CPU"))),
         *_assumed_times(costs),
         cores,
@@ -73,7 +80,9 @@ def not_told(
     ]
 
 
-def _missing(costs: Sequence[CalibratedCost], *, one_size: bool, of_processes: bool) -> Iterator[str]:
+def _missing(
+    costs: Sequence[CalibratedCost], points: Sequence[CalibratedPoint], *, one_size: bool, of_processes: bool
+) -> Iterator[str]:
     """Of kinds of work without a cost."""
     found = {cost.work for cost in costs}
     for name in WORK:
@@ -82,12 +91,20 @@ def _missing(costs: Sequence[CalibratedCost], *, one_size: bool, of_processes: b
         fields = ", ".join(FIELDS[name])
         if name == "kib" and one_size:
             yield ONE_SIZE
-        elif name == "interrupts":
+        elif name == "interrupts" and any(point.counts[name] is not None for point in points):
             yield NO_INTERRUPTS
         elif name == "wakeups" and of_processes:
             yield f"{fields} is 0: each request wakes a program, and per_request has what that costs."
         else:
-            yield f"{fields} is 0: {WORK[name]} could not be counted, did not occur, or needed more points."
+            yield f"{fields} is 0: {_why(name, points)} ({WORK[name]})."
+
+
+def _why(name: str, points: Sequence[CalibratedPoint]) -> str:
+    """Why a kind of work has no cost."""
+    numbers = [point.counts[name] for point in points if not point.left_out]
+    if None in numbers:
+        return "nothing counted this work in all trials"
+    return "too few trials can be used" if any(numbers) else "this work did not occur"
 
 
 def _of_cost(cost: CalibratedCost, busy: str) -> str:
@@ -96,11 +113,11 @@ def _of_cost(cost: CalibratedCost, busy: str) -> str:
     if cost.known_with:
         others = ", ".join(cost.known_with)
         return f"{fields}: {cost.work} and {others} go together, so only their common cost is known."
-    if cost.work == "seconds":
+    if cost.work == "seconds" and not cost.may_be_zero:
         low, high = (f"{end / 1e4:.2g}" for end in cost.ci90)
         share = f"{cost.us / 1e4:.2g} % of the time (90 %: {low} to {high} %)"
         return f"{fields}: {busy} was busy for {share} whatever was asked for."
-    return f"{fields} may be 0: the interval of its cost contains zero." if cost.may_be_zero else ""
+    return ""
 
 
 def _assumed_times(costs: Sequence[CalibratedCost]) -> Iterator[str]:

@@ -184,6 +184,11 @@ def load_of(varied: Mapping[str, Any], most: Mapping[Asked, Answered]) -> float 
     return int(varied["clients.count"]) / every / full.rate
 
 
+def pauses(varied: Mapping[str, Any]) -> bool:
+    """Whether clients pause in a run with these fields."""
+    return bool(varied["clients.think"]["model"] != "none")
+
+
 def is_limited_by_server(varied: Mapping[str, Any], full: Answered) -> bool:
     """Whether clients that did not pause waited for the server longer than for the network."""
     network = _round_trips(full, asked_of(varied)) * seconds(varied["clients.rtt"])

@@ -56,6 +56,11 @@ COMMANDS: dict[str, tuple[str, Group, str]] = {
         MEASURE,
         "Measure what the work of a server costs, and write a model of the server for simulations.",
     ),
+    "twin": (
+        "twin:twin",
+        MEASURE,
+        "Run an experiment live and in simulation, and say where the two differ.",
+    ),
     "resume": (
         "study:resume",
         MEASURE,
@@ -227,7 +232,8 @@ def _for_flag(error: UnknownOptionError) -> str | None:
     word = (error.token.keyword or error.token.value).partition("=")[0]
     valid = [name for argument in error.argument_collection for name in argument.names if name.startswith("--")]
     fields = next((fields_of(name) for name, each in FLAGS.items() if word in (flag(name), each.short)), ())
-    if fields and "--set" in valid:
+    of_clients = bool(fields) and not fields[0].startswith(("server.", "seed"))
+    if fields and "--set" in valid and not (of_clients and error.command_chain == ("calibrate",)):
         return f"Here it is --set {fields[0]}=VALUE."
     others = [f"wasp {name}" for name in COMMANDS if word in _flags(name)]
     if others:

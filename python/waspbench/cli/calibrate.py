@@ -27,6 +27,7 @@ from waspbench.cli.outputs import Outputs
 from waspbench.errors import InputError, renamed
 
 if TYPE_CHECKING:
+    from waspbench.experiment import Mode
     from waspbench.runner.stages import Prepared
 
 FLAGS = {name: flags.FLAGS[name] for name in ("server", "mpm", "command", "path", "congestion", "seed")}
@@ -99,8 +100,11 @@ def calibrate(
     values = asdict(given)
     by_flags = target is None or "://" in target
     described = values | {"url": target if by_flags else None}
-    chosen = "live" if mode is None else check_choice("--mode", mode, {"live": "live", "sim": "sim"})
+    modes: dict[str, Mode] = {"live": "live", "sim": "sim"}
+    chosen = "live" if mode is None else check_choice("--mode", mode, modes)
     _check_settings(settings or [], chosen)
+    if by_flags:
+        flags.check_effects(chosen, {"access_log": None, **described})
     with renamed(flags.flag_of_field(described, FLAGS) if by_flags else lambda where: where):
         document = _of_flags(described, settings or []) if by_flags else _of_file(str(target), values, settings or [])
         return _made(

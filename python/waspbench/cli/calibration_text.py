@@ -34,7 +34,7 @@ def _head(result: CalibrationResult) -> str:
     own = result.server
     server = " ".join(str(own[name]) for name in ("name", "version") if own.get(name)) or own["kind"]
     cpus = "1 CPU" if own["cpus"] == 1 else f"{own['cpus']} CPUs"
-    return f"{result.name}: {result.mode}, {server}, {cpus}, {len(result.points)} points, seed {result.seed}"
+    return f"{result.name}: {result.mode}, {server}, {cpus}, {len(result.points)} trials, seed {result.seed}"
 
 
 def _wrapped(said: str) -> list[str]:

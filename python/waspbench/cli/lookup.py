@@ -56,14 +56,15 @@ def _loaded(directory: Path, percentiles: str | None) -> Shown:
     from waspbench.results.calibration import load_calibration
     from waspbench.results.capacity import load_capacity
     from waspbench.results.study import is_study, load_study, read_plan
+    from waspbench.results.twins import load_twin
     from waspbench.results.workload import with_asked
 
     kind = read_plan(directory).kind if is_study(directory) else "sweep"
     asked = None if percentiles is None else asked_percentiles(percentiles)
-    if kind == "calibration":
+    if kind in ("calibration", "twin"):
         if asked is not None:
-            raise InputError.at("--percentiles", "is for response times, and a calibration has none", percentiles)
-        return load_calibration(directory)
+            raise InputError.at("--percentiles", f"is for the tables of experiments, and this is a {kind}", percentiles)
+        return load_calibration(directory) if kind == "calibration" else load_twin(directory)
     if kind == "capacity":
         return load_capacity(directory, percentiles=asked)
     return with_asked(load_study(directory, percentiles=asked))

@@ -123,6 +123,7 @@ ARGUMENTS = {
     "results": "--results",
     "percentiles": "--percentiles",
     "fail_on": "--fail-on",
+    "within": "--within",
     "figure": "--figure",
     "format": "--format",
     "x": "--x",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from waspbench.cli import calibration_text, dry_run_text, science_text, status, table
+from waspbench.cli import calibration_text, dry_run_text, science_text, status, table, twin_text
 from waspbench.cli.drawing import side_by_side
 from waspbench.cli.outputs import Outputs
 from waspbench.cli.progress import ProgressLine
@@ -26,6 +26,7 @@ from waspbench.results.lines import told_of_sessions
 from waspbench.results.reasons import longest
 from waspbench.results.remarks import remarks
 from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, is_study
+from waspbench.results.twins import TwinResult
 from waspbench.runner.pipeline import Pipeline, check_jobs
 from waspbench.runner.searches import LENGTHS
 from waspbench.runner.stages import Stages
@@ -87,28 +88,28 @@ def prepared(
     return plan, found, directory
 
 
-Shown = StudyResult | CapacityResult | CalibrationResult
+Shown = StudyResult | CapacityResult | CalibrationResult | TwinResult
 """What is printed."""
 
 
 def made(study: Pipeline[Shown] | Stages[Shown], jobs: int | None, outputs: Outputs) -> status.Status:
-    """Makes what is left of a study, a search or a calibration and prints its result; returns the exit status."""
+    """Makes what is left of experiments of any kind and prints their result; returns the exit status."""
     if isinstance(study, Stages):
-        _refuse_checks(outputs)
+        _refuse_checks(outputs, study.plan.kind)
     result = followed(study, jobs, quiet=outputs.quiet)
     if result is None:
         return status.Status.INTERRUPTED
     print(text(result, outputs.json), end="", flush=True)
-    if not isinstance(result, CalibrationResult):
+    if not isinstance(result, CalibrationResult | TwinResult):
         outputs.write(result)
     return ended(study, result)
 
 
-def _refuse_checks(outputs: Outputs) -> None:
+def _refuse_checks(outputs: Outputs, kind: str) -> None:
     """Refuses files that are about checks."""
     for flag, path in (("--junit", outputs.junit), ("--markdown", outputs.markdown)):
         if path is not None:
-            raise InputError.at(flag, "is for checks, and a calibration has none; leave it out", str(path))
+            raise InputError.at(flag, f"is for checks, and a {kind} has none; leave it out", str(path))
 
 
 def followed(study: Pipeline[R] | Stages[R], jobs: int | None = None, *, quiet: bool = False) -> R | None:
@@ -136,6 +137,8 @@ def ended(study: Pipeline[Any] | Stages[Any], result: Shown) -> status.Status:
     """The exit status of what was printed; says how to go on where runs are missing."""
     if study.stopped and not result.complete:
         return interrupted(study)
+    if isinstance(result, TwinResult):
+        return twin_text.status(result)
     checks = [] if isinstance(result, CalibrationResult) else result.checks
     return status.outcome(checks, valid=result.valid)
 
@@ -155,9 +158,11 @@ def register(directory: Path) -> None:
 
 
 def text(result: Shown, json: bool) -> str:
-    """What is printed: the one result of an experiment without a sweep, a line for each point, each capacity, or the
-    costs of a server.
+    """What is printed: the one result of an experiment without a sweep, a line for each point, each capacity, the costs
+    of a server, or both sides of a twin.
     """
+    if isinstance(result, TwinResult):
+        return result.to_json() + "\n" if json else twin_text.text(result)
     if isinstance(result, CalibrationResult):
         return result.to_json() + "\n" if json else calibration_text.text(result)
     if isinstance(result, CapacityResult):

@@ -145,6 +145,8 @@ def _bytes(folder: Path, known: Mapping[str, str], what: str, most: int, path: s
             message = f"{number} is no field of {file}; the number of a field would be valid, such as {file}:2"
             raise InputError.at(field, message) from None
         raise InputError.at(field, f"{path}: cannot be read: {why}; the path of a {what} would be valid") from None
+    if not is_file and what == "model file" and (there / "model.json").is_file():
+        raise InputError.at(field, f"{path}: is a directory; its file {path.rstrip('/')}/model.json would be valid")
     if not is_file:
         raise InputError.at(field, f"{path}: is no regular file; the path of a {what} would be valid")
     if size > most:

@@ -24,17 +24,25 @@ from waspbench.pages.fields import table
 from waspbench.pages.shapes import SUMMARY
 from waspbench.report.written import Format
 from waspbench.results.capacity import Bottleneck
-from waspbench.results.frames import calibrations, comparisons, runs, searches
+from waspbench.results.frames import calibrations, comparisons, runs, searches, twins
 from waspbench.results.frames.columns import FrameColumn
+from waspbench.results.twin_figures import TwinVerdict
 from waspbench.stats.capacity import More
 from waspbench.stats.comparison import TestName, Verdict
 from waspbench.stats.objective import Outcome
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Making results": ("run", "study", "capacity", "calibrate", "start", "resume"),
-    "Reading and comparing results": ("load", "load_study", "load_capacity", "load_calibration", "compare_results"),
+    "Making results": ("run", "study", "capacity", "calibrate", "twin", "start", "resume"),
+    "Reading and comparing results": (
+        "load",
+        "load_study",
+        "load_capacity",
+        "load_calibration",
+        "load_twin",
+        "compare_results",
+    ),
     "Figures and reports": ("plot", "Plot", "report_of", "Report"),
-    "Results": ("Result", "StudyResult", "CapacityResult", "ComparisonResult", "CalibrationResult"),
+    "Results": ("Result", "StudyResult", "CapacityResult", "ComparisonResult", "CalibrationResult", "TwinResult"),
     "Parts of results": (
         "Estimate",
         "ResponseTime",
@@ -52,6 +60,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "Compared",
         "CalibratedCost",
         "CalibratedPoint",
+        "TwinPoint",
+        "TwinRow",
     ),
     "While runs are made": ("Handle", "Progress", "StudyProgress"),
     "What to measure": ("Experiment", "Search"),
@@ -78,6 +88,7 @@ CHOICES: dict[str, Any] = {
     "Bottleneck": Bottleneck,
     "Verdict": Verdict,
     "TestName": TestName,
+    "TwinVerdict": TwinVerdict,
     "Log": Log,
     "Format": Format,
 }
@@ -336,6 +347,7 @@ FRAMES: Mapping[str, tuple[str, Sequence[FrameColumn], bool]] = {
         True,
     ),
     "CalibrationResult.to_frame()": ("A row is a kind of work.", calibrations.cost_columns(), False),
+    "TwinResult.to_frame()": ("A row is a figure of a point.", twins.twin_columns(), True),
 }
 """The frames of declared columns: what a row is, the columns, and whether swept fields are among them."""
 

@@ -22,6 +22,7 @@ from waspbench.results.loads import Load
 from waspbench.results.normal import NormalityResult
 from waspbench.results.study import StudyResult
 from waspbench.results.tables import TABLES
+from waspbench.results.twins import TwinResult
 from waspbench.testbed.doctor import Finding
 from waspbench.topology import Topology
 from waspbench.workload.check import Examination
@@ -123,6 +124,11 @@ def of_results() -> Iterator[Shape]:
         "`wasp calibrate --json` and `calibration.json`",
         "The costs of a server's work ([calibration](calibration.md)).",
         rows_of(CalibrationResult),
+    )
+    yield Shape(
+        "`wasp twin --json`",
+        "An experiment live and in simulation ([live and in simulation](twin.md)).",
+        rows_of(TwinResult),
     )
     yield Shape("`manifest.json`", "The manifest of a directory of results.", rows_of(Manifest, deep=False))
 

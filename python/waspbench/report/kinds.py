@@ -12,13 +12,15 @@ from waspbench.report.searches import search_report
 from waspbench.report.sources import kind_of, name_of, read_comparison, read_search, read_study
 from waspbench.report.studies import study_report
 from waspbench.results.named import Comparable
+from waspbench.results.twins import SIDES
 
 KINDS: dict[str, Callable[[str], Report]] = {
     "sweep": lambda name: study_report(read_study(name)),
     "capacity": lambda name: search_report(read_search(name)),
+    "twin": lambda name: comparison_report(read_comparison([f"{name}/{side}" for side in SIDES], "throughput")),
 }
 """What the plan of results says that they are (`waspbench.results.study.StudyPlan`), and the report on them. A bench is
-a sweep of one point.
+a sweep of one point, and that on a twin compares its sides.
 """
 
 
@@ -48,5 +50,5 @@ def report_of(results: Comparable | Sequence[Comparable], *, metric: str | None 
         raise InputError.at(Argument("metric"), "is for a comparison; name what the results are held against", metric)
     kind = kind_of(name)
     if kind not in KINDS:
-        raise InputError.at(name, "holds a calibration, which has no report; wasp show prints it")
+        raise InputError.at(name, f"holds a {kind}, which has no report; wasp show prints it")
     return KINDS[kind](name)

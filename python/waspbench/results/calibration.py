@@ -17,7 +17,8 @@ from pydantic import Field
 from waspbench.errors import InputError
 from waspbench.experiment import Mode
 from waspbench.results.formats import FORMAT, Record, read_document
-from waspbench.results.study import check_kind
+from waspbench.results.shown import AtAGlance
+from waspbench.results.study import check_kind, is_study
 from waspbench.tabular import Column, Figures, Listing, decimals, percent
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class CalibratedPoint(Record):
     """Why the costs do not follow from this point; empty if they do."""
 
 
-class CalibrationResult(Record):
+class CalibrationResult(AtAGlance):
     """The costs of a server's work. Its JSON is what ``wasp calibrate --json`` prints."""
 
     format: int = FORMAT
@@ -164,6 +165,8 @@ def load_calibration(path: str | Path) -> CalibrationResult:
     """
     check_kind(path, "calibration")
     file = Path(path) / CALIBRATION
+    if not file.exists() and is_study(path):
+        raise InputError.at(str(path), f"is not complete; wasp resume {path} makes the rest")
     try:
         text = file.read_bytes()
     except OSError as error:
@@ -178,6 +181,8 @@ def _interval(row: Figures) -> str:
 def _remark(row: Figures) -> str:
     if row["known_with"]:
         return f"known only together with {', '.join(row['known_with'])}"
+    if row["work"] == "seconds" and not row["may_be_zero"]:
+        return f"{row['us'] / 1e4:.2g} % of the time; per_tick is the cost of a millisecond"
     return "may be zero" if row["may_be_zero"] else ""
 
 
@@ -214,7 +219,7 @@ _OF_POINTS = {
     "busy": Column("CPU %", percent(1)),
     "measured_us": Column("CPU us a request", decimals(2)),
     "fitted_us": Column("by the costs", decimals(2)),
-    "error": Column("error %", lambda part: f"{100 * part:+.1f}"),
+    "error": Column("measured vs costs %", lambda part: f"{100 * part:+.1f}"),
     "left_out": Column("left out", left=True),
 }
 

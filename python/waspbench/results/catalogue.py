@@ -20,6 +20,7 @@ from waspbench.results.capacity import CAPACITY, load_capacity
 from waspbench.results.formats import Record
 from waspbench.results.store import MANIFEST, load_manifest
 from waspbench.results.study import STUDY, StudyPlan, is_study, read_plan
+from waspbench.results.twins import SIDES
 from waspbench.suggestion import spelt_like
 
 VERSION = 1
@@ -50,9 +51,9 @@ class Entry(Record):
     name: str
     """Name of the experiment."""
     kind: str
-    """Kind of the results: bench (one point), sweep, capacity or calibration."""
+    """Kind of the results: bench (one point), sweep, capacity, calibration or twin."""
     mode: str
-    """live or sim."""
+    """live or sim; live and sim of a twin."""
     created: str
     """When the experiment was prepared: UTC, ISO 8601."""
     points: int
@@ -99,7 +100,7 @@ def describe(directory: Path) -> Entry:
         path=str(path),
         name=plan.name,
         kind="bench" if plan.kind == "sweep" and plan.points == 1 else plan.kind,
-        mode=plan.mode,
+        mode=" and ".join(SIDES) if plan.kind == "twin" else plan.mode,
         created=plan.created,
         points=plan.points,
         runs=sum(1 for _ in path.rglob("runs/run-*.json")),
@@ -111,6 +112,9 @@ def _valid(path: Path, plan: StudyPlan) -> bool | None:
     """Whether results are valid; None while they are not complete."""
     if plan.kind == "sweep":
         return _points_valid(path, plan.points)
+    if plan.kind == "twin":
+        sides = [_valid(path / side, read_plan(path / side)) if is_study(path / side) else None for side in SIDES]
+        return None if None in sides else all(sides)
     file, load = (CAPACITY, load_capacity) if plan.kind == "capacity" else (CALIBRATION, load_calibration)
     if not (path / file).exists():
         return None

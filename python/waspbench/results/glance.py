@@ -8,13 +8,15 @@ from html import escape
 from waspbench.experiment.search import Find
 from waspbench.results.answers import against, amount, answer, between
 from waspbench.results.brief import Brief, Reported, brief_of, unmet
+from waspbench.results.calibration import CalibrationResult
 from waspbench.results.capacity import CapacityResult
 from waspbench.results.check import Check, listing
 from waspbench.results.columns import Line, shown
 from waspbench.results.comparing import ComparisonResult
 from waspbench.results.result import Result
-from waspbench.results.shown import Shown
+from waspbench.results.shown import AtAGlance
 from waspbench.results.study import StudyResult, study_of
+from waspbench.results.twins import SIDES, TwinResult, verdict_text
 from waspbench.results.verdicts import change
 from waspbench.tabular import Column, Figures, Listing
 
@@ -24,14 +26,19 @@ MOST_TOLD = 10
 """Sentences of a list in a notebook."""
 
 
-def line(results: Shown) -> str:
+def line(results: AtAGlance) -> str:
     """Kind, name and mode, what was found with its 90 % interval, and whether it may be trusted, in one line:
     ``<Result 'x', sim: 640.0 ok/s (90 %: 630.2 to 649.8, 3 runs), p99 104.2 ms, valid>``.
     """
     return f"<{type(results).__name__} {_said(results)}>"
 
 
-def _said(results: Shown) -> str:
+def _said(results: AtAGlance) -> str:
+    if isinstance(results, CalibrationResult):
+        error = "" if results.error is None else f", error {100 * results.error:.1f} %"
+        return f"{results.name!r}, {results.mode}: {len(results.costs)} costs{error}{_validity(results)}"
+    if isinstance(results, TwinResult):
+        return f"{results.name!r}, {' and '.join(SIDES)}: {verdict_text(results)}{_validity(results)}"
     if isinstance(results, ComparisonResult):
         return f"{_comparison(results)}{_verdict(results)}"
     if isinstance(results, CapacityResult):
@@ -103,12 +110,15 @@ def _comparison(result: ComparisonResult) -> str:
 
 def _verdict(results: Reported) -> str:
     """Whether results may be trusted, and what became of their checks, after a comma."""
-    return "".join(f", {each}" for each in (_validity(results), *unmet(results.checks)))
+    return "".join([_validity(results), *(f", {each}" for each in unmet(results.checks))])
 
 
-def _validity(results: Reported) -> str:
-    if results.valid:
-        return "valid"
+def _validity(results: Reported | CalibrationResult | TwinResult) -> str:
+    """Whether results may be trusted, after a comma."""
+    return f", {'valid' if results.valid else _invalidity(results)}"
+
+
+def _invalidity(results: Reported | CalibrationResult | TwinResult) -> str:
     if isinstance(results, ComparisonResult):
         return "NOT VALID"
     if isinstance(results, CapacityResult) and results.complete:
@@ -121,15 +131,25 @@ def _validity(results: Reported) -> str:
     return "NOT VALID" if results.complete else "NOT COMPLETE"
 
 
-def html(results: Shown) -> str:
+def html(results: AtAGlance) -> str:
     """The line, what was found, the table, the checks, and what is to be known beside it, as HTML. Every text of the
     results is escaped.
     """
+    if isinstance(results, CalibrationResult | TwinResult):
+        return f"<div><p>{_bold(line(results), alarming=not results.valid)}</p>{_of_stages(results)}</div>"
     told: Reported = study_of(results) if isinstance(results, Result) else results  # type: ignore[assignment]
     short = brief_of(told)
     head = _bold(line(results), alarming=not told.valid or bool(unmet(told.checks)))
     tables = f"{_drawn(short.table)}{_links(short.links)}{_checks(short.checks)}"
     return f"<div><p>{head}</p>{_found(short)}{tables}{_beside(short)}</div>"
+
+
+def _of_stages(results: CalibrationResult | TwinResult) -> str:
+    """The tables, and what is to be known beside them."""
+    if isinstance(results, TwinResult):
+        return _drawn(results.listing) + _list(results.notes)
+    why = f"<p>{escape(results.why)}</p>" if results.why else ""
+    return f"{why}{_drawn(results.costs_listing)}{_drawn(results.listing)}{_list(results.not_told)}"
 
 
 def _found(short: Brief) -> str:

@@ -19,24 +19,10 @@ if TYPE_CHECKING:
     from waspbench.report import Report
 
 
-class Shown(Record):
-    """Results that show themselves. What is needed for that is imported when it is asked for."""
-
-    def plot(
-        self,
-        figure: str | None = None,
-        *,
-        x: str | None = None,
-        by: str | Sequence[str] = (),
-        log: Log | None = None,
-    ) -> Plot:
-        """Makes a figure of these results, which a notebook shows. The arguments and errors are those of
-        `waspbench.plot`.
-        """
-        from waspbench.figures.plots import plot
-
-        found: Any = self  # figures name the kinds of results, which this module cannot
-        return plot(found, figure, x=x, by=by, log=log)
+class AtAGlance(Record):
+    """Results that show themselves in a line, and in a notebook. What is needed for that is imported when it is asked
+    for.
+    """
 
     def __repr__(self) -> str:
         from waspbench.results.glance import line
@@ -54,6 +40,26 @@ class Shown(Record):
         from waspbench.results.glance import html
 
         return html(self)
+
+
+class Shown(AtAGlance):
+    """Results that also have figures."""
+
+    def plot(
+        self,
+        figure: str | None = None,
+        *,
+        x: str | None = None,
+        by: str | Sequence[str] = (),
+        log: Log | None = None,
+    ) -> Plot:
+        """Makes a figure of these results, which a notebook shows. The arguments and errors are those of
+        `waspbench.plot`.
+        """
+        from waspbench.figures.plots import plot
+
+        found: Any = self  # figures name the kinds of results, which this module cannot
+        return plot(found, figure, x=x, by=by, log=log)
 
 
 class WithFiles(Shown):

@@ -40,7 +40,7 @@ STUDY = "study.json"
 JOURNAL = "journal.jsonl"
 
 
-StudyKind = Literal["sweep", "capacity", "calibration"]
+StudyKind = Literal["sweep", "capacity", "calibration", "twin"]
 
 
 class StudyPlan(Record):
@@ -52,7 +52,7 @@ class StudyPlan(Record):
     created: str
     """UTC, ISO 8601."""
     kind: StudyKind = "sweep"
-    """sweep, capacity or calibration."""
+    """sweep, capacity, calibration or twin."""
     name: str
     """Name of the experiment."""
     mode: Mode
@@ -76,7 +76,7 @@ class StudyPlan(Record):
     server_cpus: str | None = None
     emulator_cpus: str | None = None
     search: dict[str, Any] = Field(default_factory=dict)
-    """How capacity is searched, and whether a calibration is quick, for these kinds."""
+    """How capacity is searched, whether a calibration is quick, and the limit of a twin, for these kinds."""
     machine: dict[str, Any] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
 
@@ -221,8 +221,8 @@ def check_kind(path: str | Path, kind: StudyKind) -> None:
 def held(path: str | Path) -> str:
     """What is in the directory of a study, in words, and what reads it."""
     plan = read_plan(path)
-    if plan.kind == "calibration":
-        return "holds a calibration, which load_calibration reads"
+    if plan.kind in ("calibration", "twin"):
+        return f"holds a {plan.kind}, which wasp show prints and load_{plan.kind} reads"
     if plan.kind == "capacity":
         return "holds a search for capacity, which load_capacity reads"
     return f"holds {'a sweep' if plan.points > 1 else 'an experiment'}, which load_study reads"

@@ -15,10 +15,12 @@ from waspbench.results.capacity import CapacityResult
 from waspbench.results.files import Files
 from waspbench.results.shown import with_files
 from waspbench.results.study import StudyResult, read_plan
+from waspbench.results.twins import TwinResult
 from waspbench.runner.calibration import Calibration
 from waspbench.runner.capacity import CapacityStudy
 from waspbench.runner.pipeline import OnProgress, StudyProgress
 from waspbench.runner.study import Source, Study, document_of, prepare
+from waspbench.runner.twin import Twin
 
 
 @dataclass(frozen=True)
@@ -196,12 +198,12 @@ def _begun(
 
 def resume(
     directory: str | Path, *, jobs: int | None = None, on_progress: OnProgress | None = None
-) -> StudyResult | CapacityResult | CalibrationResult:
-    """Makes the runs that are missing in a directory of results: those of an experiment or a calibration, or those that
-    a search for capacity still needs. A KeyboardInterrupt ends it early, as it ends `waspbench.study`.
+) -> StudyResult | CapacityResult | CalibrationResult | TwinResult:
+    """Makes the runs that are missing in a directory of results: those of an experiment, a calibration or a twin, or
+    those that a search for capacity still needs. A KeyboardInterrupt ends it early, as it ends `waspbench.study`.
 
     Args:
-        directory: the directory of `run`, `start`, ``study``, ``capacity`` or ``calibrate``, or of a command.
+        directory: the directory of `run`, `start`, ``study``, ``capacity``, ``calibrate`` or ``twin``, or of a command.
         jobs: number of runs of a simulated sweep to make at the same time, each in a process of its own. By default it
             is the number of CPUs. In other experiments, a number above 1 is an error.
         on_progress: function that is called about once a second with a `StudyProgress`.
@@ -214,14 +216,15 @@ def resume(
     """
     files = Files.of_another(Path(directory))  # a temporary directory stays while its runs are made
     found = opened(Path(directory)).run(jobs=jobs, on_progress=on_progress)
-    return found if files is None or isinstance(found, CalibrationResult) else with_files(found, files)
+    return with_files(found, files) if files and isinstance(found, StudyResult | CapacityResult) else found
 
 
-def opened(directory: Path) -> Study | CapacityStudy | Calibration:
+def opened(directory: Path) -> Study | CapacityStudy | Calibration | Twin:
     """What was begun in ``directory``. For the errors see `waspbench.runner.pipeline.Pipeline.open`."""
-    kinds: dict[str, type[Study | CapacityStudy | Calibration]] = {
+    kinds: dict[str, type[Study | CapacityStudy | Calibration | Twin]] = {
         "sweep": Study,
         "capacity": CapacityStudy,
         "calibration": Calibration,
+        "twin": Twin,
     }
     return kinds[read_plan(directory).kind].open(directory)

@@ -15,7 +15,7 @@ from waspbench.calibration.told import not_told
 from waspbench.errors import InputError
 from waspbench.experiment import Experiment, Mode, parse
 from waspbench.experiment.sweep import factors
-from waspbench.results import Result
+from waspbench.results import Result, check_free
 from waspbench.results.calibration import CALIBRATION, MODEL, CalibrationResult
 from waspbench.results.manifest import now
 from waspbench.results.records import write_text
@@ -48,6 +48,7 @@ def prepare_calibration(
         InputError: something is not valid.
         CannotRunError: this machine cannot make the runs.
     """
+    check_free(directory)
     base = _base(document, mode)
     search = {"runs": runs, "quick": quick}
     made = [
@@ -158,6 +159,7 @@ class Calibration(Stages[CalibrationResult]):
         counted = counted_cpus(first)
         told = not_told(
             found.costs,
+            found.points,
             said,
             one_size=one_size,
             of_processes=True if prefork else hands_over(found.points),
@@ -210,11 +212,10 @@ def _why_invalid(found: Fitted, *, complete: bool, planned: int) -> str:
     if left_out > MOST_LEFT_OUT * planned:
         reasons = Counter(point.left_out for point in found.points if point.left_out)
         told = "; ".join(f"{number} {why}" for why, number in reasons.most_common())
-        return f"{left_out} of {planned} points had to be left out ({told}), and at most a third may be"
+        return f"{left_out} of {planned} trials had to be left out ({told}), and at most a third may be"
     if found.error is not None and found.error > MOST_ERROR:
         error, most = f"{100 * found.error:.0f} %", f"{100 * MOST_ERROR:.0f} %"
-        message = f"the costs miss what was measured by {error} (standard deviation), and at most {most} is valid"
-        return f"{message}; more runs (--runs) help if the speed of the CPU varies"
+        return f"the costs miss what was measured by {error} (standard deviation), and at most {most} is valid"
     return ""
 
 

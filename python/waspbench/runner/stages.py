@@ -20,7 +20,7 @@ from waspbench.interrupts import ignored, postponed
 from waspbench.results.records import read_record, write_text
 from waspbench.results.study import STUDY, StudyPlan, StudyResult, is_study, load_study
 from waspbench.runner.lock import DirectoryLock
-from waspbench.runner.pipeline import OnProgress, StudyProgress, make_directory, plan_to_resume
+from waspbench.runner.pipeline import OnProgress, StudyProgress, check_jobs, make_directory, plan_to_resume
 from waspbench.runner.study import Study
 
 RUNS = "runs/run-*.json"
@@ -85,6 +85,7 @@ class Stages(ABC, Generic[R_co]):
         nothing was measured, the interrupt is raised again. For the other errors see `waspbench.runner.pipeline`.
         """
         try:
+            check_jobs(jobs, self.plan)
             self._make(jobs, on_progress)
             return self._concluded()
         except KeyboardInterrupt:
@@ -131,7 +132,8 @@ class Stages(ABC, Generic[R_co]):
         made: dict[str, StudyResult] = {}
         for name in self.names:
             stage = self._stage(name, made)
-            made[name] = stage.run(jobs=jobs, on_progress=_shifted(on_progress, *self._others(name)))
+            side_by_side = jobs if stage.plan.mode == "sim" else None
+            made[name] = stage.run(jobs=side_by_side, on_progress=_shifted(on_progress, *self._others(name)))
             self.stopped = stage.stopped
             if self.stopped:
                 break
