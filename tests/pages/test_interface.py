@@ -140,7 +140,7 @@ def test_frames_have_the_columns_of_the_page(engine: FakeEngine, here: Path) -> 
         points=[
             waspbench.TwinPoint(
                 index=point.index, varied=point.varied, runs=(3, 3), rows=rows_of(point.result, point.result),
-                outcomes=({}, {}), reasons=([], []), valid=True,
+                outcomes=({}, {}), reasons=([], []), failures=(None, None), valid=True,
             )
             for point in study.points if point.result
         ],

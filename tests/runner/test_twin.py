@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ import fake_core
 from fake_core import FakeEngine
 from waspbench import InputError, RunFailedError, load, load_study, load_twin, resume, run, twin
 from waspbench.calibration.counts import cpu_time
+from waspbench.cli import twin_text
 from waspbench.cli.app import invoke
 from waspbench.cli.status import Status
 from waspbench.report import report_of
 from waspbench.results import catalogue
+from waspbench.results.study import read_plan
 from waspbench.results.twin_figures import TwinRow, judged, rows_of
-from waspbench.results.twins import TwinResult
+from waspbench.results.twins import TwinResult, twin_of
 from waspbench.runner.pipeline import StudyProgress
 from waspbench.runner.twin import Twin, prepare_twin
 
@@ -135,8 +138,9 @@ def test_the_time_of_a_server_that_ran_already_is_that_of_its_processes(sides: S
     server = {**live.server, "kind": "url", "cpus": list(range(8))}
     already = live.model_copy(update={"server": server, "runs": runs})
     assert {run.interval_s for run in runs} == {10}
-    [found] = [each for each in rows_of(already, sim) if each.figure == "cpu_per_transaction"]
-    assert found.live == pytest.approx(6e6 / 6400)
+    found = {each.figure: each.live for each in rows_of(already, sim)}
+    assert found["cpu_per_transaction"] == pytest.approx(6e6 / 6400)
+    assert found["server_cpu"] == pytest.approx(0.6)
     assert cpu_time(already) == pytest.approx(4 * 6e6)
     assert cpu_time(already.model_copy(update={"server": {**server, "kind": "command"}})) == pytest.approx(8 * 4 * 6e6)
 
@@ -148,12 +152,36 @@ def test_sides_that_are_different_servers_are_told(sides: Sides) -> None:
     own = {"kind": "command", "command": "serve {port}", "model": {"file": "model.json"}}
     command = {**_document(), "server": own}
     [cpus] = twin(command, output="own").notes
-    assert cpus.startswith("the live server had 1 CPUs, and the modelled one 2 (server.model.cores)")
+    assert cpus.startswith("CPUs of the live server: 1; of the modelled one: 2 (server.model.cores)")
+    costs = {**_document(), "server": {**own, "model": {"per_request": "1ms"}}}
+    assert twin(costs, output="costs").notes == []
     Path("model.json").write_text('{"per_request": "1ms"}')
     sides.body = 0.5
     # 5,242,880 bit/s for 10 s are 6,553,600 bytes, of 6,400 responses.
     [size] = twin(command, output="size").notes
     assert size.startswith("a response had 1,024 bytes live and 512 in simulation: ")
+
+
+def test_a_server_that_uses_one_of_its_cpus_has_a_model_of_one(sides: Sides) -> None:
+    """The busy shares are of two CPUs and of one. The CPUs that are kept busy are the same number."""
+    twin("e.toml", output="out")
+    live, sim = load("out/live"), load("out/sim")
+    cpu = {"busy": 0.21, "others": 0.0}
+    runs = [run.model_copy(update={"server_cpu": run.server_cpu.model_copy(update=cpu)}) for run in live.runs]
+    two = live.model_copy(update={"server": {**live.server, "cpus": [0, 1]}, "runs": runs})
+    [found] = [each for each in rows_of(two, sim, 0.15) if each.figure == "server_cpu"]
+    assert found.ratio == pytest.approx(1)
+    assert found.verdict == "within"
+
+
+def test_what_no_live_run_has_is_outside(sides: Sides) -> None:
+    twin("e.toml", output="out")
+    live, sim = load("out/live"), load("out/sim")
+    counters = {"RetransSegs": 0, "OutSegs": 7920}
+    runs = [run.model_copy(update={"tcpext": counters}) for run in live.runs]
+    without = live.model_copy(update={"runs": runs})
+    [found] = [each for each in rows_of(without, sim, 0.15) if each.figure == "retransmitted"]
+    assert (found.live, found.ratio, found.differs, found.verdict) == (0, None, True, "outside")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +240,7 @@ def test_without_a_limit_only_validity_counts(sides: Sides, capsys: Capture) -> 
     sides.time = 3.0
     assert invoke(["twin", "e.toml", "-o", "out"]) == 0
     output = capsys.readouterr().out
-    assert "They differ in:\n- mean, ms: sim/live 3.000" in output
+    assert "They differ in:\n- response time mean, ms: sim/live 3.000" in output
     assert invoke(["show", "out"]) == 0
     assert capsys.readouterr().out == output
     sides.invalid = [{"code": "lag", "message": "late"}]
@@ -277,6 +305,43 @@ def test_the_simulated_side_is_gone_on_with(sides: Sides, engine: FakeEngine) ->
     assert [(each["mode"], each["run"]) for each in engine.scenarios[made:]] == [("sim", 2), ("sim", 3)]
 
 
+def test_an_interrupted_simulated_side_is_gone_on_with(sides: Sides, engine: FakeEngine, capsys: Capture) -> None:
+    whole = twin("e.toml", output="whole")
+    for name in ("whole/sim/runs/run-1.json", "whole/sim/runs/run-2.json", "whole/sim/runs/run-3.json"):
+        Path(name).unlink()
+    engine.interrupt_at = (1, 2)
+    assert invoke(["resume", "whole"]) == Status.INTERRUPTED
+    assert "Not complete: runs are missing; wasp resume whole makes them." in capsys.readouterr().out
+    assert not load_twin("whole").complete
+    again = resume("whole")
+    assert isinstance(again, TwinResult)
+    assert again.points == whole.points
+
+
+def test_pilot_runs_of_a_side_are_something_to_go_on_from(sides: Sides) -> None:
+    plan, _ = prepare_twin(_document(), Path("out"))
+    begun = Twin.begin(plan, Path("out"))
+    assert begun.empty
+    Path("out/live").mkdir()
+    Path("out/live/lengths.json").write_text('{"pilots": []}')
+    assert not begun.empty
+
+
+def test_points_without_figures_on_a_side_are_told(sides: Sides, capsys: Capture) -> None:
+    swept = {**_document(), "sweep": {"clients.rtt": ["20ms", "80ms"]}}
+    whole = twin(swept, output="out", within="15%", jobs=1)
+    assert [point.failures for point in whole.points] == [(None, None)] * 2
+    plan, live, sim = read_plan(Path("out")), load_study("out/live"), load_study("out/sim")
+    lost = sim.points[1].model_copy(update={"result": None, "failure": "the engine ended"})
+    partly = sim.model_copy(update={"points": [sim.points[0], lost], "valid": False})
+    made = twin_of(plan, Path("out"), live, partly)
+    assert [point.failures for point in made.points] == [(None, None), (None, "the engine ended")]
+    assert (made.points[1].rows, made.points[1].runs, made.verdict) == ([], (4, 0), "undecided")
+    told = twin_text.text(made)
+    assert "- sim: clients.rtt=80ms: no run came to its end: the engine ended" in told
+    assert "the engine ended" in made._repr_html_()
+
+
 def test_a_live_side_without_figures_is_an_error(sides: Sides, engine: FakeEngine) -> None:
     engine.fail_in = 0
     with pytest.raises(RunFailedError):
@@ -304,7 +369,7 @@ def test_groups_have_rows_of_their_own(tmp_path: Path) -> None:
     times = {row.group: row.live for row in rows if row.figure == "mean"}
     assert set(times) == {None, "near", "far"}
     assert (times["far"] or 0) > 3 * (times["near"] or 0) > 0
-    assert {row.figure for row in rows if row.group == "far"} == {"throughput", "mean", "p90", "p99", "ok_share"}
+    assert {row.figure for row in rows if row.group == "far"} == {"throughput", "mean", "p90", "p99", "errors"}
     assert {row.ratio for row in rows if row.verdict != "not judged"} == {1}
 
 
@@ -313,6 +378,12 @@ def test_a_report_compares_both_sides(sides: Sides) -> None:
     twin("e.toml", output="out")
     [point] = report_of("out").points
     assert "slower" in str(point)
+    swept = {**_document(), "sweep": {"clients.rtt": ["20ms", "80ms"]}}
+    twin(swept, output="swept", jobs=1)
+    assert len(report_of("swept@clients.rtt=80ms").points) == 1
+    shutil.rmtree("out/sim")
+    with pytest.raises(InputError, match=r"^out: has no sim runs yet; wasp resume out makes them"):
+        report_of("out")
 
 
 def test_results_show_themselves(sides: Sides) -> None:

@@ -54,7 +54,7 @@ REACHED: Final = 0.7
 """Part of the load of clients with pauses that a server with idle CPUs answers at least, unless it has too few
 processes or threads for their connections."""
 
-NOT_REACHED: Final = "the load was not reached with CPUs idle: too few processes or threads for the connections?"
+NOT_REACHED: Final = "load not reached though the CPUs had time: too few processes or threads for the connections?"
 
 LEAST_DEGREES: Final = 5
 """Points beyond the number of costs, without which the error of the costs would say little."""

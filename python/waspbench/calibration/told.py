@@ -91,7 +91,7 @@ def _missing(
         fields = ", ".join(FIELDS[name])
         if name == "kib" and one_size:
             yield ONE_SIZE
-        elif name == "interrupts" and any(point.counts[name] is not None for point in points):
+        elif name == "interrupts" and any(point.counts[name] is not None for point in points if not point.left_out):
             yield NO_INTERRUPTS
         elif name == "wakeups" and of_processes:
             yield f"{fields} is 0: each request wakes a program, and per_request has what that costs."
@@ -103,8 +103,10 @@ def _why(name: str, points: Sequence[CalibratedPoint]) -> str:
     """Why a kind of work has no cost."""
     numbers = [point.counts[name] for point in points if not point.left_out]
     if None in numbers:
-        return "nothing counted this work in all trials"
-    return "too few trials can be used" if any(numbers) else "this work did not occur"
+        return "not every trial counted this work"
+    if not any(numbers):
+        return "this work did not occur"
+    return "too few trials can be used, or this work was too rare in all of them"
 
 
 def _of_cost(cost: CalibratedCost, busy: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from waspbench.errors import Argument, InputError
@@ -12,12 +14,28 @@ from waspbench.report.searches import search_report
 from waspbench.report.sources import kind_of, name_of, read_comparison, read_search, read_study
 from waspbench.report.studies import study_report
 from waspbench.results.named import Comparable
+from waspbench.results.study import is_study
 from waspbench.results.twins import SIDES
+
+
+def sides_of(name: str) -> list[str]:
+    """The names of both sides of a twin.
+
+    Raises:
+        InputError: a side does not exist yet.
+    """
+    directory, at, chosen = name.partition("@")
+    for side in SIDES:
+        if not is_study(Path(directory) / side):
+            message = f"has no {side} runs yet; {shlex.join(['wasp', 'resume', directory])} makes them"
+            raise InputError.at(directory, message)
+    return [f"{directory}/{side}{at}{chosen}" for side in SIDES]
+
 
 KINDS: dict[str, Callable[[str], Report]] = {
     "sweep": lambda name: study_report(read_study(name)),
     "capacity": lambda name: search_report(read_search(name)),
-    "twin": lambda name: comparison_report(read_comparison([f"{name}/{side}" for side in SIDES], "throughput")),
+    "twin": lambda name: comparison_report(read_comparison(sides_of(name), "throughput")),
 }
 """What the plan of results says that they are (`waspbench.results.study.StudyPlan`), and the report on them. A bench is
 a sweep of one point, and that on a twin compares its sides.

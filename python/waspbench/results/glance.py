@@ -136,7 +136,7 @@ def html(results: AtAGlance) -> str:
     results is escaped.
     """
     if isinstance(results, CalibrationResult | TwinResult):
-        return f"<div><p>{_bold(line(results), alarming=not results.valid)}</p>{_of_stages(results)}</div>"
+        return f"<div><p>{_bold(line(results), alarming=not results.valid)}</p>{_with_tables(results)}</div>"
     told: Reported = study_of(results) if isinstance(results, Result) else results  # type: ignore[assignment]
     short = brief_of(told)
     head = _bold(line(results), alarming=not told.valid or bool(unmet(told.checks)))
@@ -144,10 +144,12 @@ def html(results: AtAGlance) -> str:
     return f"<div><p>{head}</p>{_found(short)}{tables}{_beside(short)}</div>"
 
 
-def _of_stages(results: CalibrationResult | TwinResult) -> str:
+def _with_tables(results: CalibrationResult | TwinResult) -> str:
     """The tables, and what is to be known beside them."""
     if isinstance(results, TwinResult):
-        return _drawn(results.listing) + _list(results.notes)
+        against = [reason.message for point in results.points for each in point.reasons for reason in each]
+        failed = [failure for point in results.points for failure in point.failures if failure is not None]
+        return _drawn(results.listing) + _list([*failed, *dict.fromkeys(against)]) + _list(results.notes)
     why = f"<p>{escape(results.why)}</p>" if results.why else ""
     return f"{why}{_drawn(results.costs_listing)}{_drawn(results.listing)}{_list(results.not_told)}"
 

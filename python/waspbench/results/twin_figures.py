@@ -11,8 +11,9 @@ from waspbench.experiment.metrics import Metric
 from waspbench.results.checks import lacking_of_runs, run_value
 from waspbench.results.formats import Record
 from waspbench.results.result import Result
-from waspbench.results.server_time import busy_of, ran_already, server_time
+from waspbench.results.server_time import ran_already, server_time
 from waspbench.results.summary import RunSummary
+from waspbench.stats import mean_interval
 from waspbench.stats.comparison import ratio_interval
 
 TwinVerdict = Literal["within", "outside", "undecided", "not judged"]
@@ -26,7 +27,7 @@ class TwinRow(Record):
     group: str | None
     """Name of the group of clients; None for all clients together."""
     figure: str
-    """Name of the figure: throughput, mean, p90, p99, ok_share, server_cpu, cpu_per_transaction, packets_up,
+    """Name of the figure: throughput, mean, p90, p99, errors, server_cpu, cpu_per_transaction, packets_up,
     packets_down or retransmitted."""
     live: float | None
     """Mean over the live runs, in /s, ms, us, or without a unit; None if they do not have it."""
@@ -35,7 +36,10 @@ class TwinRow(Record):
     ratio: float | None
     """sim / live."""
     ratio_ci90: tuple[float, float] | None
-    """90 % confidence interval of the ratio (Fieller); None if a side has one run."""
+    """90 % confidence interval of the ratio (Fieller); None if a side has one run, or the live mean may be 0."""
+    differs: bool
+    """Whether the interval does not contain 1; also if all live runs have 0, and the interval of the simulated mean is
+    above 0."""
     verdict: TwinVerdict
     """What the limit says of it: within, outside, undecided or not judged; not judged without a limit."""
 
@@ -66,13 +70,10 @@ def _metric(name: str) -> Callable[[Result, RunSummary, str | None], float | Non
     return value
 
 
-def _ok_share(result: Result, run: RunSummary, group: str | None) -> float | None:
-    failed = run_value(run, Metric("errors", group))
-    return None if failed is None else 1 - failed
-
-
 def _busy(result: Result, run: RunSummary, group: str | None) -> float | None:
-    return busy_of(run)
+    """CPUs that the server keeps busy. Its busy share would depend on how many CPUs it may use."""
+    time = server_time(result, run)
+    return None if time is None else time / run.interval_s
 
 
 def _cpu_time(result: Result, run: RunSummary, group: str | None) -> float | None:
@@ -110,15 +111,15 @@ def _retransmitted(result: Result, run: RunSummary, group: str | None) -> float 
 
 FIGURES: dict[str, TwinFigure] = {
     "throughput": TwinFigure("throughput, ok/s", _metric("throughput"), of_groups=True),
-    "mean": TwinFigure("mean, ms", _metric("mean"), of_groups=True),
-    "p90": TwinFigure("p90, ms", _metric("p90"), of_groups=True),
-    "p99": TwinFigure("p99, ms", _metric("p99"), of_groups=True),
-    "ok_share": TwinFigure("ok of those that ended, %", _ok_share, 2, 100, of_groups=True),
-    "server_cpu": TwinFigure("server CPU busy, %", _busy, 1, 100, least=0.01),
-    "cpu_per_transaction": TwinFigure("server CPU a transaction, us", _cpu_time),
-    "packets_up": TwinFigure("packets up a transaction", _up, 2),
-    "packets_down": TwinFigure("packets down a transaction", _down, 2),
-    "retransmitted": TwinFigure("sent again by the server, %", _retransmitted, 2, 100, least=0.001),
+    "mean": TwinFigure("response time mean, ms", _metric("mean"), of_groups=True),
+    "p90": TwinFigure("response time p90, ms", _metric("p90"), of_groups=True),
+    "p99": TwinFigure("response time p99, ms", _metric("p99"), of_groups=True),
+    "errors": TwinFigure("errors, %", _metric("errors"), 2, 100, of_groups=True, least=0.01),
+    "server_cpu": TwinFigure("server CPUs busy", _busy, 3, least=0.01),
+    "cpu_per_transaction": TwinFigure("server CPU time per transaction, us", _cpu_time),
+    "packets_up": TwinFigure("packets up per transaction", _up, 2),
+    "packets_down": TwinFigure("packets down per transaction", _down, 2),
+    "retransmitted": TwinFigure("retransmitted by the server, %", _retransmitted, 2, 100, least=0.001),
 }
 """What is held against each other, by name."""
 
@@ -147,13 +148,23 @@ def _row(name: str, group: str | None, live: Result, sim: Result, share: float |
     if not first and not second:
         return None
     one, other = (math.fsum(values) / len(values) if values else None for values in (first, second))
-    ratio, interval, verdict = None, None, "not judged"
-    if one and other is not None and max(one, other) >= figure.least:
-        ratio, interval = other / one, ratio_interval(first, second)
-        verdict = judged(interval, share)
-    elif one == 0 and other and other >= figure.least and share is not None:
-        verdict = "undecided"  # a ratio to nothing has no value
-    return TwinRow(group=group, figure=name, live=one, sim=other, ratio=ratio, ratio_ci90=interval, verdict=verdict)
+    known = one is not None and other is not None and max(one, other) > 0 and max(one, other) >= figure.least
+    ratio = other / one if known and one and other is not None else None
+    interval = None if ratio is None else ratio_interval(first, second)
+    # A ratio to nothing has no value. The simulated figure can be clearly more than nothing all the same.
+    above = mean_interval(second) if known and one == 0 else None
+    is_new = above is not None and above[0] > 0
+    verdict = judged((math.inf, math.inf) if is_new else interval, share) if known else "not judged"
+    return TwinRow(
+        group=group,
+        figure=name,
+        live=one,
+        sim=other,
+        ratio=ratio,
+        ratio_ci90=interval,
+        differs=is_new or (interval is not None and not interval[0] <= 1 <= interval[1]),
+        verdict=verdict,
+    )
 
 
 def _values(figure: TwinFigure, group: str | None, side: Result) -> list[float]:

@@ -21,7 +21,7 @@ from waspbench.results.formats import Record
 from waspbench.results.reasons import Reason
 from waspbench.results.result import Result
 from waspbench.results.shown import AtAGlance
-from waspbench.results.study import StudyPlan, StudyResult, check_kind, is_study, load_study, read_plan
+from waspbench.results.study import StudyPlan, StudyPoint, StudyResult, check_kind, is_study, load_study, read_plan
 from waspbench.results.twin_figures import FIGURES, TwinRow, TwinVerdict, rows_of
 from waspbench.results.twin_notes import notes_of
 from waspbench.tabular import NONE, Column, Figures, Listing, decimals
@@ -29,6 +29,8 @@ from waspbench.tabular import NONE, Column, Figures, Listing, decimals
 if TYPE_CHECKING:
     import polars as pl
 
+CHANCE: Final = 0.1
+"""Share of figures that agree whose 90 % interval does not contain 1."""
 SIDES: Final[tuple[Mode, ...]] = ("live", "sim")
 """The modes of the sides, in the order in which they are made, and the names of their directories."""
 
@@ -48,6 +50,8 @@ class TwinPoint(Record):
     """Number of live and of simulated transactions by outcome."""
     reasons: tuple[list[Reason], list[Reason]]
     """Why the live result is not valid, and why the simulated one is not."""
+    failures: tuple[str | None, str | None]
+    """Why all live runs failed, and why all simulated runs did; None if they did not. There are no rows then."""
     valid: bool
     """Whether both results are valid."""
 
@@ -71,7 +75,7 @@ class TwinResult(AtAGlance):
     valid: bool
     """Whether both sides are valid."""
     points: list[TwinPoint] = Field(default_factory=list)
-    """The points that both sides have."""
+    """The points of which both sides have results, and those of which all runs of a side failed."""
     notes: list[str] = Field(default_factory=list)
     """What else is to be known of the two sides."""
 
@@ -102,9 +106,7 @@ class TwinResult(AtAGlance):
         return sorted(found, key=lambda item: -_distance(item[1]))
 
     def _differs(self, row: TwinRow) -> bool:
-        if self.within is not None:
-            return row.verdict == "outside"
-        return row.ratio_ci90 is not None and not row.ratio_ci90[0] <= 1 <= row.ratio_ci90[1]
+        return row.differs if self.within is None else row.verdict == "outside"
 
     def to_frame(self) -> pl.DataFrame:
         """A data frame of polars with a row for each figure at each point. Its ``to_pandas()`` returns a frame of
@@ -123,11 +125,11 @@ def share_of(text: str) -> float:
     """The limit in ``text``, such as ``15%``, as a share.
 
     Raises:
-        InputError: it is none.
+        InputError: the text is no such share.
     """
     try:
         share = _core.parse_probability(text)
-    except ValueError:
+    except (TypeError, ValueError):
         share = 0.0
     if not 0 < share < 1:
         raise InputError.at(Argument("within"), "must be a share above 0% and below 100%, such as 15%", text)
@@ -159,13 +161,13 @@ def twin_of(plan: StudyPlan, directory: Path, live: StudyResult | None, sim: Stu
     share = None if within is None else share_of(within)
     sides = [side for side in (live, sim) if side is not None]
     both = len(sides) == len(SIDES)
-    pairs = zip(*(side.points for side in sides), strict=True) if both else ()
+    pairs = list(zip(*(side.points for side in sides), strict=True)) if both else []
+    points = [_point(one, other, share) for one, other in pairs if _is_made(one) and _is_made(other)]
     found = [
-        (one.index, one.varied, one.result, other.result)
+        (one.varied, one.result, other.result)
         for one, other in pairs
         if one.result is not None and other.result is not None
     ]
-    points = [_point(*pair, share) for pair in found]
     valid = both and all(side.valid for side in sides)
     return TwinResult(
         name=plan.name,
@@ -176,20 +178,44 @@ def twin_of(plan: StudyPlan, directory: Path, live: StudyResult | None, sim: Stu
         complete=both and all(side.complete for side in sides),
         valid=valid,
         points=points,
-        notes=notes_of([(one, other) for _, _, one, other in found]),
+        notes=[*_unjudged(plan), *notes_of(found)],
     )
 
 
-def _point(index: int, varied: dict[str, Any], live: Result, sim: Result, share: float | None) -> TwinPoint:
+def _unjudged(plan: StudyPlan) -> list[str]:
+    """What a twin does not judge, though the file asks for it."""
+    return ["the conditions of the file (assert) are not judged by a twin"] if plan.document.get("assert") else []
+
+
+def _is_made(point: StudyPoint) -> bool:
+    """Whether a side has nothing left to do at a point."""
+    return point.result is not None or point.failure is not None
+
+
+def _point(live: StudyPoint, sim: StudyPoint, share: float | None) -> TwinPoint:
+    one, other = live.result, sim.result
     return TwinPoint(
-        index=index,
-        varied=varied,
-        runs=(len(live.runs), len(sim.runs)),
-        rows=rows_of(live, sim, share),
-        outcomes=(live.outcomes, sim.outcomes),
-        reasons=(live.invalid_reasons, sim.invalid_reasons),
-        valid=live.valid and sim.valid,
+        index=live.index,
+        varied=live.varied,
+        runs=(_runs(one), _runs(other)),
+        rows=[] if one is None or other is None else rows_of(one, other, share),
+        outcomes=(_outcomes(one), _outcomes(other)),
+        reasons=(_reasons(one), _reasons(other)),
+        failures=(live.failure, sim.failure),
+        valid=one is not None and other is not None and one.valid and other.valid,
     )
+
+
+def _runs(side: Result | None) -> int:
+    return 0 if side is None else len(side.runs)
+
+
+def _outcomes(side: Result | None) -> dict[str, int]:
+    return {} if side is None else side.outcomes
+
+
+def _reasons(side: Result | None) -> list[Reason]:
+    return [] if side is None else side.invalid_reasons
 
 
 def _verdict(points: Sequence[TwinPoint], *, valid: bool) -> TwinVerdict:
@@ -209,8 +235,11 @@ def verdict_text(result: TwinResult) -> str:
     """What the limit says, in a line; without a limit, how many figures differ."""
     rows = [row for point in result.points for row in point.rows]
     if result.within is None:
-        known = [row for row in rows if row.ratio_ci90 is not None]
-        return f"{len(result.differences)} of {len(known)} figures with an interval differ between the sides"
+        known = [row for row in rows if row.ratio_ci90 is not None or row.differs]
+        if not known:
+            return "no figure has an interval on both sides: two runs or more of each have one"
+        chance = CHANCE * len(known)
+        return f"{len(result.differences)} of {len(known)} figures differ; by chance, about {chance:.1g} would"
     numbers = {name: sum(row.verdict == name for row in rows) for name in ("within", "outside", "undecided")}
     said = ", ".join(f"{number} {name}" for name, number in numbers.items())
     return f"{(result.verdict or 'undecided').upper()} {result.within}: of the figures {said}"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Generic, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from waspbench.errors import CannotRunError, InputError, RunFailedError, WaspError
 from waspbench.experiment.sweep import Point
@@ -21,7 +21,8 @@ from waspbench.results.records import read_record, write_text
 from waspbench.results.study import STUDY, StudyPlan, StudyResult, is_study, load_study
 from waspbench.runner.lock import DirectoryLock
 from waspbench.runner.pipeline import OnProgress, StudyProgress, check_jobs, make_directory, plan_to_resume
-from waspbench.runner.study import Study
+from waspbench.runner.searches import LENGTHS
+from waspbench.runner.study import Study, is_begun
 
 RUNS = "runs/run-*.json"
 """The records of runs, below the directory of a stage."""
@@ -91,7 +92,7 @@ class Stages(ABC, Generic[R_co]):
         except KeyboardInterrupt:
             with ignored():
                 self.stopped = True
-                if self.empty:
+                if not self._has_figures:
                     raise
                 return self._concluded()
         except WaspError as error:
@@ -115,6 +116,9 @@ class Stages(ABC, Generic[R_co]):
     def summarise(self, made: Mapping[str, StudyResult]) -> R_co:
         """Writes what follows from the stages that are ``made``, and returns it."""
 
+    alike: ClassVar[bool] = True
+    """Whether the runs of all stages take about as long."""
+
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
@@ -124,8 +128,13 @@ class Stages(ABC, Generic[R_co]):
 
     @property
     def empty(self) -> bool:
-        """Whether no run has figures."""
-        return not any(_has_figures(path) for path in self.directory.rglob(RUNS))
+        """Whether there is nothing in the directory to go on from: no run has figures, and no pilot run was made."""
+        return not self._has_figures and not any(is_begun(path.parent) for path in self.directory.rglob(LENGTHS))
+
+    @property
+    def _has_figures(self) -> bool:
+        """Whether a run has figures."""
+        return any(_has_figures(path) for path in self.directory.rglob(RUNS))
 
     def _make(self, jobs: int | None, on_progress: OnProgress | None) -> None:
         """Makes one stage after the other."""
@@ -133,7 +142,8 @@ class Stages(ABC, Generic[R_co]):
         for name in self.names:
             stage = self._stage(name, made)
             side_by_side = jobs if stage.plan.mode == "sim" else None
-            made[name] = stage.run(jobs=side_by_side, on_progress=_shifted(on_progress, *self._others(name)))
+            told = _shifted(on_progress, *self._others(name), alike=self.alike)
+            made[name] = stage.run(jobs=side_by_side, on_progress=told)
             self.stopped = stage.stopped
             if self.stopped:
                 break
@@ -190,10 +200,10 @@ def _has_figures(record: Path) -> bool:
 
 
 def _shifted(
-    on_progress: OnProgress | None, before: int, failed: int, after: int
+    on_progress: OnProgress | None, before: int, failed: int, after: int, *, alike: bool
 ) -> Callable[[StudyProgress], object] | None:
     """``on_progress`` of all stages, in the place of that of one with so many runs before and after it; ``failed`` are
-    among those before it.
+    among those before it. The time left includes that of the stages after it if their runs are ``alike``.
     """
     if on_progress is None:
         return None
@@ -206,7 +216,7 @@ def _shifted(
             done=before + progress.done,
             total=before + progress.total + after,
             failed=failed + progress.failed,
-            left=None if left is None or not runs else left * (runs + after) / runs,
+            left=left * (runs + after) / runs if alike and left is not None and runs else left,
             latest=None if latest is None else replace(latest, run=before + latest.run),
             again=tuple(replace(begun, run=before + begun.run) for begun in progress.again),
         )

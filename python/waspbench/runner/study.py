@@ -163,7 +163,7 @@ class Study(Pipeline[StudyResult]):
     @property
     def empty(self) -> bool:
         """Whether there is nothing in the directory to go on from."""
-        return not any(_is_begun(self.directory_of(point.index)) for point in self.points)
+        return not any(is_begun(self.directory_of(point.index)) for point in self.points)
 
     def _finished(self) -> StudyResult:
         result = self.summarise()
@@ -376,7 +376,7 @@ def _key(task: Task) -> tuple[int, int | None]:
     return (task.point, task.run)
 
 
-def _is_begun(directory: Path) -> bool:
+def is_begun(directory: Path) -> bool:
     """Whether a point has figures, or pilots of a search that has not given up."""
     return _has_figures(directory) or (not records_of(directory) and (directory / LENGTHS).exists())
 

@@ -66,6 +66,9 @@ def _prepared(
     part_of: StudyPlan | None,
 ) -> Prepared:
     live = mode == "live"
+    if not live and isinstance(document.get("server"), Mapping):
+        # The modelled server writes no log.
+        document = {**document, "server": {k: v for k, v in document["server"].items() if k != "access_log"}}
     return prepare(
         {**document, "mode": mode},
         directory / mode,
@@ -80,6 +83,7 @@ class Twin(Stages[TwinResult]):
     """Both sides of an experiment in one directory: first live, then in simulation."""
 
     names = SIDES
+    alike = False
 
     def prepared(self, name: str, made: Mapping[str, StudyResult]) -> Prepared:
         """The experiment of a side."""
